@@ -1,0 +1,226 @@
+import * as z from "zod";
+import {
+  MAX_CONTEXTS,
+  MAX_CONTEXT_ID_BYTES,
+  MAX_DOCUMENT_BYTES,
+  MAX_DOCUMENT_ID_BYTES,
+  MAX_METADATA_BYTES,
+} from "./limits.ts";
+import { metadataFlaw } from "./metadata.ts";
+import { isSurelyTooLong, type ModelName } from "./models.ts";
+import { problemsOf, type FieldProblem } from "./field-problems.ts";
+import { err, ok, type Result } from "./result.ts";
+import { hasControlCharacter, textFlaw, utf8Length } from "./text.ts";
+
+const text = (what: string) =>
+  z.string({ error: `${what} must be a string` }).check((check) => {
+    const flaw = check.value.length === 0 ? "must not be empty" : textFlaw(check.value);
+    if (flaw !== null) check.issues.push({ code: "custom", input: undefined, message: `${what} ${flaw}` });
+  });
+
+/** An id of a document: 1–256 bytes, no control characters, not `.` or `..` (it stands in a URL's path). */
+export function documentIdFlaw(id: string): string | null {
+  if (id.length === 0) return "must not be empty: leave it out to have one made";
+  if (utf8Length(id) > MAX_DOCUMENT_ID_BYTES) return `must be at most ${MAX_DOCUMENT_ID_BYTES} bytes`;
+  if (hasControlCharacter(id)) return "must not hold control characters";
+  if (id === "." || id === "..") return 'must not be "." or ".."';
+  return textFlaw(id);
+}
+
+const documentIdSchema = z.string({ error: "id must be a string" }).check((check) => {
+  const flaw = documentIdFlaw(check.value);
+  if (flaw !== null) check.issues.push({ code: "custom", input: undefined, message: `id ${flaw}` });
+});
+
+const contextIdSchema = text("the context's id").check((check) => {
+  if (utf8Length(check.value) > MAX_CONTEXT_ID_BYTES) {
+    check.issues.push({
+      code: "custom",
+      input: undefined,
+      message: `the context's id must be at most ${MAX_CONTEXT_ID_BYTES} bytes`,
+    });
+  }
+});
+
+const contextSchema = z.union(
+  [
+    text("the context"),
+    z.strictObject(
+      { id: contextIdSchema.optional(), text: text("the context's text") },
+      { error: "a context must be a string or { id?, text }" },
+    ),
+  ],
+  { error: "a context must be a string or { id?, text }" },
+);
+
+/** Metadata comes back to the letter, so it is checked as it stands and never rebuilt. */
+const metadataSchema = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    { error: "metadata must be an object", abort: true },
+  )
+  .check((check) => {
+    const flaw = metadataFlaw(check.value);
+    if (flaw !== null) {
+      check.issues.push({ code: "custom", input: undefined, path: [...flaw.path], message: `metadata ${flaw.detail}` });
+    }
+  });
+
+const TOO_MANY_CONTEXTS = `contexts must hold at most ${MAX_CONTEXTS} contexts: split the document`;
+
+/** A document as a user sends it. */
+export const documentSchema = z
+  .strictObject(
+    {
+      id: documentIdSchema.optional(),
+      query: text("query"),
+      contexts: z
+        .array(contextSchema, { error: "contexts must be a list of strings or of { id?, text }" })
+        .min(1, "contexts must hold at least one context")
+        .max(MAX_CONTEXTS, TOO_MANY_CONTEXTS),
+      metadata: metadataSchema.optional(),
+    },
+    { error: "a document must be an object { id?, query, contexts, metadata? }" },
+  )
+  .check((check) => {
+    const seen = new Set<string>();
+    for (const [index, context] of check.value.contexts.entries()) {
+      const id = contextId(context, index);
+      if (seen.has(id)) {
+        check.issues.push({
+          code: "custom",
+          input: undefined,
+          path: ["contexts", index],
+          message: "the context's id must be unique in its document (a context without one has its index)",
+        });
+        return;
+      }
+      seen.add(id);
+    }
+  });
+
+type DocumentInput = z.infer<typeof documentSchema>;
+
+function contextId(context: DocumentInput["contexts"][number], index: number): string {
+  return typeof context === "string" ? String(index) : (context.id ?? String(index));
+}
+
+/** One thing to score: a query and its contexts, checked and in the one form that is stored. */
+export interface Document {
+  /** `null`: the caller gave none, and it is named after its submission and place. */
+  readonly id: string | null;
+  readonly query: string;
+  /** Texts, in the caller's order. */
+  readonly contexts: readonly string[];
+  /** As many as contexts; `null`: every context has its index for an id. */
+  readonly contextIds: readonly string[] | null;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+}
+
+/** Options of a push that a document's own check depends on. */
+interface DocumentRules {
+  readonly model: ModelName;
+  readonly truncateInputs: boolean;
+}
+
+/**
+ * Checks one parsed JSON value as a document. Problems name their place by a pointer from the
+ * document's root and never hold its text.
+ */
+export function parseDocument(value: unknown, rules: DocumentRules): Result<Document, FieldProblem[]> {
+  // Before each context is looked at: millions of bad ones would become millions of problems in memory.
+  if (hasTooManyContexts(value)) return err([{ pointer: "/contexts", detail: TOO_MANY_CONTEXTS }]);
+  const parsed = documentSchema.safeParse(value);
+  if (!parsed.success) return err(problemsOf(parsed.error, value));
+  const document = toDocument(parsed.data);
+  const problem = windowProblem(document, rules);
+  return problem === null ? ok(document) : err([problem]);
+}
+
+function hasTooManyContexts(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !("contexts" in value)) return false;
+  return Array.isArray(value.contexts) && value.contexts.length > MAX_CONTEXTS;
+}
+
+function toDocument(input: DocumentInput): Document {
+  const named = input.contexts.some((context) => typeof context !== "string" && context.id !== undefined);
+  return {
+    id: input.id ?? null,
+    query: input.query,
+    contexts: input.contexts.map((context) => (typeof context === "string" ? context : context.text)),
+    contextIds: named ? input.contexts.map(contextId) : null,
+    metadata: input.metadata ?? null,
+  };
+}
+
+function windowProblem(document: Document, rules: DocumentRules): FieldProblem | null {
+  if (rules.truncateInputs) return null;
+  const detail = `is beyond the window of ${rules.model}: shorten it, or push with truncate_inputs true`;
+  if (isSurelyTooLong(rules.model, document.query)) return { pointer: "/query", detail: `query ${detail}` };
+  const index = document.contexts.findIndex((context) => isSurelyTooLong(rules.model, context));
+  return index < 0 ? null : { pointer: `/contexts/${index}`, detail: `the context ${detail}` };
+}
+
+/** A document as JSON text, in the form that a message carries and D1 takes in. */
+export interface SerializedDocument {
+  readonly id: string;
+  readonly json: string;
+  /** UTF-8 bytes of `json`. */
+  readonly bytes: number;
+  /** UTF-8 bytes of the request that it becomes in a Batch API payload. */
+  readonly payloadBytes: number;
+  readonly contexts: number;
+}
+
+/** `{"query":,"contexts":,"truncate_inputs":false,"external_reference":"sub_<36>:"}` and the comma between two. */
+const REQUEST_FRAME_BYTES = '{"query":,"contexts":,"truncate_inputs":false,"external_reference":""},'.length + 41;
+/** `{"text":}` around each context. */
+const REQUEST_CONTEXT_BYTES = '{"text":}'.length;
+
+/**
+ * Serializes a document once: these very characters go into the message, and from there into D1.
+ * `place` counts from 0 in its push. Refuses a document of more than 1,000,000 bytes or metadata of
+ * more than 4,096.
+ */
+export function serializeDocument(document: Document, id: string, place: number): Result<SerializedDocument, FieldProblem> {
+  const query = JSON.stringify(document.query);
+  const contexts = JSON.stringify(document.contexts);
+  const contextIds = document.contextIds === null ? "" : `,"context_ids":${JSON.stringify(document.contextIds)}`;
+  let metadata = "";
+  if (document.metadata !== null) {
+    const text = JSON.stringify(document.metadata);
+    if (utf8Length(text) > MAX_METADATA_BYTES) {
+      return err({ pointer: "/metadata", detail: `metadata must be at most ${MAX_METADATA_BYTES} bytes as JSON` });
+    }
+    metadata = `,"metadata":${text}`;
+  }
+  const queryAndContexts = utf8Length(query) + utf8Length(contexts);
+  const content = queryAndContexts + utf8Length(contextIds) + utf8Length(metadata);
+  if (content > MAX_DOCUMENT_BYTES) {
+    return err({ pointer: "", detail: `the document must be at most ${MAX_DOCUMENT_BYTES} bytes: it has ${content}` });
+  }
+  const payloadBytes =
+    queryAndContexts +
+    document.contexts.length * REQUEST_CONTEXT_BYTES +
+    REQUEST_FRAME_BYTES +
+    String(place).length;
+  const head = `{"place":${place},"id":${JSON.stringify(id)},"bytes":${payloadBytes},"query":`;
+  const json = `${head}${query},"contexts":${contexts}${contextIds}${metadata}}`;
+  return ok({
+    id,
+    json,
+    bytes: utf8Length(head) + content + '},"contexts":'.length,
+    payloadBytes,
+    contexts: document.contexts.length,
+  });
+}
+
+/** A document without an id is named after its submission and its place in the push. */
+export function nameDocument(submission: string, place: number): string {
+  return `${submission}-${place}`;
+}
+
+/** Ties a request to its document across Workers AI: unique in a job, and the same at each try. */
+export function externalReference(submission: string, place: number): string {
+  return `${submission}:${place}`;
+}

@@ -1,0 +1,80 @@
+import type * as z from "zod";
+import { jsonPointer } from "./text.ts";
+
+/** One thing wrong with what a user sent: where (a JSON Pointer, `""` for the whole), and what to do. */
+export interface FieldProblem {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** More would not help the reader. */
+const MOST_PROBLEMS = 20;
+
+/** What other rerank APIs call things, and the word here. */
+const RENAMES: Readonly<Record<string, string>> = {
+  documents: "contexts",
+  passages: "contexts",
+  texts: "contexts",
+  candidates: "contexts",
+  context: "contexts",
+  inputs: "contexts",
+  q: "query",
+  question: "query",
+  source_sentence: "query",
+  custom_id: "id",
+  _id: "id",
+  document_id: "id",
+  doc_id: "id",
+  meta: "metadata",
+};
+const NOT_HERE: Readonly<Record<string, string>> = {
+  top_n: "every context is scored; read the best with ?top_k=",
+  top_k: "every context is scored; read the best with ?top_k=",
+  return_documents: "texts come back with ?include=text",
+  model: "the model is an option of the push, beside documents or in the query string",
+  collection: "the collection is an option of the push, beside documents or in the query string",
+};
+
+/** The problems in a failed parse, in words of our own: zod's may differ from one version to the next. */
+export function problemsOf(error: z.ZodError, value: unknown): FieldProblem[] {
+  return error.issues.flatMap((issue) => fromIssue(issue, value, [])).slice(0, MOST_PROBLEMS);
+}
+
+type Issue = z.core.$ZodIssue;
+
+function fromIssue(issue: Issue, root: unknown, prefix: readonly PropertyKey[]): FieldProblem[] {
+  const path = [...prefix, ...issue.path];
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({ pointer: jsonPointer([...path, key]), detail: unknownField(key, valueAt(root, path)) }));
+  }
+  if (issue.code === "invalid_union") {
+    // A string fails as a string, an object as an object: the other branch has nothing to tell.
+    const value = valueAt(root, path);
+    const branch = issue.errors.find((issues) => issues.every((one) => one.path.length > 0 || !isWrongType(one, value)));
+    if (branch !== undefined) return branch.flatMap((one) => fromIssue(one, root, path));
+  }
+  return [{ pointer: jsonPointer(path), detail: issue.message }];
+}
+
+function isWrongType(issue: Issue, value: unknown): boolean {
+  return issue.code === "invalid_type" && typeof value !== issue.expected;
+}
+
+function unknownField(key: string, parent: unknown): string {
+  const name = JSON.stringify(key.length > 64 ? `${key.slice(0, 64)}…` : key);
+  const rename = Object.hasOwn(RENAMES, key) ? RENAMES[key] : undefined;
+  if (rename !== undefined && typeof parent === "object" && parent !== null && !Object.hasOwn(parent, rename)) {
+    return `unknown field ${name}: rename it to "${rename}"`;
+  }
+  const hint = Object.hasOwn(NOT_HERE, key) ? NOT_HERE[key] : undefined;
+  return hint === undefined ? `unknown field ${name}` : `unknown field ${name}: ${hint}`;
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let value: unknown = root;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[step];
+  }
+  return value;
+}

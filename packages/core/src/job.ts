@@ -1,0 +1,169 @@
+import type { JobId, RequestId, SubmissionId } from "./ids.ts";
+import {
+  MAX_JOB_BYTES,
+  MAX_JOB_CONTEXTS,
+  MAX_JOB_DOCUMENTS,
+  MAX_JOB_MEMBER_BYTES,
+  MAX_JOB_OUTCOME_BYTES,
+} from "./limits.ts";
+import type { ModelName } from "./models.ts";
+import type { Lane, PartMessage } from "./part.ts";
+import { utf8Length } from "./text.ts";
+
+/**
+ * How a job stands.
+ *
+ *     pending ──start attempt──► dispatching ──request_id──► dispatched ──answer──► succeeded
+ *        ▲ │                        │   │                        │
+ *        │ └─ nothing left to send  │   └─ failed for good ──────┼─► failed
+ *        │        ► canceled        │                            │
+ *        └──── refused for now, or lease run out: unconfirmed ◄──┘ stuck, expired
+ *                                   └─ too large, invalid ─► split (its halves are jobs of their own)
+ *
+ * - `pending`: recorded, waits to be dispatched. No attempt is open.
+ * - `dispatching`: an attempt is started and its list stored; whether Workers AI has it is not known.
+ * - `dispatched`: Workers AI gave a `request_id`; it is polled.
+ * - `succeeded`: an answer was applied; what it lacked went into a follow-up job.
+ * - `split`: replaced by two jobs of half its documents each.
+ * - `failed`: its documents failed with a reason.
+ * - `canceled`: nothing was left to send.
+ */
+export const jobStatuses = ["pending", "dispatching", "dispatched", "succeeded", "split", "failed", "canceled"] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+/** A job's documents in the order they are sent, grouped by submission so that no id is repeated. */
+export type JobMembers = readonly (readonly [submission: SubmissionId, documents: readonly string[]])[];
+
+interface JobHead {
+  readonly id: JobId;
+  readonly model: ModelName;
+  readonly lane: Lane;
+  /** Counts dispatches, from 1; 0 before the first. An answer counts for its own attempt only. */
+  readonly attempt: number;
+  /** Which answer its documents wait for: 1, and one more in each follow-up job. */
+  readonly round: number;
+  readonly members: JobMembers;
+  readonly documentCount: number;
+  readonly createdAt: number;
+}
+export interface PendingJob extends JobHead {
+  readonly status: "pending";
+}
+export interface DispatchingJob extends JobHead {
+  readonly status: "dispatching";
+  readonly dispatchedAt: number;
+}
+export interface DispatchedJob extends JobHead {
+  readonly status: "dispatched";
+  readonly requestId: RequestId;
+  readonly dispatchedAt: number;
+}
+export type OpenJob = PendingJob | DispatchingJob | DispatchedJob;
+
+/** What a part weighs in a job. */
+export interface PartWeight {
+  readonly documents: number;
+  readonly contexts: number;
+  readonly payloadBytes: number;
+  /** Bytes of its entry in the job's list. */
+  readonly memberBytes: number;
+  /** Most bytes that finalizing writes for it: ids, and a number for each context. */
+  readonly outcomeBytes: number;
+}
+
+/** `[49999,-0.12345678901234568,""],` */
+const OUTCOME_CONTEXT_BYTES = 32;
+/** Names, times and codes of an outcome, besides ids. */
+const OUTCOME_DOCUMENT_BYTES = 120;
+const MEMBER_GROUP_BYTES = 50;
+
+export function weighPart(part: PartMessage): PartWeight {
+  let contexts = 0;
+  let payloadBytes = 0;
+  let memberBytes = MEMBER_GROUP_BYTES;
+  let outcomeBytes = 0;
+  for (const document of part.documents) {
+    contexts += document.contexts.length;
+    payloadBytes += document.bytes;
+    const idBytes = utf8Length(JSON.stringify(document.id)) + 1;
+    memberBytes += idBytes;
+    outcomeBytes += idBytes + OUTCOME_DOCUMENT_BYTES + document.contexts.length * OUTCOME_CONTEXT_BYTES;
+    if (document.context_ids !== undefined) outcomeBytes += utf8Length(JSON.stringify(document.context_ids));
+  }
+  return { documents: part.documents.length, contexts, payloadBytes, memberBytes, outcomeBytes };
+}
+
+/** `{"requests":[]}` */
+const PAYLOAD_FRAME_BYTES = 15;
+const EMPTY: PartWeight = {
+  documents: 0,
+  contexts: 0,
+  payloadBytes: PAYLOAD_FRAME_BYTES,
+  memberBytes: 2,
+  outcomeBytes: 0,
+};
+
+function sum(a: PartWeight, b: PartWeight): PartWeight {
+  return {
+    documents: a.documents + b.documents,
+    contexts: a.contexts + b.contexts,
+    payloadBytes: a.payloadBytes + b.payloadBytes,
+    memberBytes: a.memberBytes + b.memberBytes,
+    outcomeBytes: a.outcomeBytes + b.outcomeBytes,
+  };
+}
+
+function fits(weight: PartWeight): boolean {
+  return (
+    weight.payloadBytes <= MAX_JOB_BYTES &&
+    weight.documents <= MAX_JOB_DOCUMENTS &&
+    weight.contexts <= MAX_JOB_CONTEXTS &&
+    weight.memberBytes <= MAX_JOB_MEMBER_BYTES &&
+    weight.outcomeBytes <= MAX_JOB_OUTCOME_BYTES
+  );
+}
+
+/**
+ * Packs parts of one model and lane into as few jobs as fit: first-fit, the largest first. Order
+ * within a job is the order given.
+ */
+export function planJobs<Part extends { readonly weight: PartWeight }>(parts: readonly Part[]): Part[][] {
+  const order = parts
+    .map((part, index) => ({ part, index }))
+    .toSorted((a, b) => b.part.weight.payloadBytes - a.part.weight.payloadBytes || a.index - b.index);
+  const jobs: { weight: PartWeight; parts: { part: Part; index: number }[] }[] = [];
+  for (const entry of order) {
+    const job = jobs.find((candidate) => fits(sum(candidate.weight, entry.part.weight)));
+    if (job === undefined) {
+      jobs.push({ weight: sum(EMPTY, entry.part.weight), parts: [entry] });
+    } else {
+      job.weight = sum(job.weight, entry.part.weight);
+      job.parts.push(entry);
+    }
+  }
+  return jobs.map((job) => job.parts.toSorted((a, b) => a.index - b.index).map((entry) => entry.part));
+}
+
+/** A job's documents one by one, in the order sent: the number of each is its index in the batch. */
+export function listMembers(members: JobMembers): { readonly submission: SubmissionId; readonly document: string }[] {
+  return members.flatMap(([submission, documents]) => documents.map((document) => ({ submission, document })));
+}
+
+/** Groups documents by submission again, keeping their order. */
+export function groupMembers(
+  documents: readonly { readonly submission: SubmissionId; readonly document: string }[],
+): JobMembers {
+  const groups: [SubmissionId, string[]][] = [];
+  for (const { submission, document } of documents) {
+    const last = groups.at(-1);
+    if (last !== undefined && last[0] === submission) last[1].push(document);
+    else groups.push([submission, [document]]);
+  }
+  return groups;
+}
+
+/** Two halves of a list, the first no smaller; the second empty only where there is one document. */
+export function halve<T>(list: readonly T[]): [T[], T[]] {
+  const middle = Math.ceil(list.length / 2);
+  return [list.slice(0, middle), list.slice(middle)];
+}

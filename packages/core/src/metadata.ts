@@ -1,0 +1,34 @@
+import { MAX_METADATA_DEPTH } from "./limits.ts";
+import { textFlaw } from "./text.ts";
+
+interface Flaw {
+  readonly path: readonly PropertyKey[];
+  readonly detail: string;
+}
+
+/**
+ * The first thing in `metadata` that would not come back to the letter. Walks without recursion:
+ * what is nested a hundred thousand deep is refused, not a stack overflow.
+ */
+export function metadataFlaw(metadata: Readonly<Record<string, unknown>>): Flaw | null {
+  const open: { readonly value: unknown; readonly path: readonly PropertyKey[] }[] = [{ value: metadata, path: [] }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, path } = next;
+    if (typeof value === "string") {
+      const flaw = textFlaw(value);
+      if (flaw !== null) return { path, detail: flaw };
+    } else if (typeof value === "number") {
+      if (!Number.isFinite(value)) return { path, detail: "holds a number that is too large" };
+    } else if (typeof value === "object" && value !== null) {
+      if (path.length >= MAX_METADATA_DEPTH) {
+        return { path, detail: `must be at most ${MAX_METADATA_DEPTH} levels deep` };
+      }
+      for (const [key, child] of Object.entries(value)) {
+        const flaw = textFlaw(key);
+        if (flaw !== null) return { path, detail: `has a name that ${flaw}` };
+        open.push({ value: child, path: [...path, key] });
+      }
+    }
+  }
+  return null;
+}

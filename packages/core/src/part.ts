@@ -1,0 +1,172 @@
+import * as z from "zod";
+import type { SerializedDocument } from "./document.ts";
+import { parseSubmissionId, type SubmissionId } from "./ids.ts";
+import {
+  MAX_PART_BYTES,
+  MAX_PART_CONTEXTS,
+  MAX_PART_DOCUMENTS,
+  MAX_SEND_BYTES,
+  MAX_SEND_MESSAGES,
+  MESSAGE_OVERHEAD_BYTES,
+} from "./limits.ts";
+import { modelSchema, type ModelName } from "./models.ts";
+import { err, ok, type Result } from "./result.ts";
+import { utf8Length } from "./text.ts";
+
+/** Two queues, so that a ticket never waits behind a backfill. */
+export const lanes = ["interactive", "bulk"] as const;
+export type Lane = (typeof lanes)[number];
+export const laneSchema = z.enum(lanes);
+
+/** Queues outlive deploys: a message says which form it has. */
+const MESSAGE_VERSION = 1;
+
+/** What every part of a submission repeats, so that a consumer needs nothing but the message. */
+export interface PartHeader {
+  readonly submission: SubmissionId;
+  readonly collection: string;
+  readonly model: ModelName;
+  readonly lane: Lane;
+  readonly truncateInputs: boolean;
+}
+
+/** A document as a part carries it: `bytes` is its size in a Batch API payload, `place` counts from 0 in the push. */
+const partDocumentSchema = z
+  .object({
+    place: z.int().min(0),
+    id: z.string().min(1),
+    bytes: z.int().min(1),
+    query: z.string().min(1),
+    contexts: z.array(z.string().min(1)).min(1),
+    context_ids: z.array(z.string()).optional(),
+    metadata: z.looseObject({}).optional(),
+  })
+  .refine((document) => document.context_ids === undefined || document.context_ids.length === document.contexts.length);
+
+const headerFields = {
+  v: z.literal(MESSAGE_VERSION),
+  submission: z.string().transform((text, context): SubmissionId => {
+    const id = parseSubmissionId(text);
+    if (id !== null) return id;
+    context.issues.push({ code: "custom", input: undefined, message: "not a submission id" });
+    return z.NEVER;
+  }),
+  lane: laneSchema,
+  part: z.int().min(0),
+};
+
+const partSchema = z.object({
+  kind: z.literal("part"),
+  ...headerFields,
+  collection: z.string().min(1),
+  model: modelSchema,
+  truncate_inputs: z.boolean(),
+  hash: z.string().min(1),
+  documents: z.array(partDocumentSchema).min(1),
+});
+const stagedSchema = z.object({ kind: z.literal("staged"), ...headerFields });
+const messageSchema = z.discriminatedUnion("kind", [partSchema, stagedSchema]);
+
+export type PartDocument = z.infer<typeof partDocumentSchema>;
+/** A part as it travels: in a message, or staged in D1. */
+export type PartMessage = z.infer<typeof partSchema>;
+/** What one message carries: a part, or a reference to one that is staged in D1. */
+export type Message = PartMessage | z.infer<typeof stagedSchema>;
+
+/** Parses a message's body. The reason names the field at fault and never holds text of a document. */
+export function parseMessage(body: unknown): Result<Message, string> {
+  if (typeof body !== "string") return err("the body is not text");
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return err("the body is not JSON");
+  }
+  const parsed = messageSchema.safeParse(value);
+  if (parsed.success) return ok(parsed.data);
+  const place = parsed.error.issues[0]?.path.join(".") ?? "";
+  return err(place === "" ? "the body is no part" : `the body's "${place}" is not what this version reads`);
+}
+
+/** A part about to be sent. `documents` is the text between the brackets of its list. */
+export interface PackedPart {
+  readonly documents: string;
+  readonly count: number;
+  /** UTF-8 bytes of the message body. */
+  readonly bytes: number;
+}
+
+export function partBody(header: PartHeader, part: number, hash: string, documents: string): string {
+  const head = JSON.stringify({
+    v: MESSAGE_VERSION,
+    kind: "part",
+    submission: header.submission,
+    collection: header.collection,
+    model: header.model,
+    lane: header.lane,
+    truncate_inputs: header.truncateInputs,
+    part,
+    hash,
+  });
+  return `${head.slice(0, -1)},"documents":[${documents}]}`;
+}
+
+export function stagedBody(header: PartHeader, part: number): string {
+  return JSON.stringify({ v: MESSAGE_VERSION, kind: "staged", submission: header.submission, lane: header.lane, part });
+}
+
+/** Bytes of a part's body besides its documents, with the longest number a part can have. */
+function frameBytes(header: PartHeader): number {
+  return utf8Length(partBody(header, 9_999_999, "0".repeat(64), ""));
+}
+
+/** Whether a part goes to the consumer through D1, since a message cannot hold it. Such a part has one document. */
+export function isStaged(part: PackedPart): boolean {
+  return part.bytes > MAX_PART_BYTES;
+}
+
+/**
+ * Packs documents, in their order, into as few parts as keep within a message (127,700 B with the
+ * frame), 500 documents and 2,500 contexts. A document that no message can hold is a part by itself.
+ */
+export class PartPacker {
+  readonly #frame: number;
+  #texts: string[] = [];
+  #bytes = 0;
+  #contexts = 0;
+
+  constructor(header: PartHeader) {
+    this.#frame = frameBytes(header);
+    this.#bytes = this.#frame;
+  }
+
+  /** Takes the next document; gives the part that it no longer fitted into, if one became full. */
+  add(document: SerializedDocument): PackedPart | null {
+    const bytes = document.bytes + 1;
+    const full =
+      this.#texts.length > 0 &&
+      (this.#bytes + bytes > MAX_PART_BYTES ||
+        this.#texts.length >= MAX_PART_DOCUMENTS ||
+        this.#contexts + document.contexts > MAX_PART_CONTEXTS);
+    const part = full ? this.flush() : null;
+    this.#texts.push(document.json);
+    this.#bytes += bytes;
+    this.#contexts += document.contexts;
+    return part;
+  }
+
+  /** What is left, as the last part; `null` when nothing is. */
+  flush(): PackedPart | null {
+    if (this.#texts.length === 0) return null;
+    const part = { documents: this.#texts.join(","), count: this.#texts.length, bytes: this.#bytes };
+    this.#texts = [];
+    this.#bytes = this.#frame;
+    this.#contexts = 0;
+    return part;
+  }
+}
+
+/** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
+export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {
+  return sent.messages < MAX_SEND_MESSAGES && sent.bytes + bytes + MESSAGE_OVERHEAD_BYTES <= MAX_SEND_BYTES;
+}

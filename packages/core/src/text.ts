@@ -1,0 +1,30 @@
+/** Bytes of a text in UTF-8. Unpaired surrogates count as the three bytes of U+FFFD. */
+const encoder = new TextEncoder();
+const scratch = new Uint8Array(16_384);
+
+export function utf8Length(text: string): number {
+  // A UTF-16 unit is at most three bytes, so a short text fits the scratch space whole.
+  if (text.length * 3 <= scratch.length) return encoder.encodeInto(text, scratch).written;
+  return encoder.encode(text).length;
+}
+
+/** What makes a text impossible to store and give back to the letter, or `null`. */
+export function textFlaw(text: string): string | null {
+  if (!text.isWellFormed()) return "must be well-formed Unicode: it holds half of a surrogate pair";
+  if (text.includes("\0")) return "must not hold the character NUL (U+0000)";
+  return null;
+}
+
+/** U+0000–U+001F and U+007F–U+009F. */
+export function hasControlCharacter(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;
+  }
+  return false;
+}
+
+/** A JSON Pointer (RFC 6901) to the value at `path`. */
+export function jsonPointer(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

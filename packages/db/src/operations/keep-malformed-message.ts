@@ -1,0 +1,15 @@
+import { sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { query } from "../statements.ts";
+
+/** Keeps a message that cannot be read, so that a person may. The same message again changes nothing. */
+export async function keepMalformedMessage(
+  db: Database,
+  message: { readonly queue: string; readonly id: string; readonly reason: string; readonly body: string },
+  now: number,
+): Promise<void> {
+  await query(db, sql`
+    INSERT INTO malformed_messages (queue, message_id, reason, received_at, body)
+    VALUES (${message.queue}, ${message.id}, ${message.reason}, ${now}, ${message.body})
+    ON CONFLICT DO NOTHING`);
+}

@@ -1,0 +1,47 @@
+import { sql } from "drizzle-orm";
+import type { JobId } from "@sluice/core";
+import type { Database } from "../database.ts";
+import { query } from "../statements.ts";
+
+/** Why a job did not get through, as its attempts tell it. */
+export interface AttemptError {
+  /** A class of refusal, or what happened. */
+  readonly reason: string;
+  /** The service's own words, bounded. */
+  readonly message: string;
+}
+
+/** What the next dispatch of a postponed job will have cost, should the batch have run. */
+export type DispatchCount = "none" | "unconfirmed" | "repeated";
+
+/**
+ * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`.
+ * `unconfirmed` counts a dispatch of which it is not known whether Workers AI took it in, `repeated`
+ * one that Workers AI took in and that is given up on.
+ */
+export async function postponeJob(
+  db: Database,
+  job: { readonly id: JobId; readonly attempt: number; readonly status: "dispatching" | "dispatched" },
+  error: AttemptError,
+  counts: DispatchCount,
+  dueAt: number,
+  now: number,
+): Promise<void> {
+  await query(db, sql`
+    UPDATE jobs SET status = 'pending', request_id = NULL, due_at = ${dueAt}, refusals = refusals + 1,
+      unconfirmed_dispatches = unconfirmed_dispatches + ${counts === "unconfirmed" ? 1 : 0},
+      repeated_dispatches = repeated_dispatches + ${counts === "repeated" ? 1 : 0},
+      attempts = json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),
+        '$[#-1].error', json_object('reason', ${error.reason}, 'message', ${error.message}))
+    WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`);
+}
+
+/** Moves the next poll of a dispatched job. */
+export async function postponePoll(
+  db: Database,
+  job: { readonly id: JobId; readonly attempt: number },
+  dueAt: number,
+): Promise<void> {
+  await query(db, sql`
+    UPDATE jobs SET due_at = ${dueAt} WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = 'dispatched'`);
+}

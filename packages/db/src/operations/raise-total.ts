@@ -1,0 +1,11 @@
+import { sql } from "drizzle-orm";
+import type { SubmissionId } from "@sluice/core";
+import type { Database } from "../database.ts";
+import { query } from "../statements.ts";
+
+/** Sets how many documents a submission has sent, before they are: `total` is a level and only rises. */
+export async function raiseTotal(db: Database, id: SubmissionId, total: number, now: number): Promise<void> {
+  await query(db, sql`
+    UPDATE submissions SET total = max(total, ${total}), active_at = ${now}
+    WHERE id = ${id} AND closed_at IS NULL`);
+}

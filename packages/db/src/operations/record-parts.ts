@@ -1,0 +1,125 @@
+import { sql } from "drizzle-orm";
+import type { JobId, Lane, ModelName, SubmissionId } from "@sluice/core";
+import type { Database } from "../database.ts";
+import { transact } from "../statements.ts";
+
+/** One part to record. `body` is the part's message as it came: its documents go into D1 from there. */
+export interface PartToRecord {
+  readonly submission: SubmissionId;
+  readonly part: number;
+  readonly hash: string;
+  readonly documents: readonly string[];
+  readonly contexts: number;
+  readonly payloadBytes: number;
+  readonly body: string;
+}
+
+/** The job that takes the parts. Recorded in several transactions when it is larger than one may be. */
+export interface JobToRecord {
+  readonly id: JobId;
+  readonly model: ModelName;
+  readonly lane: Lane;
+  /** Until when the recorder means to dispatch it; from then on the poller may. */
+  readonly leaseUntil: number;
+}
+
+/** Rows of `documents` that one statement takes in: 1.9 MB of bodies (D1 binds at most 2 MB). */
+export type BodyChunks = readonly (readonly PartToRecord[])[];
+
+/**
+ * Records parts, their documents and their job in one transaction: intent before dispatch.
+ *
+ * A part that is recorded already changes nothing, whoever recorded it, so the transaction may be
+ * repeated after an error that hides a commit. Once the job's first attempt has started nothing is
+ * added to it: then the parts stay unrecorded and their messages must come again. Documents of a
+ * submission whose cancelation was asked for end as canceled here and are no part of the job.
+ *
+ * Every statement reads rows in proportion to the parts and documents given. Gives for each part
+ * whether it is recorded now, by this transaction or another.
+ */
+export async function recordParts(db: Database, job: JobToRecord, chunks: BodyChunks, now: number): Promise<boolean[]> {
+  const parts = chunks.flat();
+  const list = JSON.stringify(
+    parts.map((part) => ({
+      submission: part.submission,
+      part: part.part,
+      hash: part.hash,
+      count: part.documents.length,
+      contexts: part.contexts,
+      bytes: part.payloadBytes,
+      documents: part.documents,
+    })),
+  );
+  // Which of the parts are new is asked before any of them is written: the same answer for all.
+  const fresh = sql`
+    SELECT n.key AS place, s.id AS submission, s.cancel_requested_at, s.collection, s.model,
+      n.value ->> 'part' AS part, n.value ->> 'hash' AS hash, n.value ->> 'count' AS count,
+      n.value ->> 'contexts' AS contexts, n.value ->> 'bytes' AS bytes, n.value -> 'documents' AS documents
+    FROM json_each(${list}) n
+    CROSS JOIN submissions s ON s.id = n.value ->> 'submission'
+    WHERE NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = s.id AND p.part = n.value ->> 'part')
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job.id} AND (j.status <> 'pending' OR j.attempt > 0))`;
+
+  const recorded = await transact<{ recorded: number }>(db, [
+    sql`
+      WITH counted AS MATERIALIZED (
+        SELECT submission, sum(count) AS count, sum(iif(cancel_requested_at IS NULL, 0, count)) AS canceled
+        FROM (${fresh}) GROUP BY submission)
+      UPDATE submissions SET
+        recorded = recorded + counted.count,
+        canceled = submissions.canceled + counted.canceled,
+        lost = max(0, lost - counted.count),
+        completed_at = CASE
+          WHEN closed_at IS NOT NULL AND succeeded + failed + submissions.canceled + counted.canceled
+            + max(0, lost - counted.count) = total THEN ${now} END
+      FROM counted WHERE submissions.id = counted.submission`,
+    sql`
+      INSERT INTO jobs (id, model, lane, status, round, document_count, context_count, payload_bytes, due_at, created_at, members)
+      SELECT ${job.id}, ${job.model}, ${job.lane}, 'pending', 1, sum(count), sum(contexts), sum(bytes),
+        ${job.leaseUntil}, ${now}, json_group_array(json_array(submission, json(documents)) ORDER BY place)
+      FROM (${fresh}) WHERE cancel_requested_at IS NULL HAVING count(*) > 0
+      ON CONFLICT (id) DO UPDATE SET
+        document_count = document_count + excluded.document_count,
+        context_count = context_count + excluded.context_count,
+        payload_bytes = payload_bytes + excluded.payload_bytes,
+        due_at = excluded.due_at,
+        members = substr(members, 1, length(members) - 1) || ',' || substr(excluded.members, 2)`,
+    sql`
+      INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, finalized_at)
+      SELECT d.value, f.collection, f.submission, 'canceled', f.model, 0, ${now}
+      FROM (${fresh}) f CROSS JOIN json_each(f.documents) d
+      WHERE f.cancel_requested_at IS NOT NULL
+      ON CONFLICT DO NOTHING`,
+    sql`
+      INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
+      SELECT submission, part, ${job.id}, hash, count, ${now}, documents FROM (${fresh}) WHERE true
+      ON CONFLICT DO NOTHING`,
+    ...chunks.map((chunk) => insertDocuments(job.id, chunk)),
+    sql`
+      DELETE FROM staged_parts WHERE (submission_id, part) IN (
+        SELECT p.submission_id, p.part FROM json_each(${list}) n
+        CROSS JOIN parts p ON p.submission_id = n.value ->> 'submission' AND p.part = n.value ->> 'part')`,
+    sql`
+      SELECT p.part IS NOT NULL AS recorded FROM json_each(${list}) n
+      LEFT JOIN parts p ON p.submission_id = n.value ->> 'submission' AND p.part = n.value ->> 'part'
+      ORDER BY n.key`,
+  ]);
+  return recorded.map((row) => row.recorded === 1);
+}
+
+/** The bodies pass on whole, as they came; D1 takes the documents out. Only of parts that are this job's. */
+function insertDocuments(job: JobId, chunk: readonly PartToRecord[]) {
+  const bodies = `[${chunk.map((part) => part.body).join(",")}]`;
+  return sql`
+    INSERT INTO documents (document_id, collection, submission_id, part, place, payload_bytes, context_count,
+      context_ids, metadata, query, contexts)
+    SELECT d.value ->> 'id', m.value ->> 'collection', p.submission_id, p.part, d.value ->> 'place', d.value ->> 'bytes',
+      json_array_length(d.value, '$.contexts'), d.value -> 'context_ids', d.value -> 'metadata',
+      d.value ->> 'query', d.value -> 'contexts'
+    FROM json_each(${bodies}) m
+    CROSS JOIN parts p
+      ON p.submission_id = m.value ->> 'submission' AND p.part = m.value ->> 'part' AND p.job_id = ${job}
+    CROSS JOIN json_each(m.value, '$.documents') d
+    WHERE true
+    ON CONFLICT DO NOTHING`;
+}

@@ -1,0 +1,88 @@
+import { sql } from "drizzle-orm";
+import type { JobId, JobMembers } from "@sluice/core";
+import type { Database } from "../database.ts";
+import { transact } from "../statements.ts";
+
+/** What an attempt sends: decided here, in the order here, and never again. */
+export interface StartedAttempt {
+  readonly attempt: number;
+  /** Empty: nothing was left to send, and the job ended as canceled. */
+  readonly members: JobMembers;
+}
+
+/**
+ * Starts an attempt at dispatching a job, directly before the call: one transaction counts it, takes
+ * the lease and stores the ordered list that is sent. Left out of the list is what was deleted since,
+ * or belongs to a canceled submission; the latter's documents end as canceled.
+ *
+ * `attempt` is the last one known, a guard against anyone who started another. An attempt found
+ * without a `request_id` (status `dispatching`, its lease run out) may have been run: it is counted as
+ * unconfirmed. Gives `null` where the guard does not hold.
+ */
+export async function startAttempt(
+  db: Database,
+  job: { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" },
+  leaseUntil: number,
+  now: number,
+): Promise<StartedAttempt | null> {
+  const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
+  // Documents of canceled submissions that have not ended, by the job's list as it stands.
+  const canceled = sql`
+    SELECT d.document_id, d.collection, s.id AS submission_id, s.model
+    FROM jobs j CROSS JOIN json_each(j.members) g
+    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL
+    CROSS JOIN json_each(g.value, '$[1]') i
+    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
+    WHERE ${held} AND NOT EXISTS (SELECT 1 FROM outcomes o
+      WHERE o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id)`;
+  // One subquery a group: GROUP BY would read each document twice more, to sort them. The order that
+  // comes out is the order that is sent; it need not be the one before.
+  const live = sql`
+    SELECT s.id AS submission, (
+        SELECT json_object('documents', json_group_array(d.document_id), 'count', count(*),
+          'contexts', coalesce(sum(d.context_count), 0), 'bytes', coalesce(sum(d.payload_bytes), 0))
+        FROM json_each(g.value, '$[1]') i
+        CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
+      ) AS part
+    FROM jobs j CROSS JOIN json_each(j.members) g
+    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL
+    WHERE ${held}`;
+
+  const [row] = await transact<{ attempt: number; members: string }>(db, [
+    sql`
+      WITH counted AS MATERIALIZED (SELECT submission_id, count(*) AS count FROM (${canceled}) GROUP BY submission_id)
+      UPDATE submissions SET canceled = canceled + counted.count,
+        completed_at = CASE WHEN closed_at IS NOT NULL
+          AND succeeded + failed + canceled + counted.count + lost = total THEN ${now} END
+      FROM counted WHERE submissions.id = counted.submission_id`,
+    sql`
+      INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, finalized_at)
+      SELECT document_id, collection, submission_id, 'canceled', model, 0, ${now} FROM (${canceled}) WHERE true
+      ON CONFLICT DO NOTHING`,
+    sql`
+      WITH live AS MATERIALIZED (${live}),
+      listed AS MATERIALIZED (
+        SELECT coalesce(json_group_array(json_array(submission, part -> 'documents'))
+            FILTER (WHERE part ->> 'count' > 0), '[]') AS members,
+          coalesce(sum(part ->> 'count'), 0) AS count, coalesce(sum(part ->> 'contexts'), 0) AS contexts,
+          coalesce(sum(part ->> 'bytes'), 0) AS bytes
+        FROM live)
+      UPDATE jobs SET
+        attempt = attempt + 1,
+        status = iif(listed.count = 0, 'canceled', 'dispatching'),
+        due_at = iif(listed.count = 0, NULL, ${leaseUntil}),
+        ended_at = iif(listed.count = 0, ${now}, NULL),
+        dispatched_at = ${now},
+        request_id = NULL,
+        document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
+        unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
+        attempts = json_insert(
+          iif(json_array_length(attempts) >= 20, json_remove(attempts, '$[0]'), attempts),
+          '$[#]', json_object('attempt', attempt + 1, 'started_at', CAST(${now} AS INTEGER))),
+        members = listed.members
+      FROM listed
+      WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}
+      RETURNING attempt, members`,
+  ]);
+  return row === undefined ? null : { attempt: row.attempt, members: JSON.parse(row.members) as JobMembers };
+}

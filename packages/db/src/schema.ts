@@ -1,0 +1,198 @@
+import { sql } from "drizzle-orm";
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { jobStatuses, lanes, type JobId, type ModelName, type RequestId, type SubmissionId } from "@sluice/core";
+
+/*
+ * Times are milliseconds since the epoch. Tables without a rowid are marked so in the migration by
+ * hand: the key is the row, so that a document costs one row written and not two.
+ */
+
+/** One accepted push. Written by the producer; counters move in the transactions of what they count. */
+export const submissions = sqliteTable(
+  "submissions",
+  {
+    /** `sub_` and a UUIDv7 greater than every one before: the version of its documents. */
+    id: text("id").$type<SubmissionId>().primaryKey(),
+    collection: text("collection").notNull(),
+    model: text("model").$type<ModelName>().notNull(),
+    lane: text("lane", { enum: lanes }).notNull(),
+    label: text("label"),
+    truncateInputs: integer("truncate_inputs", { mode: "boolean" }).notNull(),
+    /** Documents sent to the Queue, or about to be. Producer. */
+    total: integer("total").notNull(),
+    /** Documents that are in `documents`. Consumer. */
+    recorded: integer("recorded").notNull().default(0),
+    succeeded: integer("succeeded").notNull().default(0),
+    failed: integer("failed").notNull().default(0),
+    canceled: integer("canceled").notNull().default(0),
+    /** Documents whose message is given up for lost: they count as failed, and have no row. */
+    lost: integer("lost").notNull().default(0),
+    /** Whether the push broke off and was closed with what it had sent. */
+    incomplete: integer("incomplete", { mode: "boolean" }).notNull().default(false),
+    /** Jobs that ended, and what they used; a job's tokens are shared out by payload bytes. */
+    jobs: integer("jobs").notNull().default(0),
+    tokens: integer("tokens").notNull().default(0),
+    /** Dispatches of which it is not known whether Workers AI ran them. */
+    unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
+    createdAt: integer("created_at").notNull(),
+    /** When the producer last did something for it: tells a push under way from one that broke off. */
+    activeAt: integer("active_at").notNull(),
+    /** Set when nothing more will be sent. */
+    closedAt: integer("closed_at"),
+    cancelRequestedAt: integer("cancel_requested_at"),
+    /** Set with the last document's end, once closed. */
+    completedAt: integer("completed_at"),
+  },
+  (table) => [
+    check("submissions_recorded", sql`${table.recorded} + ${table.lost} <= ${table.total}`),
+    check("submissions_ended", sql`${table.succeeded} + ${table.failed} + ${table.canceled} <= ${table.recorded}`),
+    check(
+      "submissions_completed",
+      sql`(${table.completedAt} IS NOT NULL) = (${table.closedAt} IS NOT NULL AND ${table.succeeded} + ${table.failed} + ${table.canceled} + ${table.lost} = ${table.total})`,
+    ),
+  ],
+);
+
+/** What one message carried, and the job that took it: the unit of recording. Written once, by the consumer. */
+export const parts = sqliteTable(
+  "parts",
+  {
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    part: integer("part").notNull(),
+    jobId: text("job_id").$type<JobId>().notNull(),
+    hash: text("hash").notNull(),
+    documentCount: integer("document_count").notNull(),
+    recordedAt: integer("recorded_at").notNull(),
+    /** JSON: the ids of its documents, in order. */
+    documents: text("documents").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
+);
+
+/** A part too big for a message, from the push until it is recorded. */
+export const stagedParts = sqliteTable(
+  "staged_parts",
+  {
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    part: integer("part").notNull(),
+    stagedAt: integer("staged_at").notNull(),
+    /** What its message would have held. */
+    body: text("body").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
+);
+
+/** Immutable inputs. One row a document and version. */
+export const documents = sqliteTable(
+  "documents",
+  {
+    documentId: text("document_id").notNull(),
+    collection: text("collection").notNull(),
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    part: integer("part").notNull(),
+    /** From 0, in its push. */
+    place: integer("place").notNull(),
+    /** UTF-8 bytes as a request of a batch. */
+    payloadBytes: integer("payload_bytes").notNull(),
+    contextCount: integer("context_count").notNull(),
+    /** JSON: as many ids as contexts; null where each context's id is its index. */
+    contextIds: text("context_ids"),
+    /** JSON, as it came. */
+    metadata: text("metadata"),
+    query: text("query").notNull(),
+    /** JSON: the texts, in order. */
+    contexts: text("contexts").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.documentId, table.collection, table.submissionId] })],
+);
+
+export const outcomeStatuses = ["succeeded", "failed", "canceled"] as const;
+export type OutcomeStatus = (typeof outcomeStatuses)[number];
+
+/** Immutable ends: how a version of a document ended. Written once. */
+export const outcomes = sqliteTable(
+  "outcomes",
+  {
+    documentId: text("document_id").notNull(),
+    collection: text("collection").notNull(),
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    status: text("status", { enum: outcomeStatuses }).notNull(),
+    model: text("model").$type<ModelName>().notNull(),
+    /** Answers that were used up. */
+    attempts: integer("attempts").notNull(),
+    /** The job whose answer it is; null where no job had it. */
+    jobId: text("job_id").$type<JobId>(),
+    code: text("code"),
+    message: text("message"),
+    dispatchedAt: integer("dispatched_at"),
+    finalizedAt: integer("finalized_at").notNull(),
+    /** JSON, best first: `[index, score]`, or `[index, score, id]` where the id is not the index. */
+    scores: text("scores"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.documentId, table.collection, table.submissionId] }),
+    index("outcomes_failed").on(table.submissionId, table.code).where(sql`status = 'failed'`),
+    check("outcomes_scores", sql`(${table.status} = 'succeeded') = (${table.scores} IS NOT NULL)`),
+    check("outcomes_code", sql`(${table.status} = 'failed') = (${table.code} IS NOT NULL)`),
+  ],
+);
+
+/** One Batch API call, from its recording to its end; see `JobStatus` for the states. */
+export const jobs = sqliteTable(
+  "jobs",
+  {
+    id: text("id").$type<JobId>().primaryKey(),
+    model: text("model").$type<ModelName>().notNull(),
+    lane: text("lane", { enum: lanes }).notNull(),
+    status: text("status", { enum: jobStatuses }).notNull(),
+    /** The job that it follows up, or half of which it is. */
+    parentId: text("parent_id").$type<JobId>(),
+    /** Which answer its documents wait for, from 1. */
+    round: integer("round").notNull(),
+    /** Dispatches so far. */
+    attempt: integer("attempt").notNull().default(0),
+    /** Refusals in a row, for the backoff. */
+    refusals: integer("refusals").notNull().default(0),
+    documentCount: integer("document_count").notNull(),
+    contextCount: integer("context_count").notNull(),
+    payloadBytes: integer("payload_bytes").notNull(),
+    requestId: text("request_id").$type<RequestId>(),
+    /** When the poller looks at it next; a claim moves it ahead. Null once ended. */
+    dueAt: integer("due_at"),
+    createdAt: integer("created_at").notNull(),
+    dispatchedAt: integer("dispatched_at"),
+    endedAt: integer("ended_at"),
+    tokens: integer("tokens"),
+    /** Order of ends, for the feed. */
+    finalizedSequence: integer("finalized_sequence"),
+    unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
+    repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
+    /** JSON, the last 20 attempts: `{ attempt, started_at, request_id?, ended_at?, error? }`. */
+    attempts: text("attempts").notNull().default("[]"),
+    /** JSON `[[submission_id, [document_id, …]], …]`: what is to be sent, and once started what was sent. */
+    members: text("members").notNull(),
+  },
+  (table) => [
+    index("jobs_due").on(table.lane, table.dueAt).where(sql`due_at IS NOT NULL`),
+    index("jobs_parent").on(table.parentId).where(sql`parent_id IS NOT NULL`),
+    uniqueIndex("jobs_finalized").on(table.finalizedSequence).where(sql`finalized_sequence IS NOT NULL`),
+    check("jobs_open", sql`(${table.status} IN ('pending', 'dispatching', 'dispatched')) = (${table.dueAt} IS NOT NULL)`),
+    check("jobs_ended", sql`(${table.dueAt} IS NULL) = (${table.endedAt} IS NOT NULL)`),
+    check("jobs_request", sql`${table.status} <> 'dispatched' OR ${table.requestId} IS NOT NULL`),
+    check("jobs_started", sql`${table.status} NOT IN ('dispatching', 'dispatched') OR ${table.attempt} > 0`),
+  ],
+);
+
+/** Messages that no version of the consumer here can read, kept whole for a person to look at. */
+export const malformedMessages = sqliteTable(
+  "malformed_messages",
+  {
+    queue: text("queue").notNull(),
+    messageId: text("message_id").notNull(),
+    reason: text("reason").notNull(),
+    receivedAt: integer("received_at").notNull(),
+    /** The body as text; one that is not text is JSON. */
+    body: text("body").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.queue, table.messageId] })],
+);

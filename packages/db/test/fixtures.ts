@@ -1,0 +1,120 @@
+import {
+  listMembers,
+  mintJobId,
+  nameDocument,
+  partBody,
+  rankScores,
+  serializeDocument,
+  uuidTail,
+  type JobId,
+  type JobMembers,
+  type RequestId,
+  type SubmissionId,
+} from "@sluice/core";
+import {
+  confirmDispatch,
+  finalizeJob,
+  openSubmission,
+  recordParts,
+  startAttempt,
+  type Database,
+  type NewSubmission,
+  type PartToRecord,
+} from "../src/index.ts";
+
+export const NOW = 1_790_000_000_000;
+export const MODEL = "@cf/baai/bge-m3";
+
+let minted = 0;
+/** Bytes that are never the same twice in a test file, and the same in every run. */
+export function bytes(count: number): Uint8Array {
+  minted += 1;
+  return Uint8Array.from({ length: count }, (_, index) => (minted >> (8 * (index % 4))) & 0xff);
+}
+
+export async function open(db: Database, more: Partial<NewSubmission> = {}, now = NOW): Promise<SubmissionId> {
+  const submission = {
+    collection: "default",
+    model: MODEL,
+    lane: "bulk",
+    label: null,
+    truncateInputs: true,
+    total: 0,
+    closed: true,
+    ...more,
+  } as const;
+  const opened = await openSubmission(db, submission, uuidTail(bytes(10)), now);
+  return opened.id;
+}
+
+export interface TestDocument {
+  readonly id?: string;
+  readonly query?: string;
+  readonly contexts?: readonly string[];
+  readonly contextIds?: readonly string[];
+}
+
+/** A part as its message would bring it. `first` is the place of its first document. */
+export function part(
+  submission: SubmissionId,
+  number: number,
+  documents: readonly TestDocument[],
+  first = 0,
+): PartToRecord {
+  const texts: string[] = [];
+  const ids: string[] = [];
+  let payloadBytes = 0;
+  let contexts = 0;
+  for (const [index, document] of documents.entries()) {
+    const id = document.id ?? nameDocument(submission, first + index);
+    const serialized = serializeDocument(
+      {
+        id,
+        query: document.query ?? "a query",
+        contexts: document.contexts ?? ["one", "two"],
+        contextIds: document.contextIds ?? null,
+        metadata: null,
+      },
+      id,
+      first + index,
+    );
+    if (!serialized.ok) throw new Error("a test's document is refused");
+    texts.push(serialized.value.json);
+    ids.push(id);
+    payloadBytes += serialized.value.payloadBytes;
+    contexts += serialized.value.contexts;
+  }
+  const header = { submission, collection: "default", model: MODEL, lane: "bulk", truncateInputs: true } as const;
+  return {
+    submission,
+    part: number,
+    hash: `hash-${number}`,
+    documents: ids,
+    contexts,
+    payloadBytes,
+    body: partBody(header, number, `hash-${number}`, texts.join(",")),
+  };
+}
+
+export function jobId(now = NOW): JobId {
+  return mintJobId(now, bytes(10));
+}
+
+export async function record(db: Database, id: JobId, chunks: readonly (readonly PartToRecord[])[], now = NOW) {
+  return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, chunks, now);
+}
+
+/** Starts and confirms the first attempt. */
+export async function dispatch(db: Database, id: JobId, now = NOW): Promise<JobMembers> {
+  const started = await startAttempt(db, { id, attempt: 0, status: "pending" }, now + 120_000, now);
+  if (started === null) throw new Error("the attempt did not start");
+  await confirmDispatch(db, { id, attempt: started.attempt }, "request-1" as RequestId, now + 30_000);
+  return started.members;
+}
+
+/** Finalizes a dispatched job with the same two scores for every document. */
+export async function succeed(db: Database, id: JobId, members: JobMembers, now = NOW, scores = [0.25, 0.75]) {
+  const outcomes = listMembers(members).map((member) => ({ ...member, scores: rankScores(scores, null) }));
+  const end = { status: "succeeded", outcomes, children: [], tokens: 1_000, error: null } as const;
+  return finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, now);
+}

@@ -1,0 +1,59 @@
+import { DISPATCH_LEASE, listMembers, nextPollAt, type JobId, type ModelName, type SubmissionId } from "@sluice/core";
+import { confirmDispatch, startAttempt, type DocumentContent } from "@sluice/db";
+import { submitBatch, toRequest } from "@sluice/inference";
+import type { StepIo } from "./io.ts";
+import { settleRefusal } from "./settle-refusal.ts";
+
+/** A job that may be dispatched: recorded and pending, or left behind by an attempt that broke off. */
+export interface DispatchableJob {
+  readonly id: JobId;
+  readonly model: ModelName;
+  readonly status: "pending" | "dispatching";
+  /** The last attempt started; 0 before the first. */
+  readonly attempt: number;
+  readonly round: number;
+  readonly refusals: number;
+}
+
+export type DispatchOutcome = "dispatched" | "refused" | "canceled" | "superseded";
+
+/**
+ * Hands a job to Workers AI: starts an attempt, which fixes the list; submits exactly that list; and
+ * records the `request_id`. Between the first and the last of these a death is found by the lease.
+ *
+ * `content` must have been read before the call and may hold more than the list: what was deleted or
+ * canceled since is left out. A refusal is carried out here.
+ */
+export async function dispatchJob(
+  io: StepIo,
+  job: DispatchableJob,
+  content: readonly DocumentContent[],
+): Promise<DispatchOutcome> {
+  const startedAt = io.now();
+  const started = await startAttempt(io.db, job, startedAt + DISPATCH_LEASE, startedAt);
+  if (started === null) return "superseded";
+  const documents = listMembers(started.members);
+  if (documents.length === 0) return "canceled";
+
+  const contentOf = new Map(content.map((one) => [memberKey(one.submission, one.document), one]));
+  const requests = documents.map(({ submission, document }) => {
+    const found = contentOf.get(memberKey(submission, document));
+    if (found === undefined) throw new Error(`the content of job ${job.id} lacks a document of its list`);
+    return toRequest(found);
+  });
+  const answer = await submitBatch(io.ai, job.model, requests, io.bounded);
+  const attempt = { ...job, attempt: started.attempt, status: "dispatching" as const, members: started.members };
+  if (answer.kind === "refused") {
+    await settleRefusal(io, attempt, answer.refusal);
+    return "refused";
+  }
+  const now = io.now();
+  const held = await confirmDispatch(io.db, attempt, answer.requestId, nextPollAt(now, now, io.runInterval));
+  io.log({ event: "job_dispatched", job: job.id, attempt: started.attempt, documents: documents.length, request_id: answer.requestId, held });
+  return held ? "dispatched" : "superseded";
+}
+
+/** An id holds no control character, so a line break keeps the two apart. */
+function memberKey(submission: SubmissionId, document: string): string {
+  return `${submission}\n${document}`;
+}

@@ -1,0 +1,4 @@
+export * from "./after-refusal.ts";
+export * from "./dispatch-job.ts";
+export * from "./io.ts";
+export * from "./settle-refusal.ts";

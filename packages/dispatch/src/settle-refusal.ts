@@ -1,0 +1,59 @@
+import { FAILURES, groupMembers, halve, listMembers, mintJobId, type FailureCode, type JobId, type JobMembers } from "@sluice/core";
+import { finalizeJob, postponeJob, type DispatchCount } from "@sluice/db";
+import type { Refusal } from "@sluice/inference";
+import { afterRefusal } from "./after-refusal.ts";
+import type { StepIo } from "./io.ts";
+
+/** A job with an open attempt that ended in a refusal. */
+interface RefusedAttempt {
+  readonly id: JobId;
+  readonly attempt: number;
+  /** `dispatching`: the submit was refused. `dispatched`: the poll said that the batch is over. */
+  readonly status: "dispatching" | "dispatched";
+  readonly round: number;
+  readonly refusals: number;
+  readonly members: JobMembers;
+}
+
+/** Carries out what the refusal asks for, in one guarded write. */
+export async function settleRefusal(io: StepIo, job: RefusedAttempt, refusal: Refusal): Promise<void> {
+  const documents = listMembers(job.members);
+  const now = io.now();
+  const decision = afterRefusal(
+    { documents: documents.length, refusals: job.refusals },
+    refusal,
+    { now, runInterval: io.runInterval, random: io.random() },
+  );
+  const error = { reason: refusal.class, message: refusal.message };
+  io.log({ event: "job_refused", job: job.id, attempt: job.attempt, class: refusal.class, code: refusal.code, then: decision.kind });
+  switch (decision.kind) {
+    case "again":
+      await postponeJob(io.db, job, error, countOf(job, refusal), decision.dueAt, now);
+      return;
+    case "split": {
+      const children = halve(documents).map((half) => ({
+        id: mintJobId(now, io.randomBytes(10)),
+        round: job.round,
+        members: groupMembers(half),
+        dueAt: now,
+      }));
+      await finalizeJob(io.db, job, { status: "split", outcomes: [], children, tokens: null, error }, now);
+      return;
+    }
+    case "fail": {
+      const message = failureMessage(decision.code, refusal);
+      const outcomes = documents.map((document) => ({ ...document, code: decision.code, message }));
+      await finalizeJob(io.db, job, { status: "failed", outcomes, children: [], tokens: null, error }, now);
+    }
+  }
+}
+
+/** The service's own words say more than ours about an input; about being out of reach, ours do. */
+function failureMessage(code: FailureCode, refusal: Refusal): string {
+  return code === "no_answer" ? FAILURES.no_answer.message : refusal.message || FAILURES[code].message;
+}
+
+function countOf(job: RefusedAttempt, refusal: Refusal): DispatchCount {
+  if (job.status === "dispatched") return "repeated";
+  return refusal.mayBeRunning ? "unconfirmed" : "none";
+}

@@ -1,0 +1,39 @@
+import type { Fields } from "./values.ts";
+
+/**
+ * `queued` and `running` are documented. What a failed or expired batch says is not, so every usual
+ * word for it counts.
+ */
+const STATUS_WORDS: ReadonlyMap<string, BatchStatus> = new Map([
+  ["queued", "queued"],
+  ["pending", "queued"],
+  ["running", "running"],
+  ["processing", "running"],
+  ["in_progress", "running"],
+  ["failed", "failed"],
+  ["failure", "failed"],
+  ["error", "failed"],
+  ["errored", "failed"],
+  ["rejected", "failed"],
+  ["aborted", "failed"],
+  ["timeout", "failed"],
+  ["timed_out", "failed"],
+  ["expired", "gone"],
+  ["canceled", "gone"],
+  ["cancelled", "gone"],
+  ["not_found", "gone"],
+]);
+
+export type BatchStatus = "queued" | "running" | "failed" | "gone";
+
+/** The batch's status in an answer; `null` when it has none, or one that says nothing here. */
+export function statusOf(answer: Fields): BatchStatus | null {
+  const status = answer["status"];
+  return typeof status === "string" ? (STATUS_WORDS.get(status.toLowerCase()) ?? null) : null;
+}
+
+/** Whether an answer says that the batch, or the call, failed. HTTP's own status may well be 200. */
+export function hasFailed(answer: Fields): boolean {
+  const status = statusOf(answer);
+  return answer["success"] === false || status === "failed" || status === "gone";
+}

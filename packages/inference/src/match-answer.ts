@@ -1,0 +1,135 @@
+import type { FailureCode } from "@sluice/core";
+import { classOfCode } from "./failure-classes.ts";
+import { signsOf } from "./failure-signs.ts";
+import type { AnswerItem } from "./poll-batch.ts";
+import { indexOf, isRecord } from "./values.ts";
+
+/** A document as it was sent: the batch's n-th, with its external reference and its number of contexts. */
+export interface ExpectedAnswer {
+  readonly reference: string;
+  readonly contexts: number;
+}
+
+/** What an answer holds for one document. */
+export type MatchedAnswer =
+  | {
+      readonly kind: "scored";
+      /** `scores[i]` belongs to context `i`; all are finite. */
+      readonly scores: readonly number[];
+    }
+  | {
+      readonly kind: "unusable";
+      readonly code: FailureCode;
+      /** The service's own words, at most 500 characters; never logged. */
+      readonly message: string | null;
+    };
+
+const MOST_NESTING = 3;
+
+const unusable = (code: FailureCode, message: string | null = null): MatchedAnswer => ({
+  kind: "unusable",
+  code,
+  message,
+});
+const MISSING = unusable("missing_result");
+const MISMATCHED = unusable("mismatched_result");
+const INVALID = unusable("invalid_result");
+
+/**
+ * Gives each document sent its own scores, or the reason why there are none; the result is parallel
+ * to `expected`. Items are told apart by their index alone, never by their place, and the external
+ * reference can only speak against one. Items of an index that was not sent are ignored.
+ */
+export function matchAnswer(items: readonly AnswerItem[], expected: readonly ExpectedAnswer[]): MatchedAnswer[] {
+  const matched = expected.map(() => MISSING);
+  const seen = new Uint8Array(expected.length);
+  for (const item of items) {
+    const index = itemIndex(item);
+    const document = expected[index];
+    const earlier = matched[index];
+    if (document === undefined || earlier === undefined) continue;
+    const judged = judge(item, document);
+    matched[index] = seen[index] === 1 ? reconcile(earlier, judged) : judged;
+    seen[index] = 1;
+  }
+  return matched;
+}
+
+/** Shape A numbers items by `id`, shape B by `index`. An item with two different numbers is nobody's. */
+function itemIndex(item: AnswerItem): number {
+  const id = indexOf(item["id"]);
+  const index = indexOf(item["index"]);
+  if (id === -1 || id === index) return index;
+  return index === -1 ? id : -1;
+}
+
+function judge(item: AnswerItem, document: ExpectedAnswer): MatchedAnswer {
+  const reference = item["external_reference"];
+  if (reference !== undefined && reference !== null && reference !== document.reference) return MISMATCHED;
+  if (item["success"] === false) return itemFailure(item);
+  const response = responseOf(item["result"]);
+  if (response === undefined || response === null) return hasError(item) ? itemFailure(item) : MISSING;
+  const scores = readScores(response, document.contexts);
+  return scores === null ? INVALID : { kind: "scored", scores };
+}
+
+/** Two items of one index. An item of another document says nothing about this one. */
+function reconcile(earlier: MatchedAnswer, later: MatchedAnswer): MatchedAnswer {
+  if (later === MISMATCHED) return earlier;
+  if (earlier === MISMATCHED || isSame(earlier, later)) return later;
+  return INVALID;
+}
+
+function isSame(a: MatchedAnswer, b: MatchedAnswer): boolean {
+  if (a.kind === "scored") return b.kind === "scored" && a.scores.every((score, index) => score === b.scores[index]);
+  return b.kind === "unusable" && a.code === b.code && a.message === b.message;
+}
+
+function hasError(item: AnswerItem): boolean {
+  return (item["error"] ?? item["errors"] ?? null) !== null;
+}
+
+/** The form of an item's error is undocumented: a string, `{ message }`, a list of those. */
+function itemFailure(item: AnswerItem): MatchedAnswer {
+  const signs = signsOf({
+    error: item["error"],
+    errors: item["errors"],
+    message: item["message"],
+    result: item["result"],
+  });
+  const failureClass = classOfCode(signs.code);
+  const message = signs.message === "" ? null : signs.message;
+  if (failureClass === "invalid") return unusable("invalid_input", message);
+  return unusable(failureClass === "shrink" ? "too_large" : "model_error", message);
+}
+
+/** `result.response`, or the same under further `result`s. */
+function responseOf(result: unknown): unknown {
+  let value = result;
+  for (let depth = 0; depth <= MOST_NESTING; depth += 1) {
+    if (!isRecord(value)) return value;
+    if (value["response"] !== undefined) return value["response"];
+    value = value["result"];
+  }
+  return undefined;
+}
+
+/** `[{ id, score }]` in any order as scores by context; `null` unless each context has one finite number. */
+function readScores(response: unknown, contexts: number): number[] | null {
+  if (!Array.isArray(response)) return null;
+  const scores = Array.from<number>({ length: contexts }).fill(Number.NaN);
+  let found = 0;
+  for (const entry of response as readonly unknown[]) {
+    if (!isRecord(entry)) return null;
+    const score = entry["score"];
+    const earlier = scores[indexOf(entry["id"])];
+    if (earlier === undefined || typeof score !== "number" || !Number.isFinite(score)) return null;
+    if (Number.isNaN(earlier)) {
+      scores[indexOf(entry["id"])] = score;
+      found += 1;
+    } else if (earlier !== score) {
+      return null;
+    }
+  }
+  return found === contexts ? scores : null;
+}

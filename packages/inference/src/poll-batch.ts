@@ -1,0 +1,76 @@
+import type { RequestId } from "@sluice/core";
+import { hasFailed, statusOf } from "./batch-status.ts";
+import type { BatchBinding } from "./binding.ts";
+import type { Bounded } from "./bounded.ts";
+import { callService } from "./call-service.ts";
+import { classify, type Refusal } from "./failure-classes.ts";
+import { signsOf } from "./failure-signs.ts";
+import { isRecord, type Fields } from "./values.ts";
+
+/** One entry of an answer, as it came. `matchAnswer` reads it. */
+export type AnswerItem = Fields;
+
+export type PollOutcome =
+  | { readonly kind: "pending"; readonly state: "queued" | "running" }
+  | {
+      readonly kind: "answered";
+      /** In no order; some may be missing, repeated or strange. */
+      readonly items: readonly AnswerItem[];
+      /** Tokens of the whole batch; `null` when the service does not say. */
+      readonly tokens: number | null;
+    }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+const MOST_NESTING = 3;
+
+/**
+ * Asks Workers AI for a batch once. `model` must be the one that the batch was submitted to.
+ * Whatever the service does comes back as a value; an empty `requestId` throws, since the binding
+ * would drop it and run something else.
+ */
+export async function pollBatch(
+  binding: BatchBinding,
+  model: string,
+  requestId: RequestId,
+  bounded: Bounded,
+): Promise<PollOutcome> {
+  if (typeof requestId !== "string" || requestId.trim() === "")
+    throw new TypeError("A poll needs the batch's request_id.");
+  const answer = await callService(binding, model, { request_id: requestId }, undefined, bounded);
+  if (!answer.ok) return { kind: "refused", refusal: classify(answer.error, "poll") };
+  return readPoll(answer.value, MOST_NESTING) ?? unreadable(answer.value);
+}
+
+/** `null`: there is nothing to go by in this value. */
+function readPoll(answer: unknown, nesting: number): PollOutcome | null {
+  if (!isRecord(answer)) return null;
+  const status = statusOf(answer);
+  const failed = hasFailed(answer);
+  if (!failed && (status === "queued" || status === "running")) return { kind: "pending", state: status };
+  const items = answer["responses"] ?? answer["results"];
+  // What a failed batch did answer is paid for and counts all the same.
+  if (Array.isArray(items) && (!failed || items.length > 0)) {
+    return { kind: "answered", items: items.filter(isRecord), tokens: tokensOf(answer["usage"]) };
+  }
+  const inner = nesting > 0 ? readPoll(answer["result"], nesting - 1) : null;
+  if (!failed || inner?.kind === "answered") return inner;
+  const refusal = classify(signsOf(answer), "poll");
+  // `success: false` alone may speak of this poll only; a status, or what lies deeper, of the batch.
+  const innerIsOver = inner?.kind === "refused" && !inner.refusal.mayBeRunning;
+  if (status !== "failed" && status !== "gone") return innerIsOver ? inner : { kind: "refused", refusal };
+  const isGone = status === "gone" && refusal.class === "retry";
+  return { kind: "refused", refusal: { ...refusal, class: isGone ? "forgotten" : refusal.class, mayBeRunning: false } };
+}
+
+function unreadable(answer: unknown): PollOutcome {
+  const signs = signsOf(answer);
+  const told = signs.code !== null || signs.message !== "";
+  const message = told ? signs.message : "Workers AI's answer has no form that is known: neither a status nor results.";
+  return { kind: "refused", refusal: classify({ ...signs, message }, "poll") };
+}
+
+function tokensOf(usage: unknown): number | null {
+  if (!isRecord(usage)) return null;
+  const total = usage["total_tokens"];
+  return typeof total === "number" && Number.isSafeInteger(total) && total >= 0 ? total : null;
+}

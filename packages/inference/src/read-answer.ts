@@ -1,0 +1,75 @@
+import { err, ok, type Result } from "@sluice/core";
+import { NO_SIGNS, signsOf, signsOfHttp, type FailureSigns } from "./failure-signs.ts";
+
+/**
+ * Most bytes read of one answer. The largest job (10,000 documents, 50,000 contexts) takes about
+ * 4 MB with every number at full length; a Worker has 128 MB for text, values and all else.
+ */
+export const MAX_ANSWER_BYTES = 16_000_000;
+
+class AnswerTooLarge extends Error {}
+
+/**
+ * Turns what the binding gave into a value. The platform parses a body only when its content type
+ * is exactly `application/json` and hands on the stream otherwise; a service binding may give a
+ * Response or text. `signal` ends the reading.
+ */
+export async function readAnswer(answer: unknown, signal: AbortSignal): Promise<Result<unknown, FailureSigns>> {
+  try {
+    if (answer instanceof Response) {
+      const text = answer.body === null ? "" : await readText(answer.body, signal);
+      return answer.ok ? parseAnswer(text) : err(signsOfHttp(answer.status, answer.headers.get("retry-after"), text));
+    }
+    if (answer instanceof ReadableStream) return parseAnswer(await readText(answer, signal));
+    if (typeof answer === "string") return parseAnswer(answer);
+    return ok(answer);
+  } catch (thrown) {
+    if (!(thrown instanceof AnswerTooLarge)) throw thrown;
+    return err({ ...NO_SIGNS, message: thrown.message, answerTooLarge: true });
+  }
+}
+
+async function readText(stream: ReadableStream<unknown>, signal: AbortSignal): Promise<string> {
+  const reader = stream.getReader();
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  signal.addEventListener("abort", cancel);
+  if (signal.aborted) cancel();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      bytes += sizeOf(value);
+      if (bytes > MAX_ANSWER_BYTES) throw tooLarge();
+      text += typeof value === "string" ? value : decoder.decode(value as ArrayBufferView, { stream: true });
+    }
+  } catch (thrown) {
+    // A stream left open holds one of the few connections that a Worker may have.
+    cancel();
+    throw thrown;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+function sizeOf(chunk: unknown): number {
+  if (typeof chunk === "string") return chunk.length;
+  if (chunk instanceof ArrayBuffer || ArrayBuffer.isView(chunk)) return chunk.byteLength;
+  throw new TypeError("Workers AI answered with a stream that holds no bytes.");
+}
+
+function tooLarge(): AnswerTooLarge {
+  return new AnswerTooLarge(`Workers AI's answer is over ${MAX_ANSWER_BYTES} bytes: too large to read.`);
+}
+
+function parseAnswer(text: string): Result<unknown, FailureSigns> {
+  if (text.length > MAX_ANSWER_BYTES) throw tooLarge();
+  try {
+    return ok(JSON.parse(text));
+  } catch (thrown) {
+    // Broken JSON is not worth quoting; a page or a line of plain text says what is wrong.
+    return err(signsOf(/^\s*[[{"]/.test(text) ? thrown : text));
+  }
+}

@@ -1,0 +1,29 @@
+import { externalReference, type SubmissionId } from "@sluice/core";
+
+/** One document as the Batch API takes it in. The key order is the one that payload sizes are counted by. */
+export interface ScoreRequest {
+  readonly query: string;
+  readonly contexts: readonly { readonly text: string }[];
+  /** Without it, over-long text is an error. */
+  readonly truncate_inputs: boolean;
+  /** Comes back with the result, or does not: a cross-check only. */
+  readonly external_reference: string;
+}
+
+/** What a request is made of. `place` counts from 0 in the document's push. */
+interface RequestSource {
+  readonly submission: SubmissionId;
+  readonly place: number;
+  readonly query: string;
+  readonly contexts: readonly string[];
+  readonly truncateInputs: boolean;
+}
+
+export function toRequest(source: RequestSource): ScoreRequest {
+  return {
+    query: source.query,
+    contexts: source.contexts.map((text) => ({ text })),
+    truncate_inputs: source.truncateInputs,
+    external_reference: externalReference(source.submission, source.place),
+  };
+}

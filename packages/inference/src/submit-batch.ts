@@ -1,0 +1,47 @@
+import type { RequestId } from "@sluice/core";
+import { hasFailed } from "./batch-status.ts";
+import type { BatchBinding } from "./binding.ts";
+import type { Bounded } from "./bounded.ts";
+import { callService } from "./call-service.ts";
+import { classify, type Refusal } from "./failure-classes.ts";
+import { signsOf } from "./failure-signs.ts";
+import type { ScoreRequest } from "./request.ts";
+import { isRecord } from "./values.ts";
+
+export type SubmitOutcome =
+  | { readonly kind: "queued"; readonly requestId: RequestId }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+/** Ours: D1 keeps the id, and the service's are UUIDs. */
+const MAX_REQUEST_ID_LENGTH = 512;
+const MOST_NESTING = 3;
+
+/**
+ * Hands requests to Workers AI as one batch (under 10 MB in all). There is no idempotency: where
+ * the refusal says `mayBeRunning`, submitting again may pay twice. Whatever the service does comes
+ * back as a value.
+ */
+export async function submitBatch(
+  binding: BatchBinding,
+  model: string,
+  requests: readonly ScoreRequest[],
+  bounded: Bounded,
+): Promise<SubmitOutcome> {
+  const answer = await callService(binding, model, { requests }, { queueRequest: true }, bounded);
+  if (!answer.ok) return { kind: "refused", refusal: classify(answer.error, "submit") };
+  const requestId = requestIdIn(answer.value, MOST_NESTING);
+  if (requestId !== null) return { kind: "queued", requestId };
+  const signs = signsOf(answer.value);
+  const told = signs.code !== null || signs.message !== "";
+  const message = told
+    ? signs.message
+    : "Workers AI's answer holds no request_id: the batch may be running without one.";
+  return { kind: "refused", refusal: classify({ ...signs, message }, "submit") };
+}
+
+function requestIdIn(answer: unknown, nesting: number): RequestId | null {
+  if (!isRecord(answer) || hasFailed(answer)) return null;
+  const id = answer["request_id"];
+  if (typeof id === "string" && id.trim() !== "" && id.length <= MAX_REQUEST_ID_LENGTH) return id as RequestId;
+  return nesting > 0 ? requestIdIn(answer["result"], nesting - 1) : null;
+}

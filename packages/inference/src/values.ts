@@ -1,0 +1,28 @@
+/** An object of an answer, its fields not yet known. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Longest message kept of the service, in UTF-16 units. */
+export const MAX_MESSAGE_LENGTH = 500;
+
+/** The service's words in a form that D1 keeps to the letter: bounded, well-formed, one line, no control characters. */
+export function boundedMessage(text: string): string {
+  // Twice the length is enough to be left with: blanks collapse, and the rest is cut anyway.
+  const line = text
+    .slice(0, MAX_MESSAGE_LENGTH * 2)
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  const cut = line.length > MAX_MESSAGE_LENGTH || text.length > MAX_MESSAGE_LENGTH * 2;
+  if (!cut) return line.toWellFormed();
+  return `${line.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/[\ud800-\udbff]$/, "")}…`.toWellFormed();
+}
+
+/** An index as answers write it, a number or its decimal digits; -1 for anything else. */
+export function indexOf(value: unknown): number {
+  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : -1;
+  if (typeof value === "string" && /^(?:0|[1-9]\d{0,8})$/.test(value)) return Number(value);
+  return -1;
+}

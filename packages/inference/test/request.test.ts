@@ -1,0 +1,36 @@
+import { serializeDocument } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { asBatchBinding, toRequest } from "../src/index.ts";
+import { SUBMISSION } from "./support.ts";
+
+describe("a request", () => {
+  test("takes exactly the bytes that its document was packed by", () => {
+    const document = {
+      id: null,
+      query: 'é "q" 😀',
+      contexts: ["a\n", "ß".repeat(99)],
+      contextIds: null,
+      metadata: null,
+    };
+    const serialized = serializeDocument(document, "d", 120);
+    const request = toRequest({ submission: SUBMISSION, place: 120, ...document, truncateInputs: false });
+    const bytes = new TextEncoder().encode(`${JSON.stringify(request)},`).byteLength;
+    expect(serialized).toMatchObject({ ok: true, value: { payloadBytes: bytes } });
+  });
+});
+
+describe("the binding", () => {
+  test("is called as the object it is", async () => {
+    class Entrypoint {
+      readonly #answer = "mine";
+      async run(): Promise<unknown> {
+        return this.#answer;
+      }
+    }
+    expect(await asBatchBinding(new Entrypoint()).run("m", {})).toBe("mine");
+  });
+
+  test.each([undefined, null, "AI"])("%j in its place is told as a fault of the configuration", (missing) => {
+    expect(() => asBatchBinding(missing)).toThrow("bind Workers AI");
+  });
+});

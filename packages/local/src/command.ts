@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { err, ok, type Result } from "@sluice/core";
+import { keepApiKey } from "./api-key.ts";
+import { DEFAULT_STATE, readSettings, type Settings } from "./settings.ts";
+
+/** How every command of this workspace is called. */
+export const PNPM = "npx -y pnpm@12.4.2";
+
+/** Where the person stands: pnpm itself runs scripts in the workspace's folder. */
+export function callerFolder(): string {
+  return process.env["INIT_CWD"] ?? process.cwd();
+}
+
+/** The command's settings, or what is wrong with them, a line each. */
+export function commandSettings(tickSeconds: number): Result<Settings, string> {
+  const settings = readSettings(process.env, callerFolder(), tickSeconds);
+  return settings.ok ? settings : err(settings.error.join("\n"));
+}
+
+/** The key to use: the one that was given, else the one that is kept with the state. */
+export function commandKey(settings: Settings): string {
+  if (settings.apiKey !== null) return settings.apiKey;
+  mkdirSync(settings.state, { recursive: true });
+  return keepApiKey(settings.state, randomBytes(24));
+}
+
+/** `pnpm sql`, as it finds this state. */
+export function sqlLine(settings: Settings, sql: string): string {
+  const state = settings.state === DEFAULT_STATE ? "" : `SLUICE_STATE=${shellWord(settings.state)} `;
+  return `${state}${PNPM} sql "${sql}"`;
+}
+
+/** A word that a POSIX shell takes as it is. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Parsed arguments, or the line that says what is wrong with them. */
+export function parseArguments<Options extends ParseArgsOptionsConfig>(options: Options, allowPositionals: boolean) {
+  try {
+    return ok(parseArgs({ options, allowPositionals }));
+  } catch (error) {
+    return err(`${error instanceof Error ? error.message : String(error)} (--help tells more)`);
+  }
+}
+
+/** Ends the command with a message. Exit codes: 1, it did not work; 2, it was called wrongly. */
+export function refuse(message: string, code: 1 | 2): void {
+  console.error(message);
+  process.exitCode = code;
+}

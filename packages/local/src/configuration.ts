@@ -1,0 +1,140 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
+import type { Unstable_RawConfig } from "wrangler";
+
+/** The Workers that are deployed, in the order they are started: requests go to the first. */
+export const productionWorkers = ["producer", "consumer", "poller"] as const;
+/** What runs on one machine: the same, and the stand-in for Workers AI. */
+export const localWorkers = [...productionWorkers, "local-ai"] as const;
+export type LocalWorker = (typeof localWorkers)[number];
+
+/** How the stand-in makes scores: with a real model, by words in common, or with no work at all. */
+export const localAiModes = ["minilm", "lexical", "instant"] as const;
+export type LocalAiMode = (typeof localAiModes)[number];
+
+/** A wrangler configuration as it stands in its file. */
+export type Configuration = Unstable_RawConfig;
+
+export interface LocalOptions {
+  readonly mode: LocalAiMode;
+  /** Where the process that holds the model listens. Only `minilm` needs it. */
+  readonly modelUrl?: string;
+  /** Seconds from one run of the poller to the next. */
+  readonly tickSeconds: number;
+  /** The secret `SLUICE_API_KEYS`; none: the producer refuses every request. */
+  readonly apiKeys?: readonly ApiKey[];
+}
+
+export interface ApiKey {
+  readonly name: string;
+  /** SHA-256 of the key, in hex. */
+  readonly sha256: string;
+  readonly scopes: readonly ("ingest" | "read" | "admin")[];
+}
+
+/** The folder of the checkout. */
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+
+/** Workers share a local database by giving the same id; any will do. */
+export const LOCAL_DATABASE_ID = "5111ce00-0000-4000-8000-000000000001";
+
+/** Locally nobody waits for a fuller batch, or for a service to recover. */
+const LOCAL_BATCH_SECONDS = { interactive: 0, other: 1 };
+const LOCAL_RETRY_SECONDS = 1;
+
+/** A key that may do everything, as the producer wants to see it. */
+export function fullKey(name: string, key: string): ApiKey {
+  return { name, sha256: createHash("sha256").update(key).digest("hex"), scopes: ["ingest", "read", "admin"] };
+}
+
+export function configurationPath(worker: LocalWorker): string {
+  return join(ROOT, "workers", worker, "wrangler.jsonc");
+}
+
+/** A Worker's own configuration: what is deployed, for all but the stand-in. Throws if the file is broken. */
+export function readConfiguration(worker: LocalWorker): Configuration {
+  const path = configurationPath(worker);
+  const errors: ParseError[] = [];
+  const configuration = parse(readFileSync(path, "utf8"), errors, { allowTrailingComma: true }) as Configuration;
+  const [error] = errors;
+  if (error !== undefined) throw new Error(`${path}: ${printParseErrorCode(error.error)} at offset ${error.offset}`);
+  return configuration;
+}
+
+/**
+ * A Worker's configuration for one machine, derived from the one that is deployed: the stand-in in
+ * place of Workers AI, one local database, short waits, and paths that hold wherever it is written.
+ */
+export function localConfiguration(worker: LocalWorker, options: LocalOptions): Configuration {
+  const { $schema: _, ai, services = [], d1_databases, queues, assets, ...rest } = readConfiguration(worker);
+  const folder = dirname(configurationPath(worker));
+  const configuration: Configuration = { ...rest, vars: { ...rest.vars, ...localVars(worker, options) } };
+  if (rest.main !== undefined) configuration.main = resolve(folder, rest.main);
+  if (assets !== undefined) {
+    configuration.assets =
+      assets.directory === undefined ? assets : { ...assets, directory: resolve(folder, assets.directory) };
+  }
+  if (d1_databases !== undefined) {
+    configuration.d1_databases = d1_databases.map((database) => ({
+      ...database,
+      database_id: LOCAL_DATABASE_ID,
+      ...(database.migrations_dir === undefined ? {} : { migrations_dir: resolve(folder, database.migrations_dir) }),
+    }));
+  }
+  if (queues !== undefined) {
+    configuration.queues = { ...queues, ...(queues.consumers && { consumers: queues.consumers.map(withShortWaits) }) };
+  }
+  const standIn = ai === undefined ? [] : [{ binding: ai.binding, service: "local-ai", entrypoint: "WorkersAI" }];
+  if (services.length + standIn.length > 0) configuration.services = [...services, ...standIn];
+  return configuration;
+}
+
+/** The configurations of the whole stack, in the order to start them. */
+export function localConfigurations(options: LocalOptions): Record<LocalWorker, Configuration> {
+  return forEachWorker((worker) => localConfiguration(worker, options));
+}
+
+/** Writes the stack's configurations to `DIRECTORY/WORKER/wrangler.json` and gives their paths. */
+export function writeLocalConfigurations(directory: string, options: LocalOptions): Record<LocalWorker, string> {
+  return forEachWorker((worker) => {
+    const path = resolve(directory, worker, "wrangler.json");
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${JSON.stringify(localConfiguration(worker, options), null, 2)}\n`);
+    return path;
+  });
+}
+
+function forEachWorker<T>(make: (worker: LocalWorker) => T): Record<LocalWorker, T> {
+  return {
+    producer: make("producer"),
+    consumer: make("consumer"),
+    poller: make("poller"),
+    "local-ai": make("local-ai"),
+  };
+}
+
+function localVars(worker: LocalWorker, options: LocalOptions): Record<string, string> {
+  switch (worker) {
+    case "producer":
+      return { SLUICE_API_KEYS: JSON.stringify(options.apiKeys ?? []) };
+    case "consumer":
+    case "poller":
+      return { RUN_INTERVAL_SECONDS: String(options.tickSeconds) };
+    case "local-ai":
+      return { MODE: options.mode, MODEL_URL: options.modelUrl ?? "" };
+  }
+}
+
+type Consumer = NonNullable<NonNullable<Configuration["queues"]>["consumers"]>[number];
+
+function withShortWaits(consumer: Consumer): Consumer {
+  const { interactive, other } = LOCAL_BATCH_SECONDS;
+  return {
+    ...consumer,
+    max_batch_timeout: consumer.queue === "sluice-interactive" ? interactive : other,
+    retry_delay: LOCAL_RETRY_SECONDS,
+  };
+}

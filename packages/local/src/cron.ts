@@ -1,0 +1,40 @@
+import { pause } from "./signals.ts";
+
+/** A run of the poller takes less than its minute; one that hangs must not stop the clock for good. */
+const RUN_TIMEOUT_MS = 120_000;
+const POLLER = "sluice-poller";
+
+/**
+ * Fires the poller's cron every `tickSeconds`, as Cloudflare does every minute: the local runtime
+ * never does by itself. A run that is still going is not overtaken. `signal` ends it.
+ */
+export async function runCron(
+  url: string,
+  tickSeconds: number,
+  signal: AbortSignal,
+  onFailure: (reason: string) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    const started = performance.now();
+    const failure = await fireCron(url, signal);
+    if (failure !== null && !signal.aborted) onFailure(failure);
+    await pause(tickSeconds * 1_000 - (performance.now() - started), signal);
+  }
+}
+
+/** Runs the poller once and waits for its end. Gives the reason if it could not, or it failed. */
+export async function fireCron(url: string, signal: AbortSignal): Promise<string | null> {
+  try {
+    const response = await fetch(`${url}/cdn-cgi/explorer/api/local/scheduled?worker=${POLLER}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ cron: "* * * * *" }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(RUN_TIMEOUT_MS)]),
+    });
+    const text = await response.text();
+    if (!response.ok) return `the runtime answered ${response.status} to the cron`;
+    return text.includes('"outcome":"ok"') ? null : "the poller's run failed";
+  } catch (error) {
+    return `the cron got no answer (${error instanceof Error ? error.message : String(error)})`;
+  }
+}

@@ -1,0 +1,63 @@
+import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
+import { startStack, type Stack } from "./runtime.ts";
+import { describeEnvironment, type Settings } from "./settings.ts";
+import { aborted, pause, stopSignal } from "./signals.ts";
+
+const TICK_SECONDS = 60;
+
+const HELP = `Runs the whole of Sluice on this machine until Ctrl-C: ${PNPM} dev
+
+${describeEnvironment(TICK_SECONDS)}`;
+
+const EXAMPLE = { id: "q001", query: "capital of France", contexts: ["Paris", "Bananas are yellow"] };
+const EXAMPLE_SQL =
+  "SELECT context_id, score, rank FROM scores WHERE collection = 'default' AND document_id = 'q001' ORDER BY rank";
+
+async function main(): Promise<void> {
+  const args = parseArguments({ help: { type: "boolean", short: "h" } }, false);
+  if (!args.ok) return refuse(args.error, 2);
+  if (args.value.values.help === true) return console.log(HELP);
+  const settings = commandSettings(TICK_SECONDS);
+  if (!settings.ok) return refuse(settings.error, 2);
+
+  const stop = stopSignal();
+  const key = commandKey(settings.value);
+  console.log("Starting Sluice …");
+  const stack = await startStack(settings.value, key, stop);
+  if (!stack.ok) return stop.aborted ? undefined : refuse(stack.error, 1);
+
+  console.log(welcome(stack.value, settings.value, key));
+  tellRunFailures(stack.value);
+  const end = await Promise.race([aborted(stop).then(() => null), stack.value.failed]);
+  // A Ctrl-C may reach a child, and end it, before it reaches this process.
+  if (end !== null) await pause(500, stop);
+  await stack.value.stop();
+  if (end !== null && !stop.aborted) refuse(end, 1);
+}
+
+function welcome(stack: Stack, settings: Settings, key: string): string {
+  const body = JSON.stringify(EXAMPLE);
+  return `
+Sluice runs on ${stack.url}   Ctrl-C ends it
+  key   ${key}
+  state ${settings.state}
+  log   ${stack.log}
+
+Push a document:
+  curl -s ${stack.url}/v1/documents -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'
+Read its scores, after the next run of the poller (every ${settings.tickSeconds} s):
+  ${sqlLine(settings, EXAMPLE_SQL)}
+`;
+}
+
+/** A run that fails is tried again by the next: each reason is worth one line. */
+function tellRunFailures(stack: Stack): void {
+  const told = new Set<string>();
+  stack.onRunFailure((reason) => {
+    if (told.has(reason)) return;
+    told.add(reason);
+    console.error(`A run of the poller failed: ${reason}. See ${stack.log}`);
+  });
+}
+
+await main();

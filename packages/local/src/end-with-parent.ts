@@ -1,0 +1,66 @@
+import type { ChildProcess } from "node:child_process";
+import { subscribe } from "node:diagnostics_channel";
+import { basename } from "node:path";
+import { isMainThread } from "node:worker_threads";
+import { STOP, type RuntimeEvent } from "./runtime-events.ts";
+
+/**
+ * Loaded into wrangler's process before wrangler itself (`node --import`), so that its life depends
+ * on its parent alone. By itself wrangler outlives a parent that is killed, and its runtime outlives
+ * wrangler; and a Ctrl-C, which reaches all of them at once, would end each in its own way.
+ */
+
+const SIGNALS: readonly (string | symbol)[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+const children = new Set<ChildProcess>();
+let stopping = false;
+
+if (isMainThread && process.send !== undefined) {
+  endWithParent(process.ppid);
+  leaveSignalsToParent();
+  process.on("message", (message) => {
+    if (message === STOP) stop();
+  });
+  subscribe("child_process", (message) => {
+    const { process: child } = message as { process: ChildProcess };
+    child.once("spawn", () => watch(child));
+  });
+}
+
+function endWithParent(parent: number): void {
+  // Wrangler closes the channel too, when a command is done: only a new parent means that the old one is gone.
+  process.on("disconnect", () => {
+    setInterval(() => process.ppid !== parent && process.exit(1), 50).unref();
+  });
+}
+
+function leaveSignalsToParent(): void {
+  const ignore = () => undefined;
+  for (const signal of SIGNALS) process.on(signal, ignore);
+  process.on("newListener", (event, listener) => {
+    if (SIGNALS.includes(event)) queueMicrotask(() => process.removeListener(event, listener));
+  });
+}
+
+function watch(child: ChildProcess): void {
+  children.add(child);
+  const { pid } = child;
+  const isRuntime = pid !== undefined && basename(child.spawnfile).startsWith("workerd");
+  if (isRuntime) tell({ runtime: "started", pid });
+  child.once("exit", (code, signal) => {
+    children.delete(child);
+    if (isRuntime) tell({ runtime: "ended", pid, died: child.killed ? null : (signal ?? `code ${code}`) });
+    if (stopping) stop();
+  });
+  if (stopping) stop();
+}
+
+function stop(): void {
+  stopping = true;
+  if (children.size === 0) process.exit(0);
+  for (const child of children) child.kill("SIGKILL");
+}
+
+function tell(event: RuntimeEvent): void {
+  if (process.connected) process.send?.(event);
+}

@@ -1,0 +1,50 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { err, ok, type Result } from "@sluice/core";
+
+export interface Lock {
+  release(): void;
+}
+
+/**
+ * Takes a state folder for this process, or tells who has it (a process id, as far as known).
+ *
+ * The lock is SQLite's on a file, held by an open transaction: the system lets go of it whichever way
+ * the process ends, and a process id that was given away again means nothing to it.
+ */
+export function lockState(state: string, pid: number): Result<Lock, { readonly holder: string | null }> {
+  const pidFile = join(state, "lock.pid");
+  const database = new DatabaseSync(join(state, "lock"), { timeout: 0 });
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    if (!isBusy(error)) throw error;
+    return err({ holder: readPid(pidFile) });
+  }
+  writeFileSync(pidFile, `${pid}\n`);
+  return ok({
+    release() {
+      if (!database.isOpen) return;
+      rmSync(pidFile, { force: true });
+      database.close();
+    },
+  });
+}
+
+/** https://www.sqlite.org/rescode.html#busy */
+const SQLITE_BUSY = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
+}
+
+function readPid(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    // The holder has not written it yet.
+    return null;
+  }
+}

@@ -1,0 +1,37 @@
+import { createServer } from "node:http";
+import { openMinilm } from "./embedding.ts";
+import { answer } from "./routes.ts";
+import { Scorer } from "./scorer.ts";
+
+/**
+ * The process with the model: `node server.ts`. Prints `{"listening":PORT}` and serves 127.0.0.1 at
+ * that port. Ends when its stdin closes, when its parent is gone, or on SIGINT and SIGTERM, so that
+ * no end of the parent, not even SIGKILL, leaves it behind.
+ */
+
+/** Finished batches that are kept until they are asked for. */
+const KEEP = 200;
+const PARENT_CHECK_MS = 2_000;
+
+const stop = () => process.exit(0);
+process.on("SIGINT", stop).on("SIGTERM", stop);
+process.stdin.on("end", stop).on("close", stop).on("error", stop).resume();
+process.stdout.on("error", stop);
+const parent = process.ppid;
+setInterval(() => process.ppid !== parent && stop(), PARENT_CHECK_MS);
+
+const embed = await openMinilm();
+const scorer = new Scorer(embed, KEEP);
+const server = createServer((request, response) => {
+  answer(request, scorer)
+    .catch(() => ({ status: 500, body: { error: "scoring failed" } }))
+    .then(({ status, body }) => {
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+});
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object" && address !== null) console.log(JSON.stringify({ listening: address.port }));
+  // The first text loads the model (about half a second): better now than with the first batch.
+  setImmediate(() => void embed(["ready"]));
+});

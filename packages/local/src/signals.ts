@@ -1,0 +1,46 @@
+/** One Ctrl-C reaches a process several times: from the terminal, and passed on by npx and pnpm. */
+const SAME_KEY_PRESS_MS = 1_000;
+
+/**
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP. At a second one, a second or more
+ * later, the process ends at once; its children end themselves when they notice.
+ */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  let first = 0;
+  const onSignal = () => {
+    if (!controller.signal.aborted) {
+      first = performance.now();
+      controller.abort();
+    } else if (performance.now() - first > SAME_KEY_PRESS_MS) {
+      process.exit(130);
+    }
+  };
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
+  return controller.signal;
+}
+
+/** Settles when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Waits, but not beyond the signal's abort. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms <= 0 || signal.aborted) {
+      resolve();
+      return;
+    }
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}

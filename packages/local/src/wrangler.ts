@@ -1,0 +1,116 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { STOP, type RuntimeEvent } from "./runtime-events.ts";
+
+/** Running wrangler's own file leaves out the launcher process that its command puts in between. */
+export const WRANGLER = fileURLToPath(import.meta.resolve("wrangler"));
+const END_WITH_PARENT = import.meta.resolve("./end-with-parent.ts");
+
+/** Wrangler, asking and telling nobody: no network, no questions, all files within the state. */
+export function wranglerEnvironment(state: string): NodeJS.ProcessEnv {
+  // An environment that a person chose for other projects names nothing here.
+  const { CLOUDFLARE_ENV: _, ...env } = process.env;
+  return {
+    ...env,
+    CI: "1",
+    NO_COLOR: "1",
+    WRANGLER_SEND_METRICS: "false",
+    WRANGLER_SEND_ERROR_REPORTS: "false",
+    WRANGLER_HIDE_BANNER: "true",
+    WRANGLER_WRITE_LOGS: "false",
+    // Several stacks on one machine must not find each other's Workers by name.
+    WRANGLER_REGISTRY_PATH: join(state, "registry"),
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
+    CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: "false",
+    X_LOCAL_OBSERVABILITY: "false",
+  };
+}
+
+export interface WranglerProcess {
+  /** The port, once it serves; never settles for a command that does not. */
+  readonly ready: Promise<number>;
+  /** Its exit code (`null`: a signal), once it ended. */
+  readonly ended: Promise<number | null>;
+  /** Why a runtime process died by itself, if one does. */
+  readonly runtimeDied: Promise<string>;
+  /** Ends it, by force if it takes longer than `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+  /** Ends it and its runtime at once, as a crash would. */
+  kill(): void;
+}
+
+/** Starts wrangler with its output, and that of the Workers, going to `log`. */
+export function startWrangler(args: readonly string[], state: string, log: string): WranglerProcess {
+  const output = openSync(log, "a");
+  const child = spawn(process.execPath, ["--no-warnings", "--import", END_WITH_PARENT, WRANGLER, ...args], {
+    stdio: ["ignore", output, output, "ipc"],
+    env: wranglerEnvironment(state),
+  });
+  closeSync(output);
+  const runtimes = new Set<number>();
+  const ready = Promise.withResolvers<number>();
+  const runtimeDied = Promise.withResolvers<string>();
+  child.on("message", (message) => {
+    const port = readyPort(message);
+    if (port !== null) ready.resolve(port);
+    if (!isRuntimeEvent(message)) return;
+    if (message.runtime === "started") {
+      runtimes.add(message.pid);
+    } else {
+      runtimes.delete(message.pid);
+      if (message.died !== null) runtimeDied.resolve(message.died);
+    }
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once("exit", resolve);
+    child.once("error", reject);
+  });
+  const kill = () => {
+    child.kill("SIGKILL");
+    for (const pid of runtimes) killProcess(pid);
+    runtimes.clear();
+  };
+  return {
+    ready: ready.promise,
+    ended,
+    runtimeDied: runtimeDied.promise,
+    kill,
+    async stop(graceMs) {
+      if (isRunning(child)) {
+        // Its end may have closed the channel a moment ago.
+        if (child.connected) child.send(STOP, () => undefined);
+        const timer = setTimeout(kill, graceMs);
+        await ended;
+        clearTimeout(timer);
+      }
+      // What wrangler's own end left behind, should it have crashed.
+      kill();
+    },
+  };
+}
+
+export function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // Gone already.
+  }
+}
+
+function isRuntimeEvent(message: unknown): message is RuntimeEvent {
+  return typeof message === "object" && message !== null && "runtime" in message;
+}
+
+/** `wrangler dev` tells a parent that speaks IPC when it serves: JSON text with the event's name and the port. */
+function readyPort(message: unknown): number | null {
+  if (typeof message !== "string") return null;
+  const event: unknown = JSON.parse(message);
+  if (typeof event !== "object" || event === null || !("event" in event) || !("port" in event)) return null;
+  return event.event === "DEV_SERVER_READY" && typeof event.port === "number" ? event.port : null;
+}

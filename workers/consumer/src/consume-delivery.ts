@@ -1,0 +1,143 @@
+import { DISPATCH_LEASE, mintJobId, planJobs, weighPart, type PartWeight } from "@sluice/core";
+import { keepMalformedMessage, lookUpParts, recordParts, type PartToRecord } from "@sluice/db";
+import { dispatchJob, type StepIo } from "@sluice/dispatch";
+import { chunkParts } from "./chunk-parts.ts";
+import { readMessages, submissionNamed, type DeliveredMessage, type ReadMessage } from "./read-messages.ts";
+
+/** What should happen to a message. */
+export type MessageDecision = { readonly kind: "ack" } | { readonly kind: "retry" };
+
+type PartRead = Extract<ReadMessage, { kind: "part" }>;
+type MalformedRead = { readonly message: DeliveredMessage; readonly reason: string; readonly body: string };
+interface PartToPlan {
+  readonly read: PartRead;
+  readonly weight: PartWeight;
+}
+
+/**
+ * Takes one delivery of a queue, dead-letter queues included: records its parts with as few jobs as
+ * fit, dispatches those, and decides over each message by its id. What is recorded is acknowledged
+ * whether or not its job got through: from there on D1 drives. What D1 did not take comes again.
+ */
+export async function consumeDelivery(
+  io: StepIo,
+  queue: string,
+  messages: readonly DeliveredMessage[],
+): Promise<Map<string, MessageDecision>> {
+  const decisions = new Map<string, MessageDecision>();
+  const read = await readMessages(io.db, messages);
+  const { fresh, duplicates, done, malformed } = await sort(io, read);
+
+  for (const message of done) decisions.set(message.id, { kind: "ack" });
+  for (const one of malformed) {
+    await keepMalformedMessage(io.db, { queue, id: one.message.id, reason: one.reason, body: one.body }, io.now());
+    io.log({ event: "message_malformed", queue, message: one.message.id, reason: one.reason, submission: submissionNamed(one.body) });
+    decisions.set(one.message.id, { kind: "ack" });
+  }
+  for (const group of groupByModelAndLane(fresh)) {
+    for (const job of planJobs(group)) {
+      for (const [id, decision] of await recordAndDispatch(io, job)) decisions.set(id, decision);
+    }
+  }
+  // The same part twice in one delivery: what became of the first became of both.
+  for (const { message, first } of duplicates) decisions.set(message.id, decisions.get(first) ?? { kind: "retry" });
+  io.log({
+    event: "delivery_consumed",
+    queue,
+    messages: messages.length,
+    parts: fresh.length,
+    malformed: malformed.length,
+    retried: [...decisions.values()].filter((decision) => decision.kind === "retry").length,
+  });
+  return decisions;
+}
+
+/** Tells parts that are to be recorded from what needs nothing more and from what cannot be used. */
+async function sort(io: StepIo, read: readonly ReadMessage[]) {
+  const fresh: PartRead[] = [];
+  const duplicates: { message: DeliveredMessage; first: string }[] = [];
+  const done: DeliveredMessage[] = [];
+  const malformed: MalformedRead[] = [];
+  const readable = read.flatMap((one) => {
+    if (one.kind !== "malformed") return [one];
+    malformed.push(one);
+    return [];
+  });
+  const standings = await lookUpParts(
+    io.db,
+    readable.map((one) => (one.kind === "part" ? one.part : one.reference)),
+  );
+  const firsts = new Map<string, string>();
+  for (const [index, one] of readable.entries()) {
+    const standing = standings[index];
+    if (standing === "recorded") {
+      done.push(one.message);
+    } else if (one.kind === "unstaged" || standing !== "new") {
+      const reason = one.kind === "unstaged" ? "its part is not staged" : "its submission is not in D1";
+      const body = one.kind === "part" ? one.body : JSON.stringify(one.reference);
+      malformed.push({ message: one.message, reason, body });
+    } else {
+      const key = `${one.part.submission} ${one.part.part}`;
+      const first = firsts.get(key);
+      if (first === undefined) {
+        firsts.set(key, one.message.id);
+        fresh.push(one);
+      } else {
+        duplicates.push({ message: one.message, first });
+      }
+    }
+  }
+  return { fresh, duplicates, done, malformed };
+}
+
+function groupByModelAndLane(parts: readonly PartRead[]): PartToPlan[][] {
+  const groups = Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`);
+  return [...groups.values()].map((group) => group.map((read) => ({ read, weight: weighPart(read.part) })));
+}
+
+/** Records the parts of one job, in as many transactions as its size asks for, and dispatches it. */
+async function recordAndDispatch(io: StepIo, parts: readonly PartToPlan[]): Promise<Map<string, MessageDecision>> {
+  const first = parts[0]?.read;
+  if (first === undefined) return new Map();
+  const startedAt = io.now();
+  const job = { id: mintJobId(startedAt, io.randomBytes(10)), model: first.part.model, lane: first.part.lane };
+  const decisions = new Map<string, MessageDecision>();
+  const messageOf = new Map<PartToRecord, string>(parts.map((part) => [toRecord(part), part.read.message.id]));
+  for (const chunks of chunkParts([...messageOf.keys()])) {
+    const now = io.now();
+    const recorded = await recordParts(io.db, { ...job, leaseUntil: now + DISPATCH_LEASE }, chunks, now);
+    for (const [index, part] of chunks.flat().entries()) {
+      const id = messageOf.get(part);
+      if (id !== undefined) decisions.set(id, { kind: recorded[index] === true ? "ack" : "retry" });
+    }
+  }
+  try {
+    const content = parts.flatMap(({ read: { part } }) =>
+      part.documents.map((document) => ({
+        submission: part.submission,
+        document: document.id,
+        place: document.place,
+        query: document.query,
+        contexts: document.contexts,
+        truncateInputs: part.truncate_inputs,
+      })),
+    );
+    await dispatchJob(io, { ...job, status: "pending", attempt: 0, round: 1, refusals: 0 }, content);
+  } catch (error) {
+    // The job is recorded: once its lease has run out the poller takes it from here.
+    io.log({ event: "dispatch_broke_off", job: job.id, error: error instanceof Error ? error.name : typeof error });
+  }
+  return decisions;
+}
+
+function toRecord({ read: { part, body }, weight }: PartToPlan): PartToRecord {
+  return {
+    submission: part.submission,
+    part: part.part,
+    hash: part.hash,
+    documents: part.documents.map((document) => document.id),
+    contexts: weight.contexts,
+    payloadBytes: weight.payloadBytes,
+    body,
+  };
+}

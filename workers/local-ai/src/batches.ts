@@ -1,0 +1,63 @@
+import type { StruckItem } from "./faults.ts";
+import type { Plan } from "./plan.ts";
+
+/** A batch that was taken in: what its answer needs, and no text. */
+export interface Batch {
+  readonly model: string;
+  /** Its number among the batches taken in since the plan was set or the runtime started. */
+  readonly number: number;
+  /** When it was taken in, in milliseconds since the epoch. */
+  readonly submittedAt: number;
+  /** One for each request; `null` where the caller sent none. */
+  readonly references: readonly (string | null)[];
+  /** One list for each request, a score for each context; `null` while the model is at work. */
+  readonly scores: readonly (readonly number[])[] | null;
+  readonly tokens: number;
+  readonly struck: readonly StruckItem[];
+}
+
+/**
+ * What the stand-in remembers, in KV: the local runtime keeps it on disk, so it outlives a restart.
+ * A value holds 25 MB, a payload is under 10.
+ */
+export class Store {
+  readonly #kv: KVNamespace;
+
+  constructor(kv: KVNamespace) {
+    this.#kv = kv;
+  }
+
+  /** Only this code writes these values, so they are read back as what they were. */
+  async batch(requestId: string): Promise<Batch | null> {
+    return this.#kv.get<Batch>(`batch:${requestId}`, "json");
+  }
+
+  async putBatch(requestId: string, batch: Batch): Promise<void> {
+    await this.#kv.put(`batch:${requestId}`, JSON.stringify(batch));
+  }
+
+  /** The payload of a batch that the model has not scored yet, as JSON text. */
+  async payload(requestId: string): Promise<string | null> {
+    return this.#kv.get(`payload:${requestId}`, "text");
+  }
+
+  async putPayload(requestId: string, payload: string): Promise<void> {
+    await this.#kv.put(`payload:${requestId}`, payload);
+  }
+
+  async deletePayload(requestId: string): Promise<void> {
+    await this.#kv.delete(`payload:${requestId}`);
+  }
+
+  async plan(): Promise<Plan | null> {
+    return this.#kv.get<Plan>("plan", "json");
+  }
+
+  async putPlan(plan: Plan): Promise<void> {
+    await this.#kv.put("plan", JSON.stringify(plan));
+  }
+
+  async deletePlan(): Promise<void> {
+    await this.#kv.delete("plan");
+  }
+}

@@ -1,0 +1,29 @@
+/** How scores are made: by the real model beside the runtime, by shared words, or at no cost at all. */
+const modes = ["minilm", "lexical", "instant"] as const;
+export type Mode = (typeof modes)[number];
+
+/** The bindings and vars of `wrangler.jsonc`; vars are text. */
+export interface Env {
+  readonly STATE: KVNamespace;
+  readonly MODE: string;
+  /** How long a batch says `queued`, in milliseconds; 300 when absent. `instant` does not wait. */
+  readonly QUEUED_MS?: string;
+  /** How long it says `running` after that, in milliseconds; 300 when absent. */
+  readonly RUNNING_MS?: string;
+  /** Where the process with the model listens, such as `http://127.0.0.1:4321`. Used in mode `minilm` only. */
+  readonly MODEL_URL?: string;
+}
+
+export function readMode(env: Env): Mode {
+  const mode = modes.find((one) => one === env.MODE);
+  if (mode === undefined) throw new Error(`MODE is ${JSON.stringify(env.MODE)}: it must be one of ${modes.join(", ")}`);
+  return mode;
+}
+
+const DEFAULT_WAIT = "300";
+
+export function readMilliseconds(name: "QUEUED_MS" | "RUNNING_MS", env: Env): number {
+  const text = env[name] ?? DEFAULT_WAIT;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`${name} is ${JSON.stringify(text)}: it must be a whole number of milliseconds, 0 or more`);
+}

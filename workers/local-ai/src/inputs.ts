@@ -1,0 +1,92 @@
+import { err, isSurelyTooLong, modelNames, ok, utf8Length, type ModelName, type Result } from "@sluice/core";
+
+/** One request of a batch, as the model's schema has it. */
+export interface ScoringRequest {
+  readonly query: string;
+  readonly contexts: readonly { readonly text: string }[];
+  readonly truncate_inputs?: boolean;
+  /** Echoed with the result. */
+  readonly external_reference?: string | null;
+}
+
+/** A payload must stay under this many bytes, serialized. */
+const PAYLOAD_LIMIT = 10_000_000;
+/** A UTF-16 unit is at most six bytes of JSON (`\u0000`). */
+const MOST_BYTES_PER_UNIT = 6;
+/** Most bytes of JSON around a request and around a context, besides their texts. */
+const REQUEST_FRAME = 100;
+const CONTEXT_FRAME = 12;
+
+export function findModel(name: unknown): ModelName | null {
+  return modelNames.find((model) => model === name) ?? null;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isRequest(value: unknown): value is ScoringRequest {
+  return isObject(value) && requestFlaw(value) === null;
+}
+
+/** What makes `request` no input for the model, with its place inside it. */
+function requestFlaw(request: Record<string, unknown>): string | null {
+  const { query, contexts, truncate_inputs: truncate, external_reference: reference } = request;
+  const missing = ["query", "contexts"].filter((name) => request[name] === undefined);
+  if (missing.length > 0) return `: required properties are missing: ${missing.join(", ")}`;
+  if (typeof query !== "string") return "/query: must be a string";
+  if (query.length === 0) return "/query: must have at least 1 character";
+  if (!Array.isArray(contexts)) return "/contexts: must be an array";
+  if (contexts.length === 0) return "/contexts: must hold at least 1 item";
+  for (let i = 0; i < contexts.length; i += 1) {
+    const context: unknown = contexts[i];
+    if (!isObject(context)) return `/contexts/${i}: must be an object`;
+    if (typeof context["text"] !== "string") return `/contexts/${i}/text: must be a string`;
+    if (context["text"].length === 0) return `/contexts/${i}/text: must have at least 1 character`;
+  }
+  if (truncate !== undefined && typeof truncate !== "boolean") return "/truncate_inputs: must be a boolean";
+  if (reference !== undefined && reference !== null && typeof reference !== "string") {
+    return "/external_reference: must be a string";
+  }
+  return null;
+}
+
+function windowFlaw(model: ModelName, request: ScoringRequest): string | null {
+  if (request.truncate_inputs === true) return null;
+  const detail = "is longer than the model's context window, and truncate_inputs is false";
+  if (isSurelyTooLong(model, request.query)) return `/query: ${detail}`;
+  const index = request.contexts.findIndex((context) => isSurelyTooLong(model, context.text));
+  return index < 0 ? null : `/contexts/${index}/text: ${detail}`;
+}
+
+/** Checks one request at `place` (a JSON Pointer). The flaw names where it is, and holds no text of it. */
+export function checkRequest(model: ModelName, value: unknown, place: string): Result<ScoringRequest, string> {
+  if (!isObject(value)) return err(`Error: ${place || "/"}: must be an object`);
+  if (!isRequest(value)) return err(`Error: ${place}${requestFlaw(value) ?? ""}`);
+  const flaw = windowFlaw(model, value);
+  return flaw === null ? ok(value) : err(`Error: ${place}${flaw}`);
+}
+
+/** Checks every request of a batch. One flaw refuses them all, as the service is taken to do. */
+export function checkRequests(model: ModelName, requests: unknown): Result<readonly ScoringRequest[], string> {
+  if (!Array.isArray(requests)) return err("Error: /requests: must be an array");
+  if (requests.length === 0) return err("Error: /requests: must hold at least 1 item");
+  const accepted: ScoringRequest[] = [];
+  for (const request of requests as readonly unknown[]) {
+    const checked = checkRequest(model, request, `/requests/${accepted.length}`);
+    if (!checked.ok) return checked;
+    accepted.push(checked.value);
+  }
+  return ok(accepted);
+}
+
+/** Whether the payload is under the limit. Serializes only what is not far below it. */
+export function fitsPayload(requests: readonly ScoringRequest[]): boolean {
+  let most = 0;
+  for (const request of requests) {
+    let units = request.query.length + (request.external_reference?.length ?? 0);
+    for (const context of request.contexts) units += context.text.length;
+    most += units * MOST_BYTES_PER_UNIT + REQUEST_FRAME + request.contexts.length * CONTEXT_FRAME;
+  }
+  return most < PAYLOAD_LIMIT || utf8Length(JSON.stringify({ requests })) < PAYLOAD_LIMIT;
+}

@@ -1,0 +1,168 @@
+import { z } from "zod";
+import { codelessErrors, serviceCodes } from "./errors.ts";
+
+/**
+ * How the stand-in is told to fail: `POST /plan` with this as JSON. Example:
+ *
+ *     { "seed": 7, "queued_ms": 0, "running_ms": 0,
+ *       "submit": [{ "fault": "3040", "at": [1, 2] }, { "fault": "5006", "match": "POISON" }],
+ *       "poll":   [{ "fault": "shape_b", "probability": 0.5 }, { "fault": "stuck", "batches": [3] }],
+ *       "items":  [{ "fault": "failed_text", "match": "flaky", "times": 1 }] }
+ *
+ * A rule strikes where all that it names holds; a rule that names nothing strikes always. Numbers
+ * count from 1 since the plan was set or the runtime started, whichever is later. The plan itself is
+ * kept with the batches and lasts until it is replaced or removed. Chance depends on the seed and
+ * those numbers only, so the same calls under the same plan fail in the same way.
+ */
+const seed = z.union([z.string(), z.number()]).default(0);
+const numbers = z.array(z.int().min(1)).optional();
+const probability = z.number().min(0).max(1).optional();
+const milliseconds = z.int().min(0).optional();
+const hangMilliseconds = z.int().min(1).default(600_000);
+
+/**
+ * Of a call that submits a batch; the first rule that strikes counts.
+ *
+ * - a code such as `3040`, or `html`, `empty`, `network`, `syntax`, `aborted`: throws that error
+ * - `unsuccessful`: gives `{ success: false, errors }` and does not throw
+ * - `answer_lost`: takes the batch in, then throws `Network connection lost.`
+ * - `no_request_id`: takes the batch in, and the answer has no `request_id`
+ * - `stream`: takes the batch in, and the answer is a byte stream of its JSON
+ * - `hang`: gives no answer for `hang_ms`, then throws 3007
+ */
+const submitFaults = [
+  ...serviceCodes,
+  ...codelessErrors,
+  "unsuccessful",
+  "answer_lost",
+  "no_request_id",
+  "stream",
+  "hang",
+] as const;
+const submitRule = z.strictObject({
+  fault: z.enum(submitFaults),
+  /** Numbers of submit calls. */
+  at: numbers,
+  probability,
+  /** Only batches with this text in a query or a context: with `5006`, one bad document poisons its batch. */
+  match: z.string().min(1).optional(),
+  /** Only batches of more requests than this. */
+  over_requests: z.int().min(0).optional(),
+  hang_ms: hangMilliseconds,
+});
+
+/**
+ * Of a call that polls a batch. The first that gives no answer counts; those that change the answer add up.
+ *
+ * - a code, `html`, `empty`, `network`, `syntax`, `aborted`, `unsuccessful`, `hang`: as for submits
+ * - `pending`: the batch is not done yet at its first `polls` polls (without `polls`: at this one)
+ * - `stuck`: as `pending`, without end
+ * - `forgotten`: throws 3042
+ * - `failed`: gives `{ status: "failed" }`
+ * - `shape_b`: `{ results: [{ index, … }] }`; `shape_b_nested`: the same under `result`
+ * - `nested`: the whole answer under `result`
+ * - `references_null`, `references_absent`: no item has its `external_reference`
+ * - `no_usage`: no `usage`
+ * - `in_order`, `reversed`: items in the order of the requests, or from the last to the first
+ * - `stream`: the answer is a byte stream of its JSON
+ */
+const silentFaults = [
+  ...serviceCodes,
+  ...codelessErrors,
+  "unsuccessful",
+  "hang",
+  "pending",
+  "stuck",
+  "forgotten",
+  "failed",
+] as const;
+const answerFaults = [
+  "shape_b",
+  "shape_b_nested",
+  "nested",
+  "references_null",
+  "references_absent",
+  "no_usage",
+  "in_order",
+  "reversed",
+  "stream",
+] as const;
+const pollRule = z.strictObject({
+  fault: z.enum([...silentFaults, ...answerFaults]),
+  /** Numbers of poll calls. */
+  at: numbers,
+  /** Numbers of batches, in the order in which they were taken in. */
+  batches: numbers,
+  /** Drawn once a batch for `stuck`, `forgotten` and `failed`, else once a call. */
+  probability,
+  polls: z.int().min(1).optional(),
+  hang_ms: hangMilliseconds,
+});
+
+/**
+ * Of one item in a batch's answer. Drawn when the batch is taken in, so every poll of it tells the
+ * same. Several may strike one item, in the order of the plan.
+ *
+ * - `missing`, `duplicated`: not there, or there twice
+ * - `extra`: a further item with an id that no request has
+ * - `failed_text`, `failed_object`, `failed_list`: `success: false`, the error in one of three forms
+ * - `mismatched`: carries another `external_reference`
+ * - `score_nan`, `score_null`, `score_text`: its first score is no number
+ * - `score_absent`, `score_missing`: its first score has no `score`, or is not there
+ * - `no_result`: successful, with `result: null`
+ * - `nested`: its result is one level deeper
+ */
+const itemFaults = [
+  "missing",
+  "duplicated",
+  "extra",
+  "failed_text",
+  "failed_object",
+  "failed_list",
+  "mismatched",
+  "score_nan",
+  "score_null",
+  "score_text",
+  "score_absent",
+  "score_missing",
+  "no_result",
+  "nested",
+] as const;
+const itemRule = z.strictObject({
+  fault: z.enum(itemFaults),
+  /** Only requests with this text in their query. */
+  match: z.string().min(1).optional(),
+  probability,
+  /** How often the rule strikes one and the same query. */
+  times: z.int().min(1).optional(),
+});
+
+const planSchema = z.strictObject({
+  seed,
+  submit: z.array(submitRule).default([]),
+  poll: z.array(pollRule).default([]),
+  items: z.array(itemRule).default([]),
+  /** Instead of the var QUEUED_MS, and in mode `instant` too. */
+  queued_ms: milliseconds,
+  /** Instead of the var RUNNING_MS, and in mode `instant` too. */
+  running_ms: milliseconds,
+});
+
+export type Plan = z.infer<typeof planSchema>;
+export type SubmitRule = Plan["submit"][number];
+export type PollRule = Plan["poll"][number];
+export type ItemFault = (typeof itemFaults)[number];
+export type AnswerFault = (typeof answerFaults)[number];
+export type SilentFault = (typeof silentFaults)[number];
+
+export const NO_FAULTS: Plan = planSchema.parse({});
+
+export function isAnswerFault(fault: PollRule["fault"]): fault is AnswerFault {
+  return answerFaults.some((one) => one === fault);
+}
+
+/** Parses a plan; says in words where it is wrong. */
+export function parsePlan(value: unknown): { readonly plan: Plan } | { readonly problem: string } {
+  const parsed = planSchema.safeParse(value);
+  return parsed.success ? { plan: parsed.data } : { problem: z.prettifyError(parsed.error) };
+}

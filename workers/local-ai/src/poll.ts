@@ -1,0 +1,107 @@
+import type { ModelName } from "@sluice/core";
+import { buildAnswer } from "./answer.ts";
+import type { Batch } from "./batches.ts";
+import type { Deps } from "./deps.ts";
+import { serviceError, thrownFault, unsuccessful } from "./errors.ts";
+import { decidePoll } from "./faults.ts";
+import type { Plan, PollRule } from "./plan.ts";
+
+/** No request id is longer; a longer text cannot be a key of the store either. */
+const MAX_REQUEST_ID = 100;
+
+/** Answers a poll: how the batch stands, or its results. A batch is known under its own model only. */
+export async function poll(model: ModelName, requestId: unknown, deps: Deps): Promise<unknown> {
+  const { calls } = deps.ledger;
+  const plan = await deps.ledger.plan(deps.store);
+  calls.poll.calls += 1;
+  const call = calls.poll.calls;
+  if (typeof requestId !== "string") throw serviceError("5006", "Error: /request_id: must be a string");
+  const batch = requestId.length > MAX_REQUEST_ID ? null : await deps.store.batch(requestId);
+  if (batch === null || batch.model !== model) throw serviceError("3042", "Not found: no batch has this request_id");
+
+  const pollOfBatch = deps.ledger.countPoll(requestId);
+  const faults = decidePoll(plan, { call, batch: batch.number, pollOfBatch });
+  const pending = (status: "queued" | "running") => ({ status, request_id: requestId, model });
+  const phase = phaseOf(batch, plan, deps);
+  if (faults.silent !== null) {
+    return keepSilent(faults.silent, pending(phase === "queued" ? "queued" : "running"), deps);
+  }
+  if (phase === "queued") return pending("queued");
+  // The model is asked as soon as the queue is behind, so that its scores are there when `running` is.
+  const scores = batch.scores ?? (await askModel(requestId, batch, deps));
+  if (scores === "failed") return failed(requestId, model);
+  if (phase === "running" || scores === null) return pending("running");
+  calls.poll.answered += 1;
+  return buildAnswer(requestId, batch, scores, faults.answer);
+}
+
+function phaseOf(batch: Batch, plan: Plan, deps: Deps): "queued" | "running" | "done" {
+  const queuedMs = plan.queued_ms ?? (deps.mode === "instant" ? 0 : deps.queuedMs);
+  const runningMs = plan.running_ms ?? (deps.mode === "instant" ? 0 : deps.runningMs);
+  const age = deps.now() - batch.submittedAt;
+  if (age < queuedMs) return "queued";
+  return age < queuedMs + runningMs ? "running" : "done";
+}
+
+function failed(requestId: string, model: string): unknown {
+  return { status: "failed", request_id: requestId, model, error: "the batch failed" };
+}
+
+/** Does what the rule has the service do instead of answering. */
+async function keepSilent(
+  rule: PollRule,
+  pending: { readonly request_id: string; readonly model: string },
+  deps: Deps,
+): Promise<unknown> {
+  const error = thrownFault(rule.fault);
+  if (error !== null) throw error;
+  switch (rule.fault) {
+    case "unsuccessful":
+      return unsuccessful("3040");
+    case "forgotten":
+      throw serviceError("3042", "Not found: no batch has this request_id");
+    case "failed":
+      return failed(pending.request_id, pending.model);
+    case "hang":
+      await deps.wait(rule.hang_ms);
+      throw serviceError("3007");
+    default:
+      return pending;
+  }
+}
+
+/**
+ * The model's scores, or `null` while it is at work. Keeps them with the batch, and hands the batch
+ * over again to a process that does not know it: one that was started anew.
+ */
+async function askModel(
+  requestId: string,
+  batch: Batch,
+  deps: Deps,
+): Promise<readonly (readonly number[])[] | "failed" | null> {
+  try {
+    const progress = await deps.model.progress(requestId);
+    switch (progress.state) {
+      case "running":
+        return null;
+      case "failed":
+        return "failed";
+      case "done":
+        await deps.store.putBatch(requestId, { ...batch, scores: progress.scores });
+        await deps.store.deletePayload(requestId);
+        return progress.scores;
+      case "unknown":
+        await handOver(requestId, deps);
+        return null;
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw serviceError("3040", `Capacity temporarily exceeded, please try again: ${reason}`);
+  }
+}
+
+async function handOver(requestId: string, deps: Deps): Promise<void> {
+  const payload = await deps.store.payload(requestId);
+  // Absent only where another poll has just kept the scores and removed it: the next one finds them.
+  if (payload !== null) await deps.model.begin(requestId, payload);
+}

@@ -1,0 +1,8 @@
+declare namespace Cloudflare {
+  interface GlobalProps {
+    mainModule: typeof import("../src/index.ts");
+  }
+  interface Env {
+    STATE: KVNamespace;
+  }
+}

@@ -1,0 +1,66 @@
+import { groupMembers, nextPollAt } from "@sluice/core";
+import { finalizeJob, postponeJob, postponePoll, readJobDocuments, type ClaimedJob, type JobDocument } from "@sluice/db";
+import { settleRefusal } from "@sluice/dispatch";
+import { pollBatch, type AnswerItem } from "@sluice/inference";
+import { applyAnswer } from "./apply-answer.ts";
+import type { PollerIo } from "./run-poller.ts";
+
+type DispatchedJob = Extract<ClaimedJob, { status: "dispatched" }>;
+
+/** Asks for a job's answer and carries out what it says. */
+export async function pollJob(io: PollerIo, job: DispatchedJob): Promise<void> {
+  const answer = await pollBatch(io.ai, job.model, job.requestId, io.bounded);
+  switch (answer.kind) {
+    case "pending":
+      return waitOn(io, job);
+    case "answered":
+      return finalize(io, job, answer.items, answer.tokens);
+    case "refused": {
+      // The call failed, the batch may not have: ask again.
+      if (answer.refusal.mayBeRunning) return waitOn(io, job);
+      const documents = await readJobDocuments(io.db, job);
+      const members = groupMembers(documents.filter((document) => document !== null));
+      return settleRefusal(io, { ...job, members }, answer.refusal);
+    }
+  }
+}
+
+/** Leaves the job to a later run, or gives the batch up for stuck. */
+async function waitOn(io: PollerIo, job: DispatchedJob): Promise<void> {
+  const now = io.now();
+  if (now - job.dispatchedAt >= io.stuckAfter) {
+    io.log({ event: "job_stuck", job: job.id, attempt: job.attempt, minutes: Math.floor((now - job.dispatchedAt) / 60_000) });
+    const error = { reason: "stuck", message: "Workers AI gave no answer in time: the batch is dispatched again." };
+    await postponeJob(io.db, job, error, "repeated", now, now);
+    return;
+  }
+  // The claim set the job due at the next run; only an older one waits longer.
+  const dueAt = nextPollAt(now, job.dispatchedAt, io.runInterval);
+  if (dueAt > now + io.runInterval) await postponePoll(io.db, job, dueAt);
+}
+
+async function finalize(
+  io: PollerIo,
+  job: DispatchedJob,
+  items: readonly AnswerItem[],
+  tokens: number | null,
+): Promise<void> {
+  const documents: readonly (JobDocument | null)[] = await readJobDocuments(io.db, job);
+  const now = io.now();
+  const end = applyAnswer(job, documents, items, {
+    tokens,
+    now,
+    followUpAt: now + io.runInterval / 2,
+    randomBytes: io.randomBytes,
+  });
+  const held = await finalizeJob(io.db, job, end, now);
+  io.log({
+    event: "job_finalized",
+    job: job.id,
+    attempt: job.attempt,
+    documents: documents.length,
+    outcomes: end.outcomes.length,
+    follow_up: end.children.length,
+    held,
+  });
+}

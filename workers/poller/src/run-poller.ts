@@ -1,0 +1,69 @@
+import { DISPATCH_LEASE, nextPollAt } from "@sluice/core";
+import { claimDueJobs, readJobContent, type ClaimedJob } from "@sluice/db";
+import { dispatchJob, type StepIo } from "@sluice/dispatch";
+import { pollJob } from "./poll-job.ts";
+import { runWithin } from "./run-within.ts";
+
+export interface PollerIo extends StepIo {
+  /** Milliseconds without an answer after which a batch is dispatched again. */
+  readonly stuckAfter: number;
+}
+
+/** Jobs that one run takes on: keeps it inside 1,000 D1 queries and 10,000 subrequests. */
+export const MAX_POLLS_PER_RUN = 90;
+/** What one claim takes, interactive first; the bulk lane has a share of its own, so it is never starved. */
+const CLAIM = { interactive: 20, bulk: 10 };
+/** A run stops taking on more after this many milliseconds: the next one is about to start. */
+const MAX_RUN = 45_000;
+const MAX_AT_ONCE = 6;
+/** Bytes of texts and answers that are in memory at once, of a Worker's 128 MB. */
+const MAX_BYTES_AT_ONCE = 40_000_000;
+/** An answer's context: its JSON, its parse, and its entry in an outcome. */
+const ANSWER_CONTEXT_BYTES = 250;
+/** A payload is held as rows, as requests, and as JSON on its way. */
+const PAYLOAD_COPIES = 4;
+
+/** Works through the jobs that are due until none is left, or the run has had its share. */
+export async function runPoller(io: PollerIo): Promise<void> {
+  const startedAt = io.now();
+  let claimed = 0;
+  let failed = 0;
+  while (claimed < MAX_POLLS_PER_RUN && io.now() - startedAt < MAX_RUN) {
+    const now = io.now();
+    const jobs = await claimDueJobs(
+      io.db,
+      { ...CLAIM, dispatchLeaseUntil: now + DISPATCH_LEASE, nextPollAt: nextPollAt(now, now, io.runInterval) },
+      now,
+    );
+    if (jobs.length === 0) break;
+    claimed += jobs.length;
+    const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
+    await runWithin(
+      order.map((job) => ({
+        weight: weighJob(job),
+        run: async () => {
+          if (!(await advanceJob(io, job))) failed += 1;
+        },
+      })),
+      { atOnce: MAX_AT_ONCE, weight: MAX_BYTES_AT_ONCE },
+    );
+  }
+  if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: io.now() - startedAt });
+}
+
+function weighJob(job: ClaimedJob): number {
+  return job.status === "dispatched" ? job.contexts * ANSWER_CONTEXT_BYTES : job.payloadBytes * PAYLOAD_COPIES;
+}
+
+/** One job a step further. A failure is its own: it is logged, and the job is due again by its lease. */
+async function advanceJob(io: PollerIo, job: ClaimedJob): Promise<boolean> {
+  try {
+    if (job.status === "dispatched") await pollJob(io, job);
+    // The texts are read before the attempt starts: what is deleted in between is left out by its list.
+    else await dispatchJob(io, job, await readJobContent(io.db, job));
+    return true;
+  } catch (error) {
+    io.log({ event: "job_broke_off", job: job.id, status: job.status, error: error instanceof Error ? error.name : typeof error });
+    return false;
+  }
+}
