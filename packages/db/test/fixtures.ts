@@ -39,7 +39,7 @@ export async function open(db: Database, more: Partial<NewSubmission> = {}, now 
     lane: "bulk",
     label: null,
     truncateInputs: true,
-    total: 0,
+    total: 1,
     closed: true,
     ...more,
   } as const;

@@ -1,34 +1,109 @@
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { claimDueJobs, openDatabase, readJobContent, readJobDocuments } from "../src/index.ts";
+import {
+  claimDueJobs,
+  lookUpParts,
+  openDatabase,
+  readDocument,
+  readJobContent,
+  readJobDocuments,
+  type Database,
+} from "../src/index.ts";
 import { countedDatabase, type StatementCount } from "./counted-database.ts";
 import { dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
 
-/** The way of `count` documents in parts of 250, with D1's own count of each statement. */
+const PART = 250;
+
+/** The way of `count` documents, pushed in parts of 250 and recorded in one job, with D1's count of each statement. */
 async function takeTheWay(count: number): Promise<StatementCount[]> {
   const { d1, counts } = countedDatabase(env.DB);
   const db = openDatabase(d1);
   const submission = await open(db, { total: count });
-  const parts = Array.from({ length: count / 250 }, (_, number) =>
-    part(submission, number, Array.from({ length: 250 }, () => ({ contexts: ["one context", "and another"] })), number * 250),
+  const parts = Array.from({ length: count / PART }, (_, number) =>
+    part(submission, number, Array.from({ length: PART }, () => ({})), number * PART),
   );
   const id = jobId();
+  await lookUpParts(db, parts);
   await record(db, id, [parts.slice(0, parts.length / 2), parts.slice(parts.length / 2)]);
   const members = await dispatch(db, id);
-  await claimDueJobs(db, { interactive: 20, bulk: 10, dispatchLeaseUntil: NOW + 1, nextPollAt: NOW + 90_000 }, NOW + 60_000);
+  for (let poll = 1; poll <= 10; poll += 1) await claim(db, NOW + poll * 60_000);
   await readJobDocuments(db, { id, attempt: 1 });
-  await readJobContent(db, { id, attempt: 1 });
-  await succeed(db, id, members, NOW + 60_000);
+  await succeed(db, id, members, NOW + 600_000);
   return counts;
 }
 
-const total = (counts: readonly StatementCount[], what: "read" | "written") =>
-  counts.reduce((sum, count) => sum + count[what], 0);
+const claim = (db: Database, now: number) =>
+  claimDueJobs(db, { interactive: 20, bulk: 10, dispatchLeaseUntil: now + 120_000, nextPollAt: now + 30_000 }, now);
 
-it("writes two rows a document and reads in proportion, for 5,000 documents in one job", async () => {
+const sum = (counts: readonly StatementCount[], what: "read" | "written") =>
+  counts.reduce((total, count) => total + count[what], 0);
+
+it("writes at most 2.1 rows and reads at most 12 a document, ten polls included", async () => {
   const counts = await takeTheWay(5_000);
   const stored = await env.DB.prepare("SELECT count(*) AS n FROM outcomes WHERE status = 'succeeded'").first<{ n: number }>();
   expect(stored?.n).toBe(5_000);
-  expect(total(counts, "written") / 5_000).toBeLessThanOrEqual(2.02);
-  console.log(counts.map((c) => `${c.written} ${c.read} ${c.statement.slice(0, 60)}`).join("\n"));
+  expect(sum(counts, "written") / 5_000).toBeLessThanOrEqual(2.1);
+  expect(sum(counts, "read") / 5_000).toBeLessThanOrEqual(12);
+});
+
+it("reads in each statement no more than in proportion to its documents", async () => {
+  const small = await takeTheWay(1_000);
+  const large = await takeTheWay(5_000);
+  expect(large.length).toBe(small.length);
+  for (const [index, count] of large.entries()) {
+    const before = small[index];
+    expect(count.statement).toBe(before?.statement);
+    // Five times the documents: five times the rows, and a few that do not depend on them.
+    expect(count.read, count.statement).toBeLessThanOrEqual(5 * (before?.read ?? 0) + 20);
+    expect(count.read, count.statement).toBeLessThanOrEqual(3.1 * 5_000);
+  }
+});
+
+it("loads a job's texts with two rows a document", async () => {
+  const { d1, counts } = countedDatabase(env.DB);
+  const db = openDatabase(d1);
+  const submission = await open(db, { total: 500 });
+  const id = jobId();
+  await record(db, id, [[part(submission, 0, Array.from({ length: 500 }, () => ({})))]]);
+  counts.length = 0;
+  expect(await readJobContent(db, { id, attempt: 0 })).toHaveLength(500);
+  expect(sum(counts, "read")).toBeLessThanOrEqual(2 * 500 + 5);
+});
+
+it("looks nothing due up with one query, however many jobs have ended", async () => {
+  const { d1, counts } = countedDatabase(env.DB);
+  const db = openDatabase(d1);
+  for (let ended = 0; ended < 30; ended += 1) {
+    const submission = await open(db, { total: 1 });
+    const id = jobId();
+    await record(db, id, [[part(submission, 0, [{}])]]);
+    await succeed(db, id, await dispatch(db, id));
+  }
+  counts.length = 0;
+  expect(await claim(db, NOW + 3_600_000)).toEqual([]);
+  expect(counts).toHaveLength(1);
+  expect(counts[0]?.written).toBe(0);
+  // A few entries of the two empty ends of the index; 30 ended jobs are not among them.
+  expect(counts[0]?.read).toBeLessThanOrEqual(6);
+});
+
+it("looks a document up in scores without reading its neighbours", async () => {
+  const { d1, counts } = countedDatabase(env.DB);
+  const db = openDatabase(d1);
+  const contexts = Array.from({ length: 10 }, (_, index) => `context ${index}`);
+  const submission = await open(db, { total: 400 });
+  const id = jobId();
+  const documents = Array.from({ length: 400 }, (_, index) => ({ id: `d${index}`, contexts }));
+  await record(db, id, [[part(submission, 0, documents)]]);
+  await succeed(db, id, await dispatch(db, id), NOW, contexts.map((_, index) => index / 10));
+  counts.length = 0;
+  const { results } = await d1
+    .prepare("SELECT context_id, score, rank FROM scores WHERE collection = ? AND document_id = ? ORDER BY rank")
+    .bind("default", "d123")
+    .all();
+  expect(results).toHaveLength(10);
+  expect(sum(counts, "read")).toBeLessThanOrEqual(6 * 10);
+  counts.length = 0;
+  expect((await readDocument(db, { collection: "default", id: "d123" }, true))?.status).toBe("succeeded");
+  expect(sum(counts, "read")).toBeLessThanOrEqual(6 * 10);
 });

@@ -24,7 +24,7 @@ const STATUS_WORDS: ReadonlyMap<string, BatchStatus> = new Map([
   ["not_found", "gone"],
 ]);
 
-export type BatchStatus = "queued" | "running" | "failed" | "gone";
+type BatchStatus = "queued" | "running" | "failed" | "gone";
 
 /** The batch's status in an answer; `null` when it has none, or one that says nothing here. */
 export function statusOf(answer: Fields): BatchStatus | null {

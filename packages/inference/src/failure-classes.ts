@@ -50,8 +50,8 @@ const row = (
 ): FailureRow => ({ class: failureClass, meaning, mayBeRunning: false, ...more });
 
 /**
- * Workers AI's own codes: from the error page of its documentation, except 4006, 5006 and 5021,
- * which are only seen in the field. Exported for the test that covers each row.
+ * The service's own codes, from the error page of Workers AI's documentation. 4006, 5006 and 5021
+ * are only seen in the field; 10000 is that of Cloudflare's whole API.
  */
 export const FAILURES_BY_CODE: ReadonlyMap<number, FailureRow> = new Map([
   [3003, row("invalid", "The request is incomplete.")],

@@ -47,7 +47,7 @@ export function signsOf(value: unknown, depth = 0): FailureSigns {
 }
 
 /** What `first` does not tell, `second` does. */
-export function mergeSigns(first: FailureSigns, second: FailureSigns): FailureSigns {
+function mergeSigns(first: FailureSigns, second: FailureSigns): FailureSigns {
   return {
     code: first.code ?? second.code,
     status: first.status ?? second.status,
@@ -59,8 +59,9 @@ export function mergeSigns(first: FailureSigns, second: FailureSigns): FailureSi
 
 function signsOfError(error: Error, depth: number): FailureSigns {
   // V8 quotes the body in this message; the body is not ours to repeat.
-  if (error.name === "SyntaxError")
+  if (error.name === "SyntaxError") {
     return { ...NO_SIGNS, message: "Workers AI answered with something that is not JSON." };
+  }
   const { code, status, retryAfterSeconds } = numbersOf(error as unknown as Fields);
   return mergeSigns({ ...NO_SIGNS, code, status, retryAfterSeconds }, signsOfText(error.message, depth));
 }

@@ -2,7 +2,7 @@ import type { FailureCode } from "@sluice/core";
 import { classOfCode } from "./failure-classes.ts";
 import { signsOf } from "./failure-signs.ts";
 import type { AnswerItem } from "./poll-batch.ts";
-import { indexOf, isRecord } from "./values.ts";
+import { isRecord, toIndex } from "./values.ts";
 
 /** A document as it was sent: the batch's n-th, with its external reference and its number of contexts. */
 export interface ExpectedAnswer {
@@ -57,8 +57,8 @@ export function matchAnswer(items: readonly AnswerItem[], expected: readonly Exp
 
 /** Shape A numbers items by `id`, shape B by `index`. An item with two different numbers is nobody's. */
 function itemIndex(item: AnswerItem): number {
-  const id = indexOf(item["id"]);
-  const index = indexOf(item["index"]);
+  const id = toIndex(item["id"]);
+  const index = toIndex(item["index"]);
   if (id === -1 || id === index) return index;
   return index === -1 ? id : -1;
 }
@@ -122,10 +122,10 @@ function readScores(response: unknown, contexts: number): number[] | null {
   for (const entry of response as readonly unknown[]) {
     if (!isRecord(entry)) return null;
     const score = entry["score"];
-    const earlier = scores[indexOf(entry["id"])];
+    const earlier = scores[toIndex(entry["id"])];
     if (earlier === undefined || typeof score !== "number" || !Number.isFinite(score)) return null;
     if (Number.isNaN(earlier)) {
-      scores[indexOf(entry["id"])] = score;
+      scores[toIndex(entry["id"])] = score;
       found += 1;
     } else if (earlier !== score) {
       return null;

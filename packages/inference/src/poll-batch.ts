@@ -34,8 +34,9 @@ export async function pollBatch(
   requestId: RequestId,
   bounded: Bounded,
 ): Promise<PollOutcome> {
-  if (typeof requestId !== "string" || requestId.trim() === "")
+  if (typeof requestId !== "string" || requestId.trim() === "") {
     throw new TypeError("A poll needs the batch's request_id.");
+  }
   const answer = await callService(binding, model, { request_id: requestId }, undefined, bounded);
   if (!answer.ok) return { kind: "refused", refusal: classify(answer.error, "poll") };
   return readPoll(answer.value, MOST_NESTING) ?? unreadable(answer.value);

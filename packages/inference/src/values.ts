@@ -6,7 +6,7 @@ export function isRecord(value: unknown): value is Fields {
 }
 
 /** Longest message kept of the service, in UTF-16 units. */
-export const MAX_MESSAGE_LENGTH = 500;
+const MAX_MESSAGE_LENGTH = 500;
 
 /** The service's words in a form that D1 keeps to the letter: bounded, well-formed, one line, no control characters. */
 export function boundedMessage(text: string): string {
@@ -21,7 +21,7 @@ export function boundedMessage(text: string): string {
 }
 
 /** An index as answers write it, a number or its decimal digits; -1 for anything else. */
-export function indexOf(value: unknown): number {
+export function toIndex(value: unknown): number {
   if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : -1;
   if (typeof value === "string" && /^(?:0|[1-9]\d{0,8})$/.test(value)) return Number(value);
   return -1;

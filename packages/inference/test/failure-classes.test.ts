@@ -197,5 +197,7 @@ describe("messages", () => {
     expect(message.length).toBeLessThanOrEqual(500);
     expect(message.endsWith("…")).toBe(true);
     expect(message.isWellFormed()).toBe(true);
+    // The last character is whole or gone.
+    expect(message).not.toContain("\ufffd");
   });
 });

@@ -1,14 +1,14 @@
 import type { BatchBinding } from "../src/index.ts";
 
 /** What the service behind the binding is sent. */
-export interface ServiceRequest {
+interface ServiceRequest {
   readonly model: string;
   readonly inputs: Record<string, unknown>;
   readonly options: Record<string, unknown>;
 }
 
 /** As the runtime names what its `Ai` class throws. */
-export class InferenceUpstreamError extends Error {
+class InferenceUpstreamError extends Error {
   override readonly name = "InferenceUpstreamError";
 }
 

@@ -60,11 +60,16 @@ describe("polling a batch", () => {
       "a stream, under another",
       () => new FakeAiBinding(() => jsonResponse(shapeA, 200, "application/json; charset=utf-8")),
     ],
-    ["a stream that splits characters", () => answering(streamOf(JSON.stringify({ note: "é😀", ...shapeA }), 1))],
     ["a Response", () => answering(jsonResponse(shapeA, 200, "text/plain"))],
     ["text", () => answering(JSON.stringify(shapeA))],
   ])("the body is read as %s", async (_form, binding) => {
     expect(await poll(binding())).toEqual({ kind: "answered", items: [item], tokens: 12 });
+  });
+
+  test("characters that a stream splits are whole again", async () => {
+    const failed = { id: 0, success: false, error: "é😀" };
+    const answer = answering(streamOf(JSON.stringify({ responses: [failed] }), 1));
+    expect(await poll(answer)).toEqual({ kind: "answered", items: [failed], tokens: null });
   });
 });
 

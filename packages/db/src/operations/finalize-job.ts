@@ -48,7 +48,7 @@ export async function finalizeJob(
         INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, job_id, code, message,
           dispatched_at, finalized_at, scores)
         SELECT d.document_id, d.collection, d.submission_id, iif(n.value ->> 3 IS NULL, 'succeeded', 'failed'), j.model,
-          j.round, j.id, n.value ->> 3, n.value ->> 4, j.dispatched_at, ${now}, n.value -> 2
+          j.round, j.id, n.value ->> 3, n.value ->> 4, j.dispatched_at, ${now}, iif(n.value ->> 3 IS NULL, n.value -> 2, NULL)
         FROM jobs j CROSS JOIN json_each(${list}) n
         CROSS JOIN submissions s ON s.id = n.value ->> 0
         CROSS JOIN documents d ON d.document_id = n.value ->> 1 AND d.collection = s.collection AND d.submission_id = s.id

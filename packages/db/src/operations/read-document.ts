@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { JobId, JobStatus, Lane, ModelName, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
-import { query } from "../statements.ts";
 import type { OutcomeStatus } from "../schema.ts";
 
 /** Everything about one version of a document, and about the version that its scores are from. */
@@ -9,12 +8,10 @@ export interface DocumentRow {
   readonly document_id: string;
   readonly collection: string;
   readonly submission_id: SubmissionId;
-  readonly part: number;
-  readonly place: number;
   readonly query: string;
-  readonly contexts: string;
-  readonly context_ids: string | null;
   readonly metadata: string | null;
+  /** `null` where texts were not asked for. */
+  readonly contexts: string | null;
   readonly model: ModelName;
   readonly lane: Lane;
   readonly created_at: number;
@@ -27,40 +24,76 @@ export interface DocumentRow {
   readonly outcome_dispatched_at: number | null;
   readonly finalized_at: number | null;
   readonly scores: string | null;
-  /** The job that recorded it. */
+  /** The job that recorded it, and where that is open still, how far it is. */
   readonly root_job_id: JobId | null;
-  /** The newest version that succeeded, when that is not this one. */
+  readonly root_status: JobStatus | null;
+  readonly root_attempt: number | null;
+  readonly root_round: number | null;
+  readonly root_refusals: number | null;
+  readonly root_dispatched_at: number | null;
+  readonly root_due_at: number | null;
+  /** The newest older version that succeeded, where this one has not. */
   readonly older_submission_id: SubmissionId | null;
   readonly older_scores: string | null;
   readonly older_contexts: string | null;
 }
 
-const columns = sql`
-  d.document_id, d.collection, d.submission_id, d.part, d.place, d.query, d.contexts, d.context_ids, d.metadata,
+/** Texts may be a megabyte a version: they are read only where they are shown. */
+const columns = (texts: boolean) => sql`
+  d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? sql`d.contexts` : sql`NULL`} AS contexts,
   s.model, s.lane, s.created_at,
   o.status, o.job_id AS outcome_job_id, o.code, o.message, o.attempts, o.dispatched_at AS outcome_dispatched_at,
-  o.finalized_at, o.scores, p.job_id AS root_job_id,
-  older.submission_id AS older_submission_id, older.scores AS older_scores, olderInput.contexts AS older_contexts`;
-const joins = sql`
-  CROSS JOIN submissions s ON s.id = d.submission_id
-  LEFT JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
+  o.finalized_at, o.scores,
+  p.job_id AS root_job_id, root.status AS root_status, root.attempt AS root_attempt, root.round AS root_round,
+  root.refusals AS root_refusals, root.dispatched_at AS root_dispatched_at, root.due_at AS root_due_at,
+  older.submission_id AS older_submission_id, older.scores AS older_scores,
+  ${texts ? sql`olderInput.contexts` : sql`NULL`} AS older_contexts`;
+
+const outcomeJoin = sql`
   LEFT JOIN outcomes o
-    ON o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id
+    ON o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id`;
+const olderJoin = sql`
   LEFT JOIN outcomes older
     ON o.status IS NOT 'succeeded' AND older.document_id = d.document_id AND older.collection = d.collection
     AND older.submission_id = (SELECT max(n.submission_id) FROM outcomes n
-      WHERE n.document_id = d.document_id AND n.collection = d.collection AND n.status = 'succeeded')
+      WHERE n.document_id = d.document_id AND n.collection = d.collection AND n.submission_id < d.submission_id
+        AND n.status = 'succeeded')
   LEFT JOIN documents olderInput
     ON olderInput.document_id = older.document_id AND olderInput.collection = older.collection
     AND olderInput.submission_id = older.submission_id`;
+const joins = sql`
+  CROSS JOIN submissions s ON s.id = d.submission_id
+  LEFT JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
+  ${outcomeJoin} ${olderJoin}
+  LEFT JOIN jobs root ON o.status IS NULL AND root.id = p.job_id`;
 
 /** The newest version of a document by its key, or `null` where none is recorded. */
-export async function readDocument(db: Database, collection: string, id: string): Promise<DocumentRow | null> {
-  const [row] = await query<DocumentRow>(db, sql`
-    SELECT ${columns} FROM documents d ${joins}
-    WHERE d.document_id = ${id} AND d.collection = ${collection}
+export async function readDocument(
+  db: Database,
+  key: { readonly collection: string; readonly id: string },
+  texts: boolean,
+): Promise<DocumentRow | null> {
+  const [row] = await db.all<DocumentRow>(sql`
+    SELECT ${columns(texts)} FROM documents d ${joins}
+    WHERE d.document_id = ${key.id} AND d.collection = ${key.collection}
     ORDER BY d.submission_id DESC LIMIT 1`);
   return row ?? null;
+}
+
+/** Documents of one submission by their ids, in the order asked. */
+export async function readSubmissionDocuments(
+  db: Database,
+  submission: { readonly id: SubmissionId; readonly collection: string },
+  ids: readonly string[],
+  texts: boolean,
+): Promise<DocumentRow[]> {
+  return db.all<DocumentRow>(sql`
+    SELECT ${columns(texts)}
+    FROM json_each(${JSON.stringify(ids)}) asked
+    CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${submission.collection}
+      AND d.submission_id = ${submission.id}
+    ${joins}
+    ORDER BY asked.key`);
 }
 
 /** Where a listing of a submission's documents stands: behind this document of this part. */
@@ -69,58 +102,34 @@ export interface ResultPosition {
   readonly index: number;
 }
 
-/** The next documents of a submission in the order of its parts, each with its position. Recorded ones only. */
-export async function listSubmissionDocuments(
-  db: Database,
-  id: SubmissionId,
-  after: ResultPosition | null,
-  limit: number,
-): Promise<(DocumentRow & { readonly position: ResultPosition })[]> {
-  const from = after ?? { part: 0, index: -1 };
-  const rows = await query<DocumentRow & { listed_part: number; listed_index: number }>(db, sql`
-    SELECT ${columns}, listed.part AS listed_part, i.key AS listed_index
-    FROM parts listed CROSS JOIN json_each(listed.documents) i
-    CROSS JOIN submissions own ON own.id = listed.submission_id
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = own.collection AND d.submission_id = own.id
-    ${joins}
-    WHERE listed.submission_id = ${id} AND listed.part >= ${from.part}
-      AND (listed.part > ${from.part} OR i.key > ${from.index})
-    ORDER BY listed.part, i.key LIMIT ${limit}`);
-  return rows.map(({ listed_part, listed_index, ...row }) => ({
-    ...row,
-    position: { part: listed_part, index: listed_index },
-  }));
-}
-
-/** The job that has a document which has not ended: how far it is. */
-export interface HoldingJob {
-  readonly id: JobId;
-  readonly status: JobStatus;
-  readonly attempt: number;
-  readonly round: number;
-  readonly dispatched_at: number | null;
-  readonly due_at: number | null;
-  readonly refusals: number;
+/** A document in such a listing: where, whether and how it ended, and about how many bytes it takes to show. */
+export interface ListedDocument {
+  readonly position: ResultPosition;
+  readonly id: string;
+  readonly status: OutcomeStatus | null;
+  readonly bytes: number;
 }
 
 /**
- * The open job that holds a document, from the one that recorded it down through follow-ups and
- * halves. A child is looked into only where its parent has ended.
+ * The next documents of a submission in the order of its parts, without any text. Recorded ones
+ * only; one that was deleted since has no row. Reads rows in proportion to `limit` and one part.
  */
-export async function readHoldingJob(
+export async function listSubmissionDocuments(
   db: Database,
-  root: JobId,
-  document: { readonly submission: SubmissionId; readonly id: string },
-): Promise<HoldingJob | null> {
-  const [row] = await query<HoldingJob>(db, sql`
-    WITH RECURSIVE line (id) AS (
-      SELECT ${root}
-      UNION ALL
-      SELECT child.id FROM line CROSS JOIN jobs child ON child.parent_id = line.id
-      WHERE EXISTS (SELECT 1 FROM json_each(child.members) g CROSS JOIN json_each(g.value, '$[1]') i
-        WHERE g.value ->> 0 = ${document.submission} AND i.value = ${document.id}))
-    SELECT j.id, j.status, j.attempt, j.round, j.dispatched_at, j.due_at, j.refusals
-    FROM line CROSS JOIN jobs j ON j.id = line.id
-    WHERE j.due_at IS NOT NULL LIMIT 1`);
-  return row ?? null;
+  submission: { readonly id: SubmissionId; readonly collection: string },
+  after: ResultPosition | null,
+  limit: number,
+): Promise<ListedDocument[]> {
+  const from = after ?? { part: 0, index: -1 };
+  const rows = await db.all<{ part: number; place: number; id: string; status: OutcomeStatus | null; bytes: number }>(sql`
+    SELECT listed.part AS part, i.key AS place, d.document_id AS id, o.status AS status,
+      d.payload_bytes + coalesce(olderInput.payload_bytes, 0) + 40 * d.context_count AS bytes
+    FROM parts listed CROSS JOIN json_each(listed.documents) i
+    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = ${submission.collection}
+      AND d.submission_id = listed.submission_id
+    ${outcomeJoin} ${olderJoin}
+    WHERE listed.submission_id = ${submission.id} AND listed.part >= ${from.part}
+      AND (listed.part > ${from.part} OR i.key > ${from.index})
+    ORDER BY listed.part, i.key LIMIT ${limit}`);
+  return rows.map(({ part, place, ...row }) => ({ position: { part, index: place }, ...row }));
 }

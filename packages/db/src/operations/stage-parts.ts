@@ -1,13 +1,27 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
-import { query } from "../statements.ts";
+import { query, transact } from "../statements.ts";
 
-/** Keeps the body of a part that no message can hold. Staging it again changes nothing. */
-export async function stagePart(db: Database, id: SubmissionId, part: number, body: string, now: number): Promise<void> {
-  await query(db, sql`
-    INSERT INTO staged_parts (submission_id, part, staged_at, body) VALUES (${id}, ${part}, ${now}, ${body})
-    ON CONFLICT DO NOTHING`);
+/**
+ * Keeps the body of a part that no message can hold, and counts its documents in the same
+ * transaction: from here on it may be recorded, and what is recorded must be in `total`. `total` is a
+ * level as in `raiseTotal`. Staging a part again changes nothing.
+ */
+export async function stagePart(
+  db: Database,
+  id: SubmissionId,
+  part: { readonly part: number; readonly body: string; readonly total: number },
+  now: number,
+): Promise<void> {
+  await transact(db, [
+    sql`
+      UPDATE submissions SET total = max(total, ${part.total}), active_at = ${now}
+      WHERE id = ${id} AND closed_at IS NULL`,
+    sql`
+      INSERT INTO staged_parts (submission_id, part, staged_at, body) VALUES (${id}, ${part.part}, ${now}, ${part.body})
+      ON CONFLICT DO NOTHING`,
+  ]);
 }
 
 /** The body of a staged part, or `null` when it was recorded already or never staged. */
