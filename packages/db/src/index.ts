@@ -1,4 +1,5 @@
 export * from "./database.ts";
+export * from "./patience.ts";
 export * from "./schema.ts";
 export * as views from "./views.ts";
 export * from "./operations/claim-due-jobs.ts";

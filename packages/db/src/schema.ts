@@ -167,7 +167,7 @@ export const jobs = sqliteTable(
     finalizedSequence: integer("finalized_sequence"),
     unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
     repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
-    /** JSON, the last 20 attempts: `{ attempt, started_at, request_id?, ended_at?, error? }`. */
+    /** JSON, the last 20 attempts: `{ attempt, started_at, token, request_id?, ended_at?, error? }`. */
     attempts: text("attempts").notNull().default("[]"),
     /** JSON `[[submission_id, [document_id, …]], …]`: what is to be sent, and once started what was sent. */
     members: text("members").notNull(),

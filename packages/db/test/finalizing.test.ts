@@ -46,7 +46,7 @@ describe("finalizing a job", () => {
     const { submission, id } = await dispatched([{ id: "a" }]);
     const job = { id, attempt: 1, status: "dispatched" } as const;
     await postponeJob(db, job, { reason: "stuck", message: "" }, "repeated", NOW, NOW);
-    await startAttempt(db, { id, attempt: 1, status: "pending" }, NOW + 1, NOW);
+    await startAttempt(db, { id, attempt: 1, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
     expect(await confirmDispatch(db, job, "late" as RequestId, NOW)).toBe(false);
     expect(await succeed(db, id, [[submission, ["a"]]])).toBe(false);
     expect(await rows("SELECT * FROM outcomes")).toEqual([]);

@@ -113,7 +113,9 @@ describe("starting an attempt", () => {
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
     const job = { id, attempt: 0, status: "pending" } as const;
-    const tries = await Promise.all([startAttempt(db, job, NOW + 1, NOW), startAttempt(db, job, NOW + 1, NOW)]);
+    const tries = await Promise.all(
+      ["one", "two"].map((token) => startAttempt(db, job, { until: NOW + 1, token }, NOW)),
+    );
     expect(tries.filter((started) => started !== null)).toHaveLength(1);
     expect(await rows("SELECT attempt, status FROM jobs")).toEqual([{ attempt: 1, status: "dispatching" }]);
   });
@@ -144,12 +146,12 @@ describe("starting an attempt", () => {
     const submission = await open(db, { total: 1 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
-    await startAttempt(db, { id, attempt: 0, status: "pending" }, NOW + 1, NOW);
-    await startAttempt(db, { id, attempt: 1, status: "dispatching" }, NOW + 200_001, NOW + 200_000);
+    await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
+    await startAttempt(db, { id, attempt: 1, status: "dispatching" }, { until: NOW + 200_001, token: "t" }, NOW + 200_000);
     expect(await rows("SELECT attempt, unconfirmed_dispatches FROM jobs")).toEqual([{ attempt: 2, unconfirmed_dispatches: 1 }]);
   });
 });
 
 async function dispatchEmpty(id: ReturnType<typeof jobId>) {
-  return (await startAttempt(db, { id, attempt: 0, status: "pending" }, NOW + 1, NOW))?.members;
+  return (await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW))?.members;
 }

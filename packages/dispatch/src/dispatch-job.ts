@@ -1,4 +1,4 @@
-import { DISPATCH_LEASE, listMembers, nextPollAt, type JobId, type ModelName, type SubmissionId } from "@sluice/core";
+import { DISPATCH_LEASE, listMembers, nextPollAt, uuidTail, type JobId, type ModelName, type SubmissionId } from "@sluice/core";
 import { confirmDispatch, startAttempt, type DocumentContent } from "@sluice/db";
 import { submitBatch, toRequest } from "@sluice/inference";
 import type { StepIo } from "./io.ts";
@@ -30,7 +30,7 @@ export async function dispatchJob(
   content: readonly DocumentContent[],
 ): Promise<DispatchOutcome> {
   const startedAt = io.now();
-  const started = await startAttempt(io.db, job, startedAt + DISPATCH_LEASE, startedAt);
+  const started = await startAttempt(io.db, job, { until: startedAt + DISPATCH_LEASE, token: uuidTail(io.randomBytes(10)) }, startedAt);
   if (started === null) return "superseded";
   const documents = listMembers(started.members);
   if (documents.length === 0) return "canceled";

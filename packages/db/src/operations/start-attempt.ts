@@ -17,12 +17,13 @@ export interface StartedAttempt {
  *
  * `attempt` is the last one known, a guard against anyone who started another. An attempt found
  * without a `request_id` (status `dispatching`, its lease run out) may have been run: it is counted as
- * unconfirmed. Gives `null` where the guard does not hold.
+ * unconfirmed. `token` is random and tells this attempt from another's. Gives `null` where the guard
+ * does not hold.
  */
 export async function startAttempt(
   db: Database,
   job: { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" },
-  leaseUntil: number,
+  lease: { readonly until: number; readonly token: string },
   now: number,
 ): Promise<StartedAttempt | null> {
   const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
@@ -70,7 +71,7 @@ export async function startAttempt(
       UPDATE jobs SET
         attempt = attempt + 1,
         status = iif(listed.count = 0, 'canceled', 'dispatching'),
-        due_at = iif(listed.count = 0, NULL, ${leaseUntil}),
+        due_at = iif(listed.count = 0, NULL, ${lease.until}),
         ended_at = iif(listed.count = 0, ${now}, NULL),
         dispatched_at = ${now},
         request_id = NULL,
@@ -78,11 +79,14 @@ export async function startAttempt(
         unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
         attempts = json_insert(
           iif(json_array_length(attempts) >= 20, json_remove(attempts, '$[0]'), attempts),
-          '$[#]', json_object('attempt', attempt + 1, 'started_at', CAST(${now} AS INTEGER))),
+          '$[#]', json_object('attempt', attempt + 1, 'started_at', CAST(${now} AS INTEGER), 'token', ${lease.token})),
         members = listed.members
       FROM listed
-      WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}
-      RETURNING attempt, members`,
+      WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`,
+    // By its token, so that the attempt is found too when this is repeated after an error that hid its commit.
+    sql`
+      SELECT attempt, members FROM jobs
+      WHERE id = ${job.id} AND attempt = ${job.attempt + 1} AND attempts ->> '$[#-1].token' = ${lease.token}`,
   ]);
   return row === undefined ? null : { attempt: row.attempt, members: JSON.parse(row.members) as JobMembers };
 }

@@ -1,0 +1,94 @@
+/**
+ * How D1's passing errors are dealt with, at the binding, so that every statement shares it. All
+ * writes here are safe to repeat: an error may hide a commit.
+ */
+export interface Patience {
+  /** Tries in all, the first included. */
+  readonly tries: number;
+  /** Cuts off a call that takes too long: it rejects, though what it does may still commit. */
+  readonly bounded: <T>(call: () => Promise<T>) => Promise<T>;
+  /** Waits before the next try (1, 2, …). */
+  readonly rest: (tried: number) => Promise<void>;
+}
+
+/** D1 stalls of 60–80 s are reported, and a query may take 30 s: what takes longer is given up on. */
+const CALL_LIMIT = 35_000;
+
+/** A D1 call that was cut off. Whether it committed is not known. */
+export class D1Timeout extends Error {
+  override readonly name = "D1Timeout";
+}
+
+export const PATIENT: Patience = {
+  tries: 4,
+  bounded: async (call) => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new D1Timeout(`D1 gave no answer within ${CALL_LIMIT / 1_000} s`)), CALL_LIMIT);
+    });
+    try {
+      return await Promise.race([call(), limit]);
+    } finally {
+      clearTimeout(timer);
+    }
+  },
+  rest: (tried) => new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried * (0.5 + Math.random()))),
+};
+
+/** What D1 says when it says no for a moment only, from its documentation and from reports. */
+const PASSING =
+  /network connection lost|caused object to be reset|reset because its code was updated|cannot resolve d1 db due to transient issue|internal error; reference =|overloaded|exceeded timeout|timed out|memory limit|cpu time limit|database is locked/i;
+
+/** Whether an error of D1 passes by itself. Drizzle wraps D1's own error, so causes are looked at too. */
+export function isPassing(error: unknown): boolean {
+  for (let next = error; next instanceof Error; next = next.cause) {
+    if (next instanceof D1Timeout || PASSING.test(next.message)) return true;
+  }
+  return false;
+}
+
+async function patiently<T>(patience: Patience, call: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await patience.bounded(call);
+    } catch (error) {
+      if (tried >= patience.tries || !isPassing(error)) throw error;
+      await patience.rest(tried);
+    }
+  }
+}
+
+const RUNS = new Set<PropertyKey>(["run", "all", "raw", "first"]);
+const inner = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
+
+function patientStatement(statement: D1PreparedStatement, patience: Patience): D1PreparedStatement {
+  const patient = new Proxy(statement, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property);
+      if (typeof value !== "function") return value;
+      const method = value as (...values: unknown[]) => unknown;
+      if (property === "bind") {
+        return (...values: unknown[]) => patientStatement(method.apply(target, values) as D1PreparedStatement, patience);
+      }
+      if (!RUNS.has(property)) return value;
+      return (...values: unknown[]) => patiently(patience, () => method.apply(target, values) as Promise<unknown>);
+    },
+  });
+  inner.set(patient, statement);
+  return patient;
+}
+
+/** The binding with patience: the same interface, single statements and batches alike. */
+export function patientD1(d1: D1Database, patience: Patience): D1Database {
+  return new Proxy(d1, {
+    get(target, property) {
+      if (property === "prepare") return (sql: string) => patientStatement(target.prepare(sql), patience);
+      if (property === "batch") {
+        return (statements: D1PreparedStatement[]) =>
+          patiently(patience, () => target.batch(statements.map((statement) => inner.get(statement) ?? statement)));
+      }
+      const value: unknown = Reflect.get(target, property);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
