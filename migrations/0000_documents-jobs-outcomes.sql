@@ -84,6 +84,14 @@ CREATE TABLE `parts` (
 	PRIMARY KEY(`submission_id`, `part`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `pauses` (
+	`scope` text PRIMARY KEY NOT NULL,
+	`reason` text NOT NULL,
+	`message` text,
+	`since` integer NOT NULL,
+	`until` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `staged_parts` (
 	`submission_id` text NOT NULL,
 	`part` integer NOT NULL,
@@ -117,6 +125,15 @@ CREATE TABLE `submissions` (
 	CONSTRAINT "submissions_recorded" CHECK("submissions"."recorded" + "submissions"."lost" <= "submissions"."total"),
 	CONSTRAINT "submissions_ended" CHECK("submissions"."succeeded" + "submissions"."failed" + "submissions"."canceled" <= "submissions"."recorded"),
 	CONSTRAINT "submissions_completed" CHECK(("submissions"."completed_at" IS NOT NULL) = ("submissions"."closed_at" IS NOT NULL AND "submissions"."succeeded" + "submissions"."failed" + "submissions"."canceled" + "submissions"."lost" = "submissions"."total"))
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `sweeps` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`swept_through` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `watched_submissions` (
+	`submission_id` text PRIMARY KEY NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE VIEW `best` AS SELECT o.collection, o.document_id,

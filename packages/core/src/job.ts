@@ -167,3 +167,7 @@ export function halve<T>(list: readonly T[]): [T[], T[]] {
   const middle = Math.ceil(list.length / 2);
   return [list.slice(0, middle), list.slice(middle)];
 }
+
+/** Why dispatching stands still: asked for, the day's neurons are used up, or the account is at fault. */
+export const pauseReasons = ["requested", "daily_limit", "configuration"] as const;
+export type PauseReason = (typeof pauseReasons)[number];

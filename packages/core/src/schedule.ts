@@ -40,3 +40,24 @@ export function nextMidnight(now: number): number {
   const day = 24 * 60 * MINUTE;
   return (Math.floor(now / day) + 1) * day;
 }
+
+/** A fault of the account or the model does not mend itself: one job looks again after this long. */
+export const CONFIGURATION_PAUSE = 15 * MINUTE;
+/** A closed submission short of recorded documents for this long is stalled. */
+export const STALLED_AFTER = 10 * MINUTE;
+/** A staged part that is not recorded after this long has lost its message. */
+export const STAGED_AFTER = 10 * MINUTE;
+/** An open submission without activity for this long is abandoned, and closed with what it sent. */
+export const ABANDONED_AFTER = 60 * MINUTE;
+/**
+ * The longest that a message can live: 4 days of retention in its queue, 4 more in the dead-letter
+ * queue (Cloudflare's defaults), and half a day to be sure.
+ */
+export const MESSAGE_LIFE = 8.5 * 24 * 60 * MINUTE;
+/** How often submissions that need looking after are searched for. */
+const SWEEP_INTERVAL = 5 * MINUTE;
+
+/** Whether this run of the poller is the first of a sweep's interval. A missed one only comes later. */
+export function isSweepDue(now: number, runInterval: number): boolean {
+  return Math.floor(now / SWEEP_INTERVAL) !== Math.floor((now - runInterval) / SWEEP_INTERVAL);
+}

@@ -18,3 +18,8 @@ export * from "./operations/read-submission.ts";
 export * from "./operations/record-parts.ts";
 export * from "./operations/stage-parts.ts";
 export * from "./operations/start-attempt.ts";
+export * from "./operations/pause-dispatching.ts";
+export * from "./operations/cancel-submission.ts";
+export * from "./operations/delete-document.ts";
+export * from "./operations/retry-failed.ts";
+export * from "./operations/sweep-submissions.ts";

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { jobStatuses, lanes, type JobId, type ModelName, type RequestId, type SubmissionId } from "@sluice/core";
+import { jobStatuses, lanes, pauseReasons, type JobId, type ModelName, type RequestId, type SubmissionId } from "@sluice/core";
 
 /*
  * Times are milliseconds since the epoch. Tables without a rowid are marked so in the migration by
@@ -182,6 +182,29 @@ export const jobs = sqliteTable(
     check("jobs_started", sql`${table.status} NOT IN ('dispatching', 'dispatched') OR ${table.attempt} > 0`),
   ],
 );
+
+/** What is not dispatched for now: everything (`all`), a model (`model:NAME`) or a submission (`submission:ID`). */
+export const pauses = sqliteTable("pauses", {
+  scope: text("scope").primaryKey(),
+  reason: text("reason", { enum: pauseReasons }).notNull(),
+  /** The service's words, or the caller's. */
+  message: text("message"),
+  since: integer("since").notNull(),
+  /** Null: until it is resumed. */
+  until: integer("until"),
+});
+
+/** How far the search for submissions that need looking after has come. One row. */
+export const sweeps = sqliteTable("sweeps", {
+  id: integer("id").primaryKey(),
+  /** Every submission up to this one is settled, or in `watched_submissions`. */
+  sweptThrough: text("swept_through").$type<SubmissionId>().notNull(),
+});
+
+/** Submissions that were older than ten minutes and still open or short of documents. */
+export const watchedSubmissions = sqliteTable("watched_submissions", {
+  submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
+});
 
 /** Messages that no version of the consumer here can read, kept whole for a person to look at. */
 export const malformedMessages = sqliteTable(

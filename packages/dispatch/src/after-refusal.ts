@@ -1,16 +1,16 @@
-import { backoffUntil, nextMidnight, type FailureCode } from "@sluice/core";
+import { backoffUntil, CONFIGURATION_PAUSE, nextMidnight, type FailureCode, type PauseReason } from "@sluice/core";
 import type { Refusal } from "@sluice/inference";
 
 /** What becomes of a job whose attempt ended in a refusal. */
 export type RefusalDecision =
   | { readonly kind: "again"; readonly dueAt: number }
+  /** The whole model stands still until `dueAt`, this job with it. */
+  | { readonly kind: "pause"; readonly reason: PauseReason; readonly dueAt: number }
   | { readonly kind: "split" }
   | { readonly kind: "fail"; readonly code: FailureCode };
 
 /** A job that is refused this often in a row is given up: at the longest backoff, about a day. */
 const MAX_REFUSALS = 100;
-/** A fault of the account does not mend itself: look again this often, in milliseconds. */
-const CONFIGURATION_RETRY = 15 * 60_000;
 
 interface RefusedJob {
   readonly documents: number;
@@ -32,9 +32,9 @@ export function afterRefusal(
       return { kind: "again", dueAt: Math.max(backoff, now + (refusal.retryAfterSeconds ?? 0) * 1_000) };
     }
     case "pause":
-      return { kind: "again", dueAt: nextMidnight(now) };
+      return { kind: "pause", reason: "daily_limit", dueAt: nextMidnight(now) };
     case "configuration":
-      return { kind: "again", dueAt: now + CONFIGURATION_RETRY };
+      return { kind: "pause", reason: "configuration", dueAt: now + CONFIGURATION_PAUSE };
     case "forgotten":
       return { kind: "again", dueAt: now };
     case "shrink":

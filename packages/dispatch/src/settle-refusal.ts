@@ -1,12 +1,14 @@
-import { FAILURES, groupMembers, halve, listMembers, mintJobId, type FailureCode, type JobId, type JobMembers } from "@sluice/core";
-import { finalizeJob, postponeJob, type DispatchCount } from "@sluice/db";
+import { FAILURES, groupMembers, halve, listMembers, mintJobId, type FailureCode, type JobId, type JobMembers, type ModelName } from "@sluice/core";
+import { finalizeJob, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
 import { afterRefusal } from "./after-refusal.ts";
 import type { StepIo } from "./io.ts";
+import { modelScope } from "./pauses.ts";
 
 /** A job with an open attempt that ended in a refusal. */
 interface RefusedAttempt {
   readonly id: JobId;
+  readonly model: ModelName;
   readonly attempt: number;
   /** `dispatching`: the submit was refused. `dispatched`: the poll said that the batch is over. */
   readonly status: "dispatching" | "dispatched";
@@ -27,6 +29,13 @@ export async function settleRefusal(io: StepIo, job: RefusedAttempt, refusal: Re
   const error = { reason: refusal.class, message: refusal.message };
   io.log({ event: "job_refused", job: job.id, attempt: job.attempt, class: refusal.class, code: refusal.code, then: decision.kind });
   switch (decision.kind) {
+    case "pause": {
+      const pause = { scope: modelScope(job.model), message: refusal.message, since: now, until: decision.dueAt };
+      await pauseDispatching(io.db, { ...pause, reason: decision.reason });
+      io.log({ event: "model_paused", model: job.model, reason: decision.reason, code: refusal.code, until: decision.dueAt });
+      await postponeJob(io.db, job, error, countOf(job, refusal), decision.dueAt, now);
+      return;
+    }
     case "again":
       await postponeJob(io.db, job, error, countOf(job, refusal), decision.dueAt, now);
       return;

@@ -1,7 +1,6 @@
-import { DISPATCH_LEASE, mintJobId, planJobs, weighPart, type PartWeight } from "@sluice/core";
-import { keepMalformedMessage, lookUpParts, recordParts, type PartToRecord } from "@sluice/db";
-import { dispatchJob, type StepIo } from "@sluice/dispatch";
-import { chunkParts } from "./chunk-parts.ts";
+import { planJobs, weighPart } from "@sluice/core";
+import { keepMalformedMessage, lookUpParts, readPauses } from "@sluice/db";
+import { recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
 import { readMessages, submissionNamed, type DeliveredMessage, type ReadMessage } from "./read-messages.ts";
 
 /** What should happen to a message. */
@@ -9,9 +8,8 @@ export type MessageDecision = { readonly kind: "ack" } | { readonly kind: "retry
 
 type PartRead = Extract<ReadMessage, { kind: "part" }>;
 type MalformedRead = { readonly message: DeliveredMessage; readonly reason: string; readonly body: string };
-interface PartToPlan {
-  readonly read: PartRead;
-  readonly weight: PartWeight;
+interface DeliveredPart extends PlannedPart {
+  readonly message: DeliveredMessage;
 }
 
 /**
@@ -34,9 +32,13 @@ export async function consumeDelivery(
     io.log({ event: "message_malformed", queue, message: one.message.id, reason: one.reason, submission: submissionNamed(one.body) });
     decisions.set(one.message.id, { kind: "ack" });
   }
+  const pauses = fresh.length > 0 ? await readPauses(io.db, io.now()) : [];
   for (const group of groupByModelAndLane(fresh)) {
-    for (const job of planJobs(group)) {
-      for (const [id, decision] of await recordAndDispatch(io, job)) decisions.set(id, decision);
+    for (const parts of planJobs(group)) {
+      const recorded = await recordJob(io, parts, pauses);
+      for (const [index, { message }] of parts.entries()) {
+        decisions.set(message.id, { kind: recorded[index] === true ? "ack" : "retry" });
+      }
     }
   }
   // The same part twice in one delivery: what became of the first became of both.
@@ -90,54 +92,7 @@ async function sort(io: StepIo, read: readonly ReadMessage[]) {
   return { fresh, duplicates, done, malformed };
 }
 
-function groupByModelAndLane(parts: readonly PartRead[]): PartToPlan[][] {
+function groupByModelAndLane(parts: readonly PartRead[]): DeliveredPart[][] {
   const groups = Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`);
-  return [...groups.values()].map((group) => group.map((read) => ({ read, weight: weighPart(read.part) })));
-}
-
-/** Records the parts of one job, in as many transactions as its size asks for, and dispatches it. */
-async function recordAndDispatch(io: StepIo, parts: readonly PartToPlan[]): Promise<Map<string, MessageDecision>> {
-  const first = parts[0]?.read;
-  if (first === undefined) return new Map();
-  const startedAt = io.now();
-  const job = { id: mintJobId(startedAt, io.randomBytes(10)), model: first.part.model, lane: first.part.lane };
-  const decisions = new Map<string, MessageDecision>();
-  const messageOf = new Map<PartToRecord, string>(parts.map((part) => [toRecord(part), part.read.message.id]));
-  for (const chunks of chunkParts([...messageOf.keys()])) {
-    const now = io.now();
-    const recorded = await recordParts(io.db, { ...job, leaseUntil: now + DISPATCH_LEASE }, chunks, now);
-    for (const [index, part] of chunks.flat().entries()) {
-      const id = messageOf.get(part);
-      if (id !== undefined) decisions.set(id, { kind: recorded[index] === true ? "ack" : "retry" });
-    }
-  }
-  try {
-    const content = parts.flatMap(({ read: { part } }) =>
-      part.documents.map((document) => ({
-        submission: part.submission,
-        document: document.id,
-        place: document.place,
-        query: document.query,
-        contexts: document.contexts,
-        truncateInputs: part.truncate_inputs,
-      })),
-    );
-    await dispatchJob(io, { ...job, status: "pending", attempt: 0, round: 1, refusals: 0 }, content);
-  } catch (error) {
-    // The job is recorded: once its lease has run out the poller takes it from here.
-    io.log({ event: "dispatch_broke_off", job: job.id, error: error instanceof Error ? error.name : typeof error });
-  }
-  return decisions;
-}
-
-function toRecord({ read: { part, body }, weight }: PartToPlan): PartToRecord {
-  return {
-    submission: part.submission,
-    part: part.part,
-    hash: part.hash,
-    documents: part.documents.map((document) => document.id),
-    contexts: weight.contexts,
-    payloadBytes: weight.payloadBytes,
-    body,
-  };
+  return [...groups.values()].map((group) => group.map((read) => ({ ...read, weight: weighPart(read.part) })));
 }

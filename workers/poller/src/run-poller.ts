@@ -1,6 +1,7 @@
-import { DISPATCH_LEASE, nextPollAt } from "@sluice/core";
-import { claimDueJobs, readJobContent, type ClaimedJob } from "@sluice/db";
-import { dispatchJob, type StepIo } from "@sluice/dispatch";
+import { DISPATCH_LEASE, isSweepDue, nextPollAt } from "@sluice/core";
+import { claimDueJobs, deferJob, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
+import { dispatchJob, dueAfterPause, pauseFor, type StepIo } from "@sluice/dispatch";
+import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
 import { runWithin } from "./run-within.ts";
 
@@ -37,17 +38,20 @@ export async function runPoller(io: PollerIo): Promise<void> {
     );
     if (jobs.length === 0) break;
     claimed += jobs.length;
+    const waits = jobs.some((job) => job.status !== "dispatched");
+    const pauses = waits ? await readPauses(io.db, now) : [];
     const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
     await runWithin(
       order.map((job) => ({
         weight: weighJob(job),
         run: async () => {
-          if (!(await advanceJob(io, job))) failed += 1;
+          if (!(await advanceJob(io, job, pauses))) failed += 1;
         },
       })),
       { atOnce: MAX_AT_ONCE, weight: MAX_BYTES_AT_ONCE },
     );
   }
+  if (isSweepDue(startedAt, io.runInterval)) await lookAfterSubmissions(io);
   if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: io.now() - startedAt });
 }
 
@@ -56,14 +60,28 @@ function weighJob(job: ClaimedJob): number {
 }
 
 /** One job a step further. A failure is its own: it is logged, and the job is due again by its lease. */
-async function advanceJob(io: PollerIo, job: ClaimedJob): Promise<boolean> {
+async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: readonly Pause[]): Promise<boolean> {
   try {
     if (job.status === "dispatched") await pollJob(io, job);
-    // The texts are read before the attempt starts: what is deleted in between is left out by its list.
-    else await dispatchJob(io, job, await readJobContent(io.db, job));
+    else await dispatchClaimed(io, job, pauses);
     return true;
   } catch (error) {
     io.log({ event: "job_broke_off", job: job.id, status: job.status, error: error instanceof Error ? error.name : typeof error });
     return false;
   }
+}
+
+async function dispatchClaimed(
+  io: PollerIo,
+  job: Exclude<ClaimedJob, { status: "dispatched" }>,
+  pauses: readonly Pause[],
+): Promise<void> {
+  const pause = pauseFor(pauses, job);
+  if (pause !== null) {
+    const now = io.now();
+    await deferJob(io.db, job, dueAfterPause(pause, now), now);
+    return;
+  }
+  // The texts are read before the attempt starts: what is deleted in between is left out by its list.
+  await dispatchJob(io, job, await readJobContent(io.db, job));
 }

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { JobId, JobStatus, Lane, ModelName, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import type { OutcomeStatus } from "../schema.ts";
+import { query } from "../statements.ts";
 
 /** Everything about one version of a document, and about the version that its scores are from. */
 export interface DocumentRow {
@@ -73,7 +74,7 @@ export async function readDocument(
   key: { readonly collection: string; readonly id: string },
   texts: boolean,
 ): Promise<DocumentRow | null> {
-  const [row] = await db.all<DocumentRow>(sql`
+  const [row] = await query<DocumentRow>(db, sql`
     SELECT ${columns(texts)} FROM documents d ${joins}
     WHERE d.document_id = ${key.id} AND d.collection = ${key.collection}
     ORDER BY d.submission_id DESC LIMIT 1`);
@@ -87,7 +88,7 @@ export async function readSubmissionDocuments(
   ids: readonly string[],
   texts: boolean,
 ): Promise<DocumentRow[]> {
-  return db.all<DocumentRow>(sql`
+  return query<DocumentRow>(db, sql`
     SELECT ${columns(texts)}
     FROM json_each(${JSON.stringify(ids)}) asked
     CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${submission.collection}
@@ -121,7 +122,7 @@ export async function listSubmissionDocuments(
   limit: number,
 ): Promise<ListedDocument[]> {
   const from = after ?? { part: 0, index: -1 };
-  const rows = await db.all<{ part: number; place: number; id: string; status: OutcomeStatus | null; bytes: number }>(sql`
+  const rows = await query<{ part: number; place: number; id: string; status: OutcomeStatus | null; bytes: number }>(db, sql`
     SELECT listed.part AS part, i.key AS place, d.document_id AS id, o.status AS status,
       d.payload_bytes + coalesce(olderInput.payload_bytes, 0) + 40 * d.context_count AS bytes
     FROM parts listed CROSS JOIN json_each(listed.documents) i

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { JobId, JobStatus, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
+import { query } from "../statements.ts";
 
 /** The job that has a document which has not ended: how far it is. */
 export interface HoldingJob {
@@ -24,7 +25,7 @@ export async function readHoldingJobs(
   if (documents.length === 0) return [];
   const roots = JSON.stringify([...new Set(documents.map((document) => document.root))]);
   const asked = JSON.stringify(documents.map((document) => [document.submission, document.id]));
-  return db.all(sql`
+  return query(db, sql`
     WITH RECURSIVE line (id) AS (
       SELECT value FROM json_each(${roots})
       UNION

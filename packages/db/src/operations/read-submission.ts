@@ -2,6 +2,7 @@ import { desc, eq, lt, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { submissions } from "../schema.ts";
+import { query } from "../statements.ts";
 
 export type SubmissionRow = typeof submissions.$inferSelect;
 
@@ -17,7 +18,7 @@ export async function countFailures(
   ids: readonly SubmissionId[],
 ): Promise<{ submission: SubmissionId; code: string; count: number }[]> {
   // The status is spelled out, since only the literal lets SQLite use the index on failures.
-  return db.all(sql`
+  return query(db, sql`
     SELECT o.submission_id AS submission, o.code AS code, count(*) AS count
     FROM json_each(${JSON.stringify(ids)}) asked
     CROSS JOIN outcomes o INDEXED BY outcomes_failed ON o.submission_id = asked.value AND o.status = 'failed'

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import type { JobId, JobMembers } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
@@ -8,6 +8,59 @@ export interface StartedAttempt {
   readonly attempt: number;
   /** Empty: nothing was left to send, and the job ended as canceled. */
   readonly members: JobMembers;
+}
+
+type StartableJob = { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" };
+
+function heldBy(job: StartableJob): SQL {
+  return sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
+}
+
+/** Ends the documents of canceled submissions in a job's list as canceled: two statements of a transaction. */
+function endCanceled(job: StartableJob, now: number): SQL[] {
+  const canceled = sql`
+    SELECT d.document_id, d.collection, s.id AS submission_id, s.model
+    FROM jobs j CROSS JOIN json_each(j.members) g
+    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL
+    CROSS JOIN json_each(g.value, '$[1]') i
+    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
+    WHERE ${heldBy(job)} AND NOT EXISTS (SELECT 1 FROM outcomes o
+      WHERE o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id)`;
+  return [
+    sql`
+      WITH counted AS MATERIALIZED (SELECT submission_id, count(*) AS count FROM (${canceled}) GROUP BY submission_id)
+      UPDATE submissions SET canceled = canceled + counted.count,
+        completed_at = CASE WHEN closed_at IS NOT NULL
+          AND succeeded + failed + canceled + counted.count + lost = total THEN ${now} END
+      FROM counted WHERE submissions.id = counted.submission_id`,
+    sql`
+      INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, finalized_at)
+      SELECT document_id, collection, submission_id, 'canceled', model, 0, ${now} FROM (${canceled}) WHERE true
+      ON CONFLICT DO NOTHING`,
+  ];
+}
+
+/** What is left of a job's list, as the one row `listed`: for `WITH`. */
+function listLive(job: StartableJob): SQL {
+  // One subquery a group: GROUP BY would read each document twice more, to sort them. The order that
+  // comes out is the order that is sent; it need not be the one before.
+  return sql`
+    live AS MATERIALIZED (
+      SELECT s.id AS submission, (
+          SELECT json_object('documents', json_group_array(d.document_id), 'count', count(*),
+            'contexts', coalesce(sum(d.context_count), 0), 'bytes', coalesce(sum(d.payload_bytes), 0))
+          FROM json_each(g.value, '$[1]') i
+          CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
+        ) AS part
+      FROM jobs j CROSS JOIN json_each(j.members) g
+      CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL
+      WHERE ${heldBy(job)}),
+    listed AS MATERIALIZED (
+      SELECT coalesce(json_group_array(json_array(submission, part -> 'documents'))
+          FILTER (WHERE part ->> 'count' > 0), '[]') AS members,
+        coalesce(sum(part ->> 'count'), 0) AS count, coalesce(sum(part ->> 'contexts'), 0) AS contexts,
+        coalesce(sum(part ->> 'bytes'), 0) AS bytes
+      FROM live)`;
 }
 
 /**
@@ -22,52 +75,14 @@ export interface StartedAttempt {
  */
 export async function startAttempt(
   db: Database,
-  job: { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" },
+  job: StartableJob,
   lease: { readonly until: number; readonly token: string },
   now: number,
 ): Promise<StartedAttempt | null> {
-  const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
-  // Documents of canceled submissions that have not ended, by the job's list as it stands.
-  const canceled = sql`
-    SELECT d.document_id, d.collection, s.id AS submission_id, s.model
-    FROM jobs j CROSS JOIN json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL
-    CROSS JOIN json_each(g.value, '$[1]') i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-    WHERE ${held} AND NOT EXISTS (SELECT 1 FROM outcomes o
-      WHERE o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id)`;
-  // One subquery a group: GROUP BY would read each document twice more, to sort them. The order that
-  // comes out is the order that is sent; it need not be the one before.
-  const live = sql`
-    SELECT s.id AS submission, (
-        SELECT json_object('documents', json_group_array(d.document_id), 'count', count(*),
-          'contexts', coalesce(sum(d.context_count), 0), 'bytes', coalesce(sum(d.payload_bytes), 0))
-        FROM json_each(g.value, '$[1]') i
-        CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-      ) AS part
-    FROM jobs j CROSS JOIN json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL
-    WHERE ${held}`;
-
   const [row] = await transact<{ attempt: number; members: string }>(db, [
+    ...endCanceled(job, now),
     sql`
-      WITH counted AS MATERIALIZED (SELECT submission_id, count(*) AS count FROM (${canceled}) GROUP BY submission_id)
-      UPDATE submissions SET canceled = canceled + counted.count,
-        completed_at = CASE WHEN closed_at IS NOT NULL
-          AND succeeded + failed + canceled + counted.count + lost = total THEN ${now} END
-      FROM counted WHERE submissions.id = counted.submission_id`,
-    sql`
-      INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, finalized_at)
-      SELECT document_id, collection, submission_id, 'canceled', model, 0, ${now} FROM (${canceled}) WHERE true
-      ON CONFLICT DO NOTHING`,
-    sql`
-      WITH live AS MATERIALIZED (${live}),
-      listed AS MATERIALIZED (
-        SELECT coalesce(json_group_array(json_array(submission, part -> 'documents'))
-            FILTER (WHERE part ->> 'count' > 0), '[]') AS members,
-          coalesce(sum(part ->> 'count'), 0) AS count, coalesce(sum(part ->> 'contexts'), 0) AS contexts,
-          coalesce(sum(part ->> 'bytes'), 0) AS bytes
-        FROM live)
+      WITH ${listLive(job)}
       UPDATE jobs SET
         attempt = attempt + 1,
         status = iif(listed.count = 0, 'canceled', 'dispatching'),
@@ -89,4 +104,24 @@ export async function startAttempt(
       WHERE id = ${job.id} AND attempt = ${job.attempt + 1} AND attempts ->> '$[#-1].token' = ${lease.token}`,
   ]);
   return row === undefined ? null : { attempt: row.attempt, members: JSON.parse(row.members) as JobMembers };
+}
+
+/**
+ * Ends what was canceled in a job that may not be dispatched now, and moves it to `dueAt`: a pause
+ * does not hold a cancelation up. A job that has nothing left ends.
+ */
+export async function deferJob(db: Database, job: StartableJob, dueAt: number, now: number): Promise<void> {
+  await transact(db, [
+    ...endCanceled(job, now),
+    sql`
+      WITH ${listLive(job)}
+      UPDATE jobs SET
+        status = iif(listed.count = 0, 'canceled', status),
+        due_at = iif(listed.count = 0, NULL, ${dueAt}),
+        ended_at = iif(listed.count = 0, ${now}, NULL),
+        document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
+        members = listed.members
+      FROM listed
+      WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`,
+  ]);
 }

@@ -1,0 +1,63 @@
+import { sql } from "drizzle-orm";
+import type { SubmissionId } from "@sluice/core";
+import type { Database } from "../database.ts";
+import { query, transact } from "../statements.ts";
+
+/** Times in milliseconds: what was last active before them has been left alone for long enough. */
+export interface SweepTimes {
+  readonly now: number;
+  /** Submissions created after this are looked at by a later sweep. */
+  readonly settledBy: number;
+  readonly abandonedBefore: number;
+  readonly lostBefore: number;
+}
+
+/** Submissions that one sweep passes at most. */
+const SWEEP_SIZE = 5_000;
+
+/**
+ * Looks after submissions that stand still: closes an abandoned push as incomplete with what it had
+ * sent, and counts documents as lost once no message can bring them any more.
+ *
+ * It remembers how far it has come, and the few that it left behind unsettled, so that its cost does
+ * not grow with the submissions there are. Every statement may be repeated.
+ */
+export async function sweepSubmissions(db: Database, times: SweepTimes): Promise<void> {
+  const horizon = `sub_${times.settledBy.toString(16).padStart(12, "0").replace(/(.{8})/, "$1-")}`;
+  const passed = sql`
+    SELECT id, closed_at, recorded, lost, total FROM submissions
+    WHERE id > (SELECT coalesce(max(swept_through), '') FROM sweeps) AND id < ${horizon}
+    ORDER BY id LIMIT ${SWEEP_SIZE}`;
+  const watched = sql`(SELECT submission_id FROM watched_submissions)`;
+  await transact(db, [
+    sql`
+      INSERT INTO watched_submissions (submission_id)
+      SELECT id FROM (${passed}) WHERE closed_at IS NULL OR recorded + lost < total
+      ON CONFLICT DO NOTHING`,
+    sql`
+      INSERT INTO sweeps (id, swept_through) SELECT 1, max(id) FROM (${passed}) HAVING max(id) IS NOT NULL
+      ON CONFLICT (id) DO UPDATE SET swept_through = excluded.swept_through`,
+    sql`
+      UPDATE submissions SET closed_at = ${times.now}, incomplete = 1,
+        completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${times.now} END
+      WHERE id IN ${watched} AND closed_at IS NULL AND active_at < ${times.abandonedBefore}`,
+    sql`
+      UPDATE submissions SET lost = total - recorded,
+        completed_at = CASE WHEN succeeded + failed + canceled + total - recorded = total THEN ${times.now} END
+      WHERE id IN ${watched} AND closed_at IS NOT NULL AND recorded + lost < total AND active_at < ${times.lostBefore}`,
+    sql`
+      DELETE FROM watched_submissions WHERE submission_id IN (
+        SELECT id FROM submissions WHERE id IN ${watched} AND closed_at IS NOT NULL AND recorded + lost = total)`,
+  ]);
+}
+
+/** Staged parts that no message has brought to be recorded, the oldest first. */
+export async function listStagedParts(
+  db: Database,
+  stagedBefore: number,
+  limit: number,
+): Promise<{ readonly submission: SubmissionId; readonly part: number; readonly body: string }[]> {
+  return query(db, sql`
+    SELECT submission_id AS submission, part, body FROM staged_parts WHERE staged_at < ${stagedBefore}
+    ORDER BY submission_id, part LIMIT ${limit}`);
+}

@@ -1,0 +1,74 @@
+import { DISPATCH_LEASE, mintJobId, type PartMessage, type PartWeight } from "@sluice/core";
+import { deferJob, recordParts, type Pause, type PartToRecord } from "@sluice/db";
+import { chunkParts } from "./chunk-parts.ts";
+import { dispatchJob } from "./dispatch-job.ts";
+import type { StepIo } from "./io.ts";
+import { dueAfterPause, pauseFor } from "./pauses.ts";
+
+/** A part that was read and weighed, with its body as it came. */
+export interface PlannedPart {
+  readonly part: PartMessage;
+  readonly body: string;
+  readonly weight: PartWeight;
+}
+
+/**
+ * Records the parts of one job, in as many transactions as its size asks for, and dispatches it
+ * unless its model is paused. Gives for each part whether it is recorded now, by this job or another;
+ * one that is not must come again. What befalls the dispatch befalls the job, not its parts.
+ */
+export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pauses: readonly Pause[]): Promise<boolean[]> {
+  const [first] = parts;
+  if (first === undefined) return [];
+  const { model, lane } = first.part;
+  const job = { id: mintJobId(io.now(), io.randomBytes(10)), model, lane };
+  const recorded: boolean[] = [];
+  for (const chunks of chunkParts(parts.map(toRecord))) {
+    const now = io.now();
+    recorded.push(...(await recordParts(io.db, { ...job, leaseUntil: now + DISPATCH_LEASE }, chunks, now)));
+  }
+  try {
+    await dispatchRecorded(io, { ...job, status: "pending", attempt: 0, round: 1, refusals: 0 }, parts, pauses);
+  } catch (error) {
+    // The job is recorded: once its lease has run out the poller takes it from here.
+    io.log({ event: "dispatch_broke_off", job: job.id, error: error instanceof Error ? error.name : typeof error });
+  }
+  return recorded;
+}
+
+async function dispatchRecorded(
+  io: StepIo,
+  job: Parameters<typeof dispatchJob>[1],
+  parts: readonly PlannedPart[],
+  pauses: readonly Pause[],
+): Promise<void> {
+  const now = io.now();
+  const pause = pauseFor(pauses, job);
+  if (pause !== null) {
+    await deferJob(io.db, { ...job, status: "pending" }, dueAfterPause(pause, now), now);
+    return;
+  }
+  const content = parts.flatMap(({ part }) =>
+    part.documents.map((document) => ({
+      submission: part.submission,
+      document: document.id,
+      place: document.place,
+      query: document.query,
+      contexts: document.contexts,
+      truncateInputs: part.truncate_inputs,
+    })),
+  );
+  await dispatchJob(io, job, content);
+}
+
+function toRecord({ part, body, weight }: PlannedPart): PartToRecord {
+  return {
+    submission: part.submission,
+    part: part.part,
+    hash: part.hash,
+    documents: part.documents.map((document) => document.id),
+    contexts: weight.contexts,
+    payloadBytes: weight.payloadBytes,
+    body,
+  };
+}

@@ -1,0 +1,5 @@
+export * from "./batch-service.ts";
+export * from "./documents.ts";
+export * from "./state.ts";
+export * from "./test-io.ts";
+export * from "./unreliable-database.ts";
