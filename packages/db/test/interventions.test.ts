@@ -1,0 +1,188 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { SubmissionId } from "@sluice/core";
+import {
+  cancelSubmission,
+  claimDueJobs,
+  deferJob,
+  deleteDocument,
+  finalizeJob,
+  listFailed,
+  listStagedParts,
+  openDatabase,
+  pauseDispatching,
+  readDocument,
+  readPauses,
+  readSubmission,
+  resumeDispatching,
+  retryFailed,
+  stagePart,
+  sweepSubmissions,
+  type Database,
+} from "../src/index.ts";
+import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "./fixtures.ts";
+
+let db: Database;
+beforeEach(() => {
+  db = openDatabase(env.DB);
+});
+
+const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+const MINUTE = 60_000;
+
+async function recorded(ids: readonly string[], now = NOW) {
+  const submission = await open(db, { total: ids.length }, now);
+  const id = jobId(now);
+  await record(db, id, [[part(submission, 0, ids.map((name) => ({ id: name })))]], now);
+  return { submission, id };
+}
+
+async function fail(id: ReturnType<typeof jobId>, submission: SubmissionId, documents: readonly string[]) {
+  const outcomes = documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const);
+  const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
+  await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, NOW);
+}
+
+describe("canceling", () => {
+  it("makes the submission's pending jobs due, and no others", async () => {
+    const [mine, other] = [await recorded(["a"]), await recorded(["b"])];
+    await cancelSubmission(db, mine.submission, NOW + 1);
+    expect(await rows("SELECT id, due_at FROM jobs ORDER BY id")).toEqual(
+      [
+        { id: mine.id, due_at: NOW + 1 },
+        { id: other.id, due_at: NOW + 120_000 },
+      ].toSorted((a, b) => a.id.localeCompare(b.id)),
+    );
+  });
+
+  it("lets what is dispatched finish, and leaves a submission that ended as it is", async () => {
+    const { submission, id } = await recorded(["a"]);
+    const members = await dispatch(db, id);
+    await cancelSubmission(db, submission, NOW);
+    await succeed(db, id, members);
+    expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1, canceled: 0, cancelRequestedAt: NOW });
+    const ended = await recorded(["b"]);
+    await succeed(db, ended.id, await dispatch(db, ended.id));
+    await cancelSubmission(db, ended.submission, NOW);
+    expect(await readSubmission(db, ended.submission)).toMatchObject({ cancelRequestedAt: null });
+  });
+
+  it("is not held up by a pause", async () => {
+    const { submission, id } = await recorded(["a", "b"]);
+    await cancelSubmission(db, submission, NOW);
+    await deferJob(db, { id, attempt: 0, status: "pending" }, NOW + MINUTE, NOW);
+    expect(await readSubmission(db, submission)).toMatchObject({ canceled: 2, completedAt: NOW });
+    expect(await rows("SELECT status, attempt FROM jobs")).toEqual([{ status: "canceled", attempt: 0 }]);
+  });
+});
+
+describe("pausing", () => {
+  const pause = { scope: `model:${MODEL}`, reason: "daily_limit", message: "4006", since: NOW, until: NOW + MINUTE } as const;
+
+  it("is in force until its time, and is not weakened by a fault when it was asked for", async () => {
+    await pauseDispatching(db, pause);
+    expect(await readPauses(db, NOW)).toEqual([pause]);
+    expect(await readPauses(db, NOW + MINUTE)).toEqual([]);
+    const requested = { ...pause, reason: "requested", message: null, until: null } as const;
+    await pauseDispatching(db, requested);
+    await pauseDispatching(db, pause);
+    expect(await readPauses(db, NOW + MINUTE)).toEqual([requested]);
+  });
+
+  it("defers a job with its list, and resuming makes it due", async () => {
+    const { submission, id } = await recorded(["a"]);
+    await deferJob(db, { id, attempt: 0, status: "pending" }, NOW + 60 * MINUTE, NOW);
+    await resumeDispatching(db, pause.scope, NOW + 5);
+    const limits = { interactive: 1, bulk: 1, dispatchLeaseUntil: NOW + 9, nextPollAt: NOW + 9 };
+    expect(await claimDueJobs(db, limits, NOW + 5)).toMatchObject([{ id, status: "pending", attempt: 0 }]);
+    expect(await dispatch(db, id)).toEqual([[submission, ["a"]]]);
+  });
+});
+
+describe("deleting", () => {
+  it("forgets every version, ends the one in flight as canceled, and drops its answer", async () => {
+    const first = await recorded(["a", "b"]);
+    await succeed(db, first.id, await dispatch(db, first.id));
+    const second = await recorded(["a"], NOW + 1);
+    const members = await dispatch(db, second.id);
+    expect(await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2)).toBe(2);
+    expect(await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2)).toBe(0);
+    expect(await readSubmission(db, first.submission)).toMatchObject({ succeeded: 2, canceled: 0 });
+    expect(await readSubmission(db, second.submission)).toMatchObject({ canceled: 1, completedAt: NOW + 2 });
+    await succeed(db, second.id, members);
+    expect(await readDocument(db, { collection: "default", id: "a" }, false)).toBeNull();
+    expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
+    expect(await readSubmission(db, second.submission)).toMatchObject({ succeeded: 0, canceled: 1 });
+  });
+});
+
+describe("retrying what failed", () => {
+  it("queues it under its version in a job of its own, once", async () => {
+    const { submission, id } = await recorded(["a", "b", "c"]);
+    await dispatch(db, id);
+    await fail(id, submission, ["a", "b", "c"]);
+    const listed = await listFailed(db, { id: submission, collection: "default" }, "model_error", "a", 10);
+    expect(listed.map(({ document, jobId: failedIn }) => [document, failedIn])).toEqual([["b", id], ["c", id]]);
+    expect(await listFailed(db, { id: submission, collection: "default" }, "no_answer", "", 10)).toEqual([]);
+    const again = { id: jobId(), parent: id, model: MODEL, lane: "bulk" } as const;
+    const own = { id: submission, collection: "default" };
+    expect(await retryFailed(db, again, own, ["b", "c"], NOW + 1)).toBe(2);
+    expect(await retryFailed(db, again, own, ["b", "c"], NOW + 1)).toBe(0);
+    expect(await readSubmission(db, submission)).toMatchObject({ failed: 1, completedAt: null });
+    await succeed(db, again.id, await dispatch(db, again.id), NOW + 2);
+    expect(await readSubmission(db, submission)).toMatchObject({ failed: 1, succeeded: 2, completedAt: NOW + 2 });
+  });
+});
+
+describe("the sweep", () => {
+  const times = (now: number) => ({
+    now,
+    settledBy: now - 10 * MINUTE,
+    abandonedBefore: now - 60 * MINUTE,
+    lostBefore: now - 1_000 * MINUTE,
+  });
+
+  it("closes a push that broke off an hour ago with what it sent", async () => {
+    const submission = await open(db, { total: 1, closed: false });
+    const fresh = await open(db, { total: 1, closed: false }, NOW + 30 * MINUTE);
+    await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
+    await sweepSubmissions(db, times(NOW + 61 * MINUTE));
+    expect(await readSubmission(db, submission)).toMatchObject({ closedAt: NOW + 61 * MINUTE, incomplete: true, total: 1 });
+    expect(await readSubmission(db, fresh)).toMatchObject({ closedAt: null, incomplete: false });
+    await sweepSubmissions(db, times(NOW + 95 * MINUTE));
+    expect(await readSubmission(db, fresh)).toMatchObject({ incomplete: true });
+  });
+
+  it("counts what no message can bring any more as lost, and a late arrival undoes it", async () => {
+    const submission = await open(db, { total: 2 });
+    await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
+    await deleteDocument(db, { collection: "default", id: "a" }, NOW);
+    await sweepSubmissions(db, times(NOW + 999 * MINUTE));
+    expect(await readSubmission(db, submission)).toMatchObject({ lost: 0, completedAt: null });
+    await sweepSubmissions(db, times(NOW + 1_001 * MINUTE));
+    expect(await readSubmission(db, submission)).toMatchObject({ lost: 1, completedAt: NOW + 1_001 * MINUTE });
+    expect(await rows("SELECT * FROM watched_submissions")).toEqual([]);
+    const late = jobId();
+    await record(db, late, [[part(submission, 1, [{ id: "b" }], 1)]], NOW + 1_002 * MINUTE);
+    expect(await readSubmission(db, submission)).toMatchObject({ lost: 0, recorded: 2, completedAt: null });
+    await succeed(db, late, await dispatch(db, late), NOW + 1_003 * MINUTE);
+    expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1, canceled: 1, completedAt: NOW + 1_003 * MINUTE });
+  });
+
+  it("does not look at settled submissions again", async () => {
+    const { id } = await recorded(["a"]);
+    await succeed(db, id, await dispatch(db, id));
+    await sweepSubmissions(db, times(NOW + 11 * MINUTE));
+    const [sweep] = await rows("SELECT swept_through FROM sweeps");
+    expect(sweep).toEqual({ swept_through: (await rows("SELECT max(id) AS id FROM submissions"))[0]?.["id"] });
+    expect(await rows("SELECT * FROM watched_submissions")).toEqual([]);
+  });
+
+  it("finds staged parts whose message does not come", async () => {
+    const submission = await open(db, { total: 1 });
+    const { body } = part(submission, 0, [{ id: "a" }]);
+    await stagePart(db, submission, { part: 0, body, total: 1 }, NOW);
+    expect(await listStagedParts(db, NOW, 9)).toEqual([]);
+    expect(await listStagedParts(db, NOW + 1, 9)).toEqual([{ submission, part: 0, body }]);
+  });
+});
