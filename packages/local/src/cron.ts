@@ -2,6 +2,7 @@ import { pause } from "./signals.ts";
 
 /** A run of the poller takes less than its minute; one that hangs must not stop the clock for good. */
 const RUN_TIMEOUT_MS = 120_000;
+const FAILURE_PAUSE_MS = 1_000;
 const POLLER = "sluice-poller";
 
 /**
@@ -17,7 +18,11 @@ export async function runCron(
   while (!signal.aborted) {
     const started = performance.now();
     const failure = await fireCron(url, signal);
-    if (failure !== null && !signal.aborted) onFailure(failure);
+    if (failure !== null) {
+      // A runtime that just ended has other news to tell.
+      await pause(FAILURE_PAUSE_MS, signal);
+      if (!signal.aborted) onFailure(failure);
+    }
     await pause(tickSeconds * 1_000 - (performance.now() - started), signal);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, statSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
 import { fullKey, writeLocalConfigurations, type LocalWorker } from "./configuration.ts";
@@ -9,7 +9,7 @@ import { startModel } from "./model-process.ts";
 import { HOST, isPortFree } from "./port.ts";
 import type { Settings } from "./settings.ts";
 import { pause } from "./signals.ts";
-import { startWrangler, type WranglerProcess } from "./wrangler.ts";
+import { registryPath, startWrangler, type WranglerProcess } from "./wrangler.ts";
 
 /** The whole of Sluice, running on this machine. */
 export interface Stack {
@@ -52,6 +52,7 @@ export async function startStack(
   if (settings.port !== 0 && !(await isPortFree(settings.port))) {
     return err(portInUse(settings.port));
   }
+  rmSync(registryPath(settings.state), { recursive: true, force: true });
   const log = openLog(settings.state);
   const fromHere = readNew(log);
 
@@ -76,7 +77,9 @@ export async function startStack(
     const running = started.value;
     current = running;
     const end = (reason: string) => {
-      if (!running.stopping.signal.aborted) failed.resolve(reason);
+      if (running.stopping.signal.aborted) return;
+      running.stopping.abort();
+      failed.resolve(reason);
     };
     void running.wrangler.ended.then((code) => end(`The runtime ended by itself (${code ?? "killed"}): see ${log}`));
     void running.wrangler.runtimeDied.then((reason) => end(`The runtime died by itself (${reason}): see ${log}`));

@@ -31,7 +31,9 @@ export function wordSearchRanks(query: string, contexts: readonly string[]): num
       scores[index] = (scores[index] ?? 0) + (rarity * count * (SATURATION + 1)) / (count + damping);
     }
   }
-  const order = scores.map((score, index) => ({ score, index })).toSorted((a, b) => b.score - a.score || a.index - b.index);
+  const order = scores
+    .map((score, index) => ({ score, index }))
+    .toSorted((a, b) => b.score - a.score || a.index - b.index);
   const ranks = scores.map(() => 0);
   for (const [place, { index }] of order.entries()) ranks[index] = place + 1;
   return ranks;

@@ -21,11 +21,16 @@ export function wranglerEnvironment(state: string): NodeJS.ProcessEnv {
     WRANGLER_HIDE_BANNER: "true",
     WRANGLER_WRITE_LOGS: "false",
     // Several stacks on one machine must not find each other's Workers by name.
-    WRANGLER_REGISTRY_PATH: join(state, "registry"),
+    WRANGLER_REGISTRY_PATH: registryPath(state),
     CLOUDFLARE_CF_FETCH_ENABLED: "false",
     CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: "false",
     X_LOCAL_OBSERVABILITY: "false",
   };
+}
+
+/** Where Workers find each other. What a killed stack left there leads nowhere. */
+export function registryPath(state: string): string {
+  return join(state, "registry");
 }
 
 export interface WranglerProcess {

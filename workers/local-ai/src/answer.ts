@@ -103,7 +103,9 @@ function listItems(
 
 function withoutReferences(items: readonly Item[], faults: ReadonlySet<AnswerFault>): readonly Item[] {
   if (faults.has("references_null")) return items.map((item) => ({ ...item, external_reference: null }));
-  if (faults.has("references_absent")) return items.map(({ external_reference: _, ...item }) => item);
+  if (faults.has("references_absent")) {
+    return items.map(({ id, success, result, error }) => (success ? { id, success, result } : { id, success, error }));
+  }
   return items;
 }
 

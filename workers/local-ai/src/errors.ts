@@ -72,5 +72,10 @@ export function thrownFault(fault: string): Error | null {
 
 /** What the service gives when it answers 200 and yet did not do it. */
 export function unsuccessful(code: ServiceCode): unknown {
-  return { success: false, errors: [{ code: Number(code), message: SERVICE_ERRORS[code] }], messages: [], result: null };
+  return {
+    success: false,
+    errors: [{ code: Number(code), message: SERVICE_ERRORS[code] }],
+    messages: [],
+    result: null,
+  };
 }

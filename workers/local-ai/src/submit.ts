@@ -26,18 +26,24 @@ export async function submit(model: ModelName, input: unknown, deps: Deps): Prom
   calls.submit.requests += requests.length;
   for (const request of requests) calls.submit.contexts += request.contexts.length;
   const requestId = deps.newRequestId();
-  await takeIn(requestId, requests, {
-    model,
-    number: calls.submit.taken,
-    submittedAt: deps.now(),
-    references: requests.map((request) => request.external_reference ?? null),
-    scores: scoreAtOnce(deps.mode, requests),
-    tokens: estimateTokens(requests),
-    struck: plan.items.length === 0 ? [] : decideItems(plan, calls.submit.taken, requests, deps.ledger.strikes),
-  }, deps);
+  await takeIn(
+    requestId,
+    requests,
+    {
+      model,
+      number: calls.submit.taken,
+      submittedAt: deps.now(),
+      references: requests.map((request) => request.external_reference ?? null),
+      scores: scoreAtOnce(deps.mode, requests),
+      tokens: estimateTokens(requests),
+      struck: plan.items.length === 0 ? [] : decideItems(plan, calls.submit.taken, requests, deps.ledger.strikes),
+    },
+    deps,
+  );
 
   if (rule?.fault === "answer_lost") throw codelessError("network");
-  const answer = rule?.fault === "no_request_id" ? { status: "queued", model } : { status: "queued", model, request_id: requestId };
+  const answer =
+    rule?.fault === "no_request_id" ? { status: "queued", model } : { status: "queued", model, request_id: requestId };
   return rule?.fault === "stream" ? byteStream(answer) : answer;
 }
 

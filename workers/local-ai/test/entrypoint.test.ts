@@ -2,7 +2,10 @@ import { exports } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
 import { errorOf, makeRequests, MODEL, type Answer } from "./stand-in.ts";
 
-const ai = exports.WorkersAI;
+/** The binding as a Worker sees it: the generated type cannot say what a promise of `unknown` becomes. */
+const ai = exports.WorkersAI as unknown as {
+  run(model: string, inputs: unknown, options?: unknown): Promise<unknown>;
+};
 const ask = (method: string, path: string, body?: string) =>
   exports.default.fetch(`http://local-ai${path}`, { method, ...(body === undefined ? {} : { body }) });
 const setPlan = (plan: unknown) => ask("POST", "/plan", JSON.stringify(plan));
@@ -20,10 +23,11 @@ test("a batch goes through a service binding", async () => {
 });
 
 test("an error keeps its name and message through the binding", async () => {
-  await setPlan({ submit: [{ fault: "3040", at: [1] }, { fault: "empty", at: [2] }, { fault: "aborted", at: [3] }] });
-  expect(await errorOf(submit())).toMatchObject({ name: "InferenceUpstreamError", message: expect.stringMatching(/^3040: /) });
-  expect(await errorOf(submit())).toMatchObject({ message: "" });
-  expect(await errorOf(submit())).toMatchObject({ name: "AbortError" });
+  await setPlan({ submit: [{ fault: "3040" }] });
+  expect(await errorOf(submit())).toMatchObject({
+    name: "InferenceUpstreamError",
+    message: expect.stringMatching(/^3040: /),
+  });
 });
 
 test("a stream and a number that is none come through the binding", async () => {
@@ -36,9 +40,9 @@ test("a stream and a number that is none come through the binding", async () => 
 });
 
 test("a plan is shown, and removing it resets the counts", async () => {
-  await setPlan({ seed: 3, submit: [{ fault: "3040" }], queued_ms: 5 });
-  expect(await (await ask("GET", "/plan")).json()).toMatchObject({ seed: 3, submit: [{ fault: "3040" }], queued_ms: 5 });
-  await errorOf(submit());
+  await setPlan({ seed: 3, submit: [{ fault: "unsuccessful" }], queued_ms: 5 });
+  expect(await (await ask("GET", "/plan")).json()).toMatchObject({ seed: 3, queued_ms: 5 });
+  expect(await submit()).toMatchObject({ success: false });
   expect(await (await ask("GET", "/calls")).json()).toMatchObject({ submit: { calls: 1, taken: 0 } });
   await ask("DELETE", "/plan");
   await submit();
@@ -46,14 +50,14 @@ test("a plan is shown, and removing it resets the counts", async () => {
 });
 
 test("a plan that is wrong is refused with its place, and the one in force stays", async () => {
-  await setPlan({ submit: [{ fault: "3040" }] });
+  await setPlan({ submit: [{ fault: "unsuccessful" }] });
   const wrong = await setPlan({ submit: [{ fault: "nonsense" }], pol: [] });
   expect(wrong.status).toBe(400);
   const { error } = await wrong.json<{ error: string }>();
   expect(error).toContain("submit[0].fault");
   expect(error).toContain('"pol"');
   expect((await ask("POST", "/plan", "{")).status).toBe(400);
-  expect((await errorOf(submit())).message).toMatch(/^3040: /);
+  expect(await submit()).toMatchObject({ success: false });
 });
 
 test("an unknown control route says which there are", async () => {

@@ -4,7 +4,12 @@ import { lexicalScore, lexicalScores } from "../src/lexical.ts";
 test("a pair's score does not depend on what it is scored with", () => {
   const query = "how to keep bread fresh";
   const texts = ["Keep bread in a linen bag.", "The moon is far away.", "bread bread bread"];
-  expect(lexicalScores(query, texts.map((text) => ({ text })))).toEqual(texts.map((text) => lexicalScore(query, text)));
+  expect(
+    lexicalScores(
+      query,
+      texts.map((text) => ({ text })),
+    ),
+  ).toEqual(texts.map((text) => lexicalScore(query, text)));
 });
 
 test("a text that shares more of the query's words scores higher", () => {
@@ -21,7 +26,12 @@ test("case and punctuation do not count as differences between words", () => {
 });
 
 test("scores stay in 0 to 1, also for texts without a word", () => {
-  for (const [query, text] of [["same words", "same words"], ["?!", "…"], ["a", "?"], ["a".repeat(5_000), "a"]] as const) {
+  for (const [query, text] of [
+    ["same words", "same words"],
+    ["?!", "…"],
+    ["a", "?"],
+    ["a".repeat(5_000), "a"],
+  ] as const) {
     const score = lexicalScore(query, text);
     expect(score).toBeGreaterThanOrEqual(0);
     expect(score).toBeLessThanOrEqual(1);

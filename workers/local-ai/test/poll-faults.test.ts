@@ -13,7 +13,12 @@ const answerUnder = async (faults: string[]): Promise<unknown> =>
   (await withBatch({ poll: faults.map((fault) => ({ fault })) })).poll();
 
 test("a poll can fail with an error and then answer", async () => {
-  const { poll } = await withBatch({ poll: [{ fault: "3008", at: [1] }, { fault: "network", at: [2] }] });
+  const { poll } = await withBatch({
+    poll: [
+      { fault: "3008", at: [1] },
+      { fault: "network", at: [2] },
+    ],
+  });
   expect((await errorOf(poll())).message).toMatch(/^3008: /);
   expect((await errorOf(poll())).message).toBe("Network connection lost.");
   expect(await poll()).toHaveProperty("responses");

@@ -62,7 +62,8 @@ export function makeStandIn(options: Options = {}) {
       const answer = await run(MODEL, { requests }, { queueRequest: true }, deps);
       return (answer as { request_id: string }).request_id;
     },
-    poll: async (requestId: string): Promise<Answer> => (await run(MODEL, { request_id: requestId }, undefined, deps)) as Answer,
+    poll: async (requestId: string): Promise<Answer> =>
+      (await run(MODEL, { request_id: requestId }, undefined, deps)) as Answer,
   };
 }
 

@@ -56,7 +56,12 @@ test("a batch whose answer is lost is taken in and can be polled", async () => {
 
 test("an answer can lack its request id, or be a stream", async () => {
   const standIn = makeStandIn();
-  await standIn.setPlan({ submit: [{ fault: "no_request_id", at: [1] }, { fault: "stream", at: [2] }] });
+  await standIn.setPlan({
+    submit: [
+      { fault: "no_request_id", at: [1] },
+      { fault: "stream", at: [2] },
+    ],
+  });
   const submit = () => standIn.run(MODEL, { requests: makeRequests(1) }, { queueRequest: true });
   expect(await submit()).toEqual({ status: "queued", model: MODEL });
   const text = await new Response((await submit()) as ReadableStream).text();
@@ -94,7 +99,13 @@ test("chance repeats under the same seed and differs under another", async () =>
     const standIn = makeStandIn();
     await standIn.setPlan({ seed, submit: [{ fault: "3040", probability: 0.5 }] });
     const list: boolean[] = [];
-    for (let i = 0; i < 40; i += 1) list.push(await standIn.submit(makeRequests(1)).then(() => true, () => false));
+    for (let i = 0; i < 40; i += 1)
+      list.push(
+        await standIn.submit(makeRequests(1)).then(
+          () => true,
+          () => false,
+        ),
+      );
     return list;
   };
   const first = await outcomes(1);

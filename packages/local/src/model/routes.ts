@@ -27,7 +27,8 @@ export async function answer(request: IncomingMessage, scorer: Scorer): Promise<
   const body = await readBody(request);
   if (body === null) return { status: 413, body: { error: `the body must be at most ${MAX_BODY_BYTES} bytes` } };
   const requests = parseRequests(body);
-  if (requests === null) return { status: 400, body: { error: "the body must be { requests: [{ query, contexts: [{ text }] }] }" } };
+  if (requests === null)
+    return { status: 400, body: { error: "the body must be { requests: [{ query, contexts: [{ text }] }] }" } };
   if (batch === undefined) return { status: 200, body: { scores: await scorer.score(requests) } };
   scorer.begin(batch, requests);
   return { status: 202, body: { state: "running" } };

@@ -23,7 +23,7 @@ setInterval(() => process.ppid !== parent && stop(), PARENT_CHECK_MS);
 const embed = await openMinilm();
 const scorer = new Scorer(embed, KEEP);
 const server = createServer((request, response) => {
-  answer(request, scorer)
+  void answer(request, scorer)
     .catch(() => ({ status: 500, body: { error: "scoring failed" } }))
     .then(({ status, body }) => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
