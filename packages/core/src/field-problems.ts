@@ -37,10 +37,16 @@ const NOT_HERE: Readonly<Record<string, string>> = {
 
 /** The problems in a failed parse, in words of our own: zod's may differ from one version to the next. */
 export function problemsOf(error: z.ZodError, value: unknown): FieldProblem[] {
-  return error.issues.flatMap((issue) => fromIssue(issue, value, [])).slice(0, MOST_PROBLEMS);
+  // Unknown fields first: a name to change often explains the field that is missing.
+  const issues = error.issues.toSorted((a, b) => Number(isUnknownField(b)) - Number(isUnknownField(a)));
+  return issues.flatMap((issue) => fromIssue(issue, value, [])).slice(0, MOST_PROBLEMS);
 }
 
 type Issue = z.core.$ZodIssue;
+
+function isUnknownField(issue: Issue): boolean {
+  return issue.code === "unrecognized_keys";
+}
 
 function fromIssue(issue: Issue, root: unknown, prefix: readonly PropertyKey[]): FieldProblem[] {
   const path = [...prefix, ...issue.path];

@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  MAX_JOB_BYTES,
+  MAX_JOB_CONTEXTS,
+  MAX_JOB_DOCUMENTS,
+  MAX_JOB_MEMBER_BYTES,
+  MAX_JOB_OUTCOME_BYTES,
+  MAX_PART_CONTEXTS,
+  MAX_PART_DOCUMENTS,
+  groupMembers,
+  halve,
+  listMembers,
+  planJobs,
+  rankScores,
+  utf8Length,
+  weighPart,
+  type PartMessage,
+  type PartWeight,
+  type SubmissionId,
+} from "../src/index.ts";
+
+const LIMITS: PartWeight = {
+  documents: MAX_JOB_DOCUMENTS,
+  contexts: MAX_JOB_CONTEXTS,
+  payloadBytes: MAX_JOB_BYTES,
+  memberBytes: MAX_JOB_MEMBER_BYTES,
+  outcomeBytes: MAX_JOB_OUTCOME_BYTES,
+};
+const dimensions = Object.keys(LIMITS) as (keyof PartWeight)[];
+
+interface Weighed {
+  readonly number: number;
+  readonly weight: PartWeight;
+}
+const total = (parts: readonly Weighed[], dimension: keyof PartWeight) =>
+  parts.reduce((sum, part) => sum + part.weight[dimension], 0);
+
+const MAX_PART_PAYLOAD = 150_000;
+/** Parts as messages hold them, with ids of 40 bytes. */
+const partWeight: fc.Arbitrary<PartWeight> = fc
+  .record({
+    documents: fc.integer({ min: 1, max: MAX_PART_DOCUMENTS }),
+    contextsEach: fc.integer({ min: 1, max: 20 }),
+    payloadBytes: fc.integer({ min: 1_000, max: MAX_PART_PAYLOAD }),
+  })
+  .map(({ documents, contextsEach, payloadBytes }) => {
+    const contexts = Math.min(documents * contextsEach, MAX_PART_CONTEXTS);
+    return { documents, contexts, payloadBytes, memberBytes: 50 + documents * 43, outcomeBytes: documents * 163 + contexts * 32 };
+  });
+const deliveries = fc
+  .array(partWeight, { minLength: 1, maxLength: 100 })
+  .map((weights) => weights.map((weight, number) => ({ number, weight })));
+
+describe("planJobs", () => {
+  it("puts every part into exactly one job, in order, and keeps every job within every limit", () => {
+    fc.assert(
+      fc.property(deliveries, (parts) => {
+        const jobs = planJobs(parts);
+        expect(jobs.flat().map((part) => part.number).toSorted((a, b) => a - b)).toEqual(parts.map((part) => part.number));
+        for (const job of jobs) {
+          expect(job.map((part) => part.number)).toEqual(job.map((part) => part.number).toSorted((a, b) => a - b));
+          for (const dimension of dimensions) expect(total(job, dimension)).toBeLessThanOrEqual(LIMITS[dimension]);
+        }
+      }),
+    );
+  });
+
+  it("fills every job but the last to at least 0.95 of a limit", () => {
+    fc.assert(
+      fc.property(deliveries, (parts) => {
+        for (const job of planJobs(parts).slice(0, -1)) {
+          const fill = Math.max(...dimensions.map((dimension) => total(job, dimension) / LIMITS[dimension]));
+          expect(fill).toBeGreaterThanOrEqual(0.95);
+        }
+      }),
+    );
+  });
+
+  it("makes as few jobs as full messages allow", () => {
+    const full = (count: number, weight: Partial<PartWeight>) =>
+      planJobs(
+        Array.from({ length: count }, (_, number) => ({
+          number,
+          weight: { documents: 1, contexts: 1, payloadBytes: 1, memberBytes: 60, outcomeBytes: 200, ...weight },
+        })),
+      ).length;
+    expect(full(100, { payloadBytes: 127_000 })).toBe(Math.ceil((100 * 127_000) / MAX_JOB_BYTES));
+    expect(full(74, { payloadBytes: 127_000 })).toBe(1);
+    expect(full(100, { documents: 500 })).toBe(5);
+    expect(full(100, { contexts: 2_500 })).toBe(5);
+    expect(full(100, {})).toBe(1);
+  });
+
+  it("gives a part that fills a job alone a job of its own", () => {
+    const weight = { documents: 1, contexts: 1, payloadBytes: MAX_JOB_BYTES - 15, memberBytes: 60, outcomeBytes: 200 };
+    expect(planJobs([{ weight }, { weight }])).toHaveLength(2);
+  });
+});
+
+describe("weighPart", () => {
+  it("counts at least what the job's list and its outcomes take", () => {
+    const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 });
+    const document = fc
+      .array(names, { minLength: 1, maxLength: 8 })
+      .chain((contexts) =>
+        fc.record({
+          id: names,
+          contexts: fc.constant(contexts),
+          context_ids: fc.array(names, { minLength: contexts.length, maxLength: contexts.length }),
+          scores: fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: contexts.length, maxLength: contexts.length }),
+          bytes: fc.nat(),
+        }),
+      );
+    const submission = "sub_01999999-0000-7000-8000-000000000000" as SubmissionId;
+    fc.assert(
+      fc.property(fc.array(document, { minLength: 1, maxLength: 10 }), (documents) => {
+        const weight = weighPart({ documents: documents.map((one, place) => ({ ...one, place, query: "q" })) } as unknown as PartMessage);
+        expect(weight).toMatchObject({
+          documents: documents.length,
+          contexts: documents.reduce((sum, one) => sum + one.contexts.length, 0),
+          payloadBytes: documents.reduce((sum, one) => sum + one.bytes, 0),
+        });
+        const member = JSON.stringify([submission, documents.map((one) => one.id)]);
+        expect(weight.memberBytes).toBeGreaterThanOrEqual(utf8Length(member));
+        const outcomes = documents.map((one) => [submission, one.id, rankScores(one.scores, one.context_ids)]);
+        expect(weight.outcomeBytes).toBeGreaterThanOrEqual(utf8Length(JSON.stringify(outcomes)));
+      }),
+    );
+  });
+});
+
+describe("a job's list", () => {
+  const [a, b] = ["sub_a", "sub_b"] as unknown as [SubmissionId, SubmissionId];
+
+  it("is the same after it was taken apart and grouped again", () => {
+    const members = [[a, ["1", "2"]], [b, ["1"]], [a, ["3"]]] as const;
+    expect(listMembers(members)).toEqual([
+      { submission: a, document: "1" },
+      { submission: a, document: "2" },
+      { submission: b, document: "1" },
+      { submission: a, document: "3" },
+    ]);
+    expect(groupMembers(listMembers(members))).toEqual(members);
+  });
+
+  it("is halved without losing one, the first half no smaller, down to a single one", () => {
+    expect(halve([1, 2, 3, 4, 5])).toEqual([[1, 2, 3], [4, 5]]);
+    expect(halve([1, 2])).toEqual([[1], [2]]);
+    expect(halve([1])).toEqual([[1], []]);
+  });
+});

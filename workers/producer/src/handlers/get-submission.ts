@@ -1,0 +1,31 @@
+import { parseSubmissionId } from "@sluice/core";
+import { countFailures, readSubmission, type SubmissionRow } from "@sluice/db";
+import * as z from "zod";
+import type { Call, Dependencies } from "../dependencies.ts";
+import { allowsCollection } from "../http/keys.ts";
+import { invalid, problemResponse } from "../http/problems.ts";
+import { parseQuery } from "../http/query.ts";
+import { jsonResponse } from "../http/respond.ts";
+import { submissionShape } from "../shapes/submission.ts";
+
+const querySchema = z.strictObject({});
+
+export async function getSubmission({ db, now }: Dependencies, call: Call): Promise<Response> {
+  const query = parseQuery(querySchema, call.url.searchParams);
+  if (!query.ok) return problemResponse(invalid(query.error));
+  const row = await findSubmission({ db }, call);
+  if (row === null) return noSubmission();
+  const failures = row.failed > 0 ? await countFailures(db, [row.id]) : [];
+  return jsonResponse(submissionShape(row, failures, now()));
+}
+
+/** The submission that the path names, where the key may see it. */
+export async function findSubmission({ db }: Pick<Dependencies, "db">, call: Call): Promise<SubmissionRow | null> {
+  const id = parseSubmissionId(call.parameters["id"] ?? "");
+  const row = id === null ? null : await readSubmission(db, id);
+  return row !== null && allowsCollection(call.key, row.collection) ? row : null;
+}
+
+export function noSubmission(): Response {
+  return problemResponse({ name: "not-found", detail: "There is no submission with this id." });
+}

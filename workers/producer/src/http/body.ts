@@ -1,0 +1,114 @@
+import { err, ok, type Result } from "@sluice/core";
+import { mediaType } from "./respond.ts";
+import type { Problem } from "./problems.ts";
+
+/** Packed bytes unpack to a thousand times as many at most: pieces of this size stay below 16 MB. */
+const PACKED_PIECE_BYTES = 16_384;
+
+const BROKEN: Problem = { name: "broken-body", detail: "The body broke off before its end, or is not valid gzip: push it again." };
+
+/** Why a body's type is refused, or `null`. A charset may be named if it is UTF-8. */
+export function typeProblem(request: Request, allowed: readonly string[]): Problem | null {
+  const header = request.headers.get("content-type") ?? "";
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(header)?.[1]?.toLowerCase() ?? "utf-8";
+  if (allowed.includes(mediaType(header)) && ["utf-8", "utf8"].includes(charset)) return null;
+  return {
+    name: "unsupported-media-type",
+    detail: `Send the body as ${allowed.join(" or ")}, in UTF-8, and say so in Content-Type.`,
+    headers: { "accept-post": allowed.join(", ") },
+  };
+}
+
+/** A piece of a body, or why there will be no more. */
+export type BodyPiece = Uint8Array | { readonly problem: Problem };
+
+/**
+ * A request's body as it comes, unpacked where it says `Content-Encoding: gzip`. A body that breaks
+ * off or cannot be unpacked ends with a problem, not an exception.
+ */
+export function readBody(request: Request): Result<AsyncIterable<BodyPiece>, Problem> {
+  const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
+  if (encoding !== "identity" && encoding !== "gzip") {
+    return err({
+      name: "unsupported-media-type",
+      detail: "Send the body as it is or with Content-Encoding: gzip; no other encoding is read here.",
+      headers: { "accept-encoding": "gzip" },
+    });
+  }
+  const { body } = request;
+  if (body === null) return ok(pieces(null));
+  return ok(pieces(encoding === "gzip" ? unpacked(body) : body));
+}
+
+async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<BodyPiece> {
+  const reader = body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      let read: ReadableStreamReadResult<Uint8Array>;
+      try {
+        read = await reader.read();
+      } catch {
+        yield { problem: BROKEN };
+        return;
+      }
+      if (read.done) return;
+      yield read.value;
+    }
+  } finally {
+    // What is not wanted any more is not waited for either.
+    reader.cancel().catch(() => {});
+  }
+}
+
+function unpacked(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const { readable, writable } = new DecompressionStream("gzip");
+  // Its end is seen where the unpacked bytes are read, an error too.
+  void feed(body.getReader(), writable.getWriter());
+  return readable;
+}
+
+async function feed(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  writer: WritableStreamDefaultWriter<BufferSource>,
+): Promise<void> {
+  writer.closed.catch(() => {});
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      for (let at = 0; at < read.value.length; at += PACKED_PIECE_BYTES) {
+        await writer.write(read.value.subarray(at, at + PACKED_PIECE_BYTES));
+      }
+    }
+    await writer.close();
+  } catch (error) {
+    await Promise.allSettled([writer.abort(error), reader.cancel(error)]);
+  }
+}
+
+/** A whole body as text, strictly UTF-8. Bytes are counted as they come: what a header says is no proof. */
+export async function readText(body: AsyncIterable<BodyPiece>, mostBytes: number): Promise<Result<string, Problem>> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  let text = "";
+  let bytes = 0;
+  try {
+    for await (const piece of body) {
+      if ("problem" in piece) return err(piece.problem);
+      bytes += piece.length;
+      if (bytes > mostBytes) return err(tooLarge(mostBytes));
+      text += decoder.decode(piece, { stream: true });
+    }
+    text += decoder.decode();
+  } catch {
+    return err({ name: "not-utf8", detail: "The body holds bytes that are not UTF-8: send text encoded as UTF-8." });
+  }
+  return text.trim() === "" ? err(EMPTY_BODY) : ok(text);
+}
+
+export const EMPTY_BODY: Problem = { name: "empty-body", detail: "The body is empty: send a document." };
+
+function tooLarge(mostBytes: number): Problem {
+  return {
+    name: "body-too-large",
+    detail: `A JSON body has at most ${mostBytes} bytes: send more as application/x-ndjson, a document a line.`,
+  };
+}

@@ -1,0 +1,24 @@
+import { err, ok, type FieldProblem, type Result } from "@sluice/core";
+import type * as z from "zod";
+
+/** Where a list goes on, opaque to its reader: JSON in base64url. */
+export function writeCursor(position: Readonly<Record<string, string | number>>): string {
+  return btoa(JSON.stringify(position)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Reads a cursor of one kind of list; none is the start, `null`. */
+export function readCursor<Position>(
+  cursor: string | undefined,
+  schema: z.ZodType<Position>,
+): Result<Position | null, FieldProblem[]> {
+  if (cursor === undefined) return ok(null);
+  let value: unknown = null;
+  try {
+    if (/^[A-Za-z0-9_-]{1,512}$/.test(cursor)) value = JSON.parse(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")));
+  } catch {
+    // Not one of ours: told below, as any other that does not fit.
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return ok(parsed.data);
+  return err([{ pointer: "?cursor", detail: "is not a cursor of this list: pass next_cursor on as it came" }]);
+}

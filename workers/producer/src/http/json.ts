@@ -1,0 +1,11 @@
+import { err, ok, type Result } from "@sluice/core";
+
+/** Parses JSON text; the reason tells the position where the runtime knows it, and none of the text. */
+export function parseJson(text: string): Result<unknown, string> {
+  try {
+    return ok(JSON.parse(text));
+  } catch (error) {
+    const position = error instanceof Error ? /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message)?.[1] : undefined;
+    return err(position === undefined ? "is not valid JSON" : `is not valid JSON at character ${position}`);
+  }
+}

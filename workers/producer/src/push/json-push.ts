@@ -1,0 +1,75 @@
+import { err, ok, MAX_JSON_BODY_BYTES, type FieldProblem, type Result } from "@sluice/core";
+import { readText, type BodyPiece } from "../http/body.ts";
+import { parseJson } from "../http/json.ts";
+import { invalid, type Problem } from "../http/problems.ts";
+import { acceptDocument, type AcceptedDocument } from "./accepted.ts";
+import { fillOptions, mergeOptions, parseEnvelope, type GivenOptions, type PushOptions } from "./options.ts";
+
+/** More would not help the reader. */
+const MOST_PROBLEMS = 20;
+
+interface JsonPush {
+  readonly options: PushOptions;
+  readonly documents: readonly AcceptedDocument[];
+}
+
+/** Reads a JSON body: a document, or many with the options of the push. All of it is valid, or nothing is. */
+export async function readJsonPush(
+  body: AsyncIterable<BodyPiece>,
+  query: GivenOptions,
+): Promise<Result<JsonPush, Problem>> {
+  const text = await readText(body, MAX_JSON_BODY_BYTES);
+  if (!text.ok) return text;
+  const value = parseJson(text.value);
+  if (!value.ok) return err({ name: "not-json", detail: `The body ${value.error}.` });
+  const push = checkPush(value.value, query);
+  return push.ok ? push : err(invalid(push.error));
+}
+
+function checkPush(value: unknown, query: GivenOptions): Result<JsonPush, readonly FieldProblem[]> {
+  if (Array.isArray(value)) {
+    return err([{ pointer: "", detail: 'a list of documents goes into an object: { "documents": [...] }' }]);
+  }
+  if (!isEnvelope(value)) return checkDocuments([value], "", fillOptions(query, 1));
+  const envelope = parseEnvelope(value);
+  if (!envelope.ok) return envelope;
+  const given = mergeOptions(query, envelope.value.options);
+  if (!given.ok) return given;
+  const { documents } = envelope.value;
+  return checkDocuments(documents, "/documents", fillOptions(given.value, documents.length));
+}
+
+/** With a query or contexts beside them, `documents` is a document's contexts under another API's name. */
+function isEnvelope(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, "documents")) return false;
+  return !Object.hasOwn(value, "query") && !Object.hasOwn(value, "contexts");
+}
+
+/** `list` is the pointer to the list of documents; `""` where the body is the document. */
+function checkDocuments(
+  values: readonly unknown[],
+  list: string,
+  options: PushOptions,
+): Result<JsonPush, readonly FieldProblem[]> {
+  const documents: AcceptedDocument[] = [];
+  const problems: FieldProblem[] = [];
+  const places = new Map<string, number>();
+  for (const [place, value] of values.entries()) {
+    const prefix = list === "" ? "" : `${list}/${place}`;
+    const accepted = acceptDocument(value, place, options);
+    if (accepted.ok) {
+      documents.push(accepted.value);
+      const { id } = accepted.value.document;
+      const earlier = id === null ? undefined : places.get(id);
+      if (earlier !== undefined) {
+        problems.push({ pointer: `${prefix}/id`, detail: `this id is that of ${list}/${earlier} too: ids are unique in a push` });
+      } else if (id !== null) {
+        places.set(id, place);
+      }
+    } else {
+      problems.push(...accepted.error.map(({ pointer, detail }) => ({ pointer: prefix + pointer, detail })));
+    }
+    if (problems.length >= MOST_PROBLEMS) break;
+  }
+  return problems.length > 0 ? err(problems.slice(0, MOST_PROBLEMS)) : ok({ options, documents });
+}

@@ -1,0 +1,106 @@
+import { err, ok, type Result } from "@sluice/core";
+import type { BodyPiece } from "../http/body.ts";
+import { parseJson } from "../http/json.ts";
+import type { LineProblem } from "../http/problems.ts";
+import { acceptDocument, type AcceptedDocument } from "./accepted.ts";
+import { LineSplitter, type Line } from "./lines.ts";
+import type { PushOptions } from "./options.ts";
+import type { PushItem } from "./push.ts";
+
+/** A line of a valid document of 1 MB is longer only where it writes plain ASCII as `\u` escapes. */
+const MAX_LINE_BYTES = 3_000_000;
+/** Refused lines that are told; all are counted. */
+const MOST_REJECTED = 100;
+/** Problems that are told of one line. */
+const MOST_PROBLEMS = 3;
+/**
+ * Ids are held to find one that comes twice, in up to this many bytes: about 600,000 short ids. More
+ * would take the Worker's memory (128 MB).
+ */
+const MAX_HELD_ID_BYTES = 48_000_000;
+const BYTES_AROUND_ID = 64;
+
+/** The lines of an NDJSON body, each by itself: accepted ones are given, refused ones are noted. */
+export class NdjsonPush {
+  readonly #options: PushOptions;
+  readonly #ids = new Set<string>();
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  #heldIdBytes = 0;
+  /** Lines that are not blank. */
+  lines = 0;
+  rejectedCount = 0;
+  /** The first 100. */
+  readonly rejected: LineProblem[] = [];
+
+  constructor(options: PushOptions) {
+    this.#options = options;
+  }
+
+  async *read(body: AsyncIterable<BodyPiece>): AsyncGenerator<PushItem> {
+    const splitter = new LineSplitter(MAX_LINE_BYTES);
+    for await (const piece of body) {
+      if ("problem" in piece) {
+        yield piece;
+        return;
+      }
+      for (const line of splitter.push(piece)) {
+        const accepted = this.#take(line);
+        if (accepted !== null) yield accepted;
+      }
+    }
+    for (const line of splitter.end()) {
+      const accepted = this.#take(line);
+      if (accepted !== null) yield accepted;
+    }
+  }
+
+  #take(line: Line): AcceptedDocument | null {
+    if (line.bytes !== null && isBlank(line.bytes)) return null;
+    const place = this.lines;
+    this.lines += 1;
+    const accepted = this.#check(line, place);
+    if (accepted.ok) return accepted.value;
+    this.rejectedCount += 1;
+    if (this.rejected.length < MOST_REJECTED) this.rejected.push({ line: line.number, detail: accepted.error });
+    return null;
+  }
+
+  #check(line: Line, place: number): Result<AcceptedDocument, string> {
+    if (line.bytes === null) return err(`the line has more than ${MAX_LINE_BYTES} bytes: a document has at most 1000000`);
+    let text: string;
+    try {
+      text = this.#decoder.decode(line.bytes);
+    } catch {
+      return err("the line holds bytes that are not UTF-8");
+    }
+    const value = parseJson(text);
+    if (!value.ok) return err(`the line ${value.error}`);
+    const accepted = acceptDocument(value.value, place, this.#options);
+    if (!accepted.ok) return err(lineDetail(accepted.error));
+    const problem = this.#holdId(accepted.value.document.id);
+    return problem === null ? ok(accepted.value) : err(problem);
+  }
+
+  #holdId(id: string | null): string | null {
+    if (id === null) return null;
+    if (this.#ids.has(id)) return "/id: this id stands in an earlier line too: ids are unique in a push";
+    const bytes = id.length + BYTES_AROUND_ID;
+    if (this.#heldIdBytes + bytes > MAX_HELD_ID_BYTES) {
+      return "the push holds more ids than can be told apart: push this line and those behind it by themselves";
+    }
+    this.#heldIdBytes += bytes;
+    this.#ids.add(id);
+    return null;
+  }
+}
+
+function lineDetail(problems: readonly { readonly pointer: string; readonly detail: string }[]): string {
+  const told = problems.slice(0, MOST_PROBLEMS).map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`));
+  const more = problems.length - told.length;
+  return told.join("; ") + (more > 0 ? `; and ${more} more` : "");
+}
+
+/** Nothing but what JSON allows between values. */
+function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}

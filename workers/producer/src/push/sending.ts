@@ -1,0 +1,192 @@
+import {
+  PartPacker,
+  fitsSend,
+  isStaged,
+  partBody,
+  stagedBody,
+  uuidTail,
+  MESSAGE_OVERHEAD_BYTES,
+  type PackedPart,
+  type PartHeader,
+  type SerializedDocument,
+  type SubmissionId,
+} from "@sluice/core";
+import { closeSubmission, openSubmission, raiseTotal, reopenSubmission, stagePart } from "@sluice/db";
+import type { Dependencies } from "../dependencies.ts";
+import { describeError } from "../log.ts";
+import type { PushOptions } from "./options.ts";
+
+export type SendingIo = Pick<Dependencies, "db" | "queues" | "now" | "random" | "log">;
+
+/**
+ * A message that waits for its call, as bytes: long strings that outlive a young collection pile up
+ * in the old heap, and bytes are not in the heap at all.
+ */
+interface WaitingMessage {
+  readonly part: number;
+  /** `null`: the part is staged, and the message refers to it. */
+  readonly content: { readonly hash: string; readonly documents: Uint8Array } | null;
+}
+
+interface SendCall {
+  readonly messages: WaitingMessage[];
+  bytes: number;
+  /** Documents that `total` does not count yet. */
+  documents: number;
+}
+
+/** What every part of a push repeats. */
+export function partHeader(submission: SubmissionId, options: PushOptions): PartHeader {
+  const { collection, model, lane, truncateInputs } = options;
+  return { submission, collection, model, lane, truncateInputs };
+}
+
+/**
+ * A submission under way to the Queue. Documents become parts, parts fill calls near 256 KB, and
+ * `total` counts what a call holds before it is made. One call is under way while the next fills.
+ * Methods give `false` once D1 or the Queue failed: the push broke off, and nothing more is sent.
+ */
+export class Sending {
+  readonly submission: SubmissionId;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly #io: SendingIo;
+  readonly #header: PartHeader;
+  readonly #packer: PartPacker;
+  readonly #closed: boolean;
+  #part = 0;
+  #total: number;
+  /** Documents that `total` has counted ahead, as the submission was opened. */
+  #ahead: number;
+  #call: SendCall = { messages: [], bytes: 0, documents: 0 };
+  #underWay: Promise<boolean> = Promise.resolve(true);
+
+  private constructor(
+    io: SendingIo,
+    options: PushOptions,
+    opened: { readonly id: SubmissionId; readonly createdAt: number },
+    first: { readonly total: number; readonly closed: boolean },
+  ) {
+    this.submission = opened.id;
+    this.createdAt = opened.createdAt;
+    this.#io = io;
+    this.#header = partHeader(opened.id, options);
+    this.#packer = new PartPacker(this.#header);
+    this.#closed = first.closed;
+    this.#total = first.total;
+    this.#ahead = first.total;
+  }
+
+  /**
+   * Writes the submission's row. `total` counts the documents of its first part; `closed` says that
+   * there will be no other. `null`: D1 did not take it.
+   */
+  static async open(
+    io: SendingIo,
+    options: PushOptions,
+    first: { readonly total: number; readonly closed: boolean },
+  ): Promise<Sending | null> {
+    try {
+      const opened = await openSubmission(io.db, { ...options, ...first }, uuidTail(io.random(10)), io.now());
+      return new Sending(io, options, opened, first);
+    } catch (error) {
+      io.log({ event: "push_not_opened", ...describeError(error) });
+      return null;
+    }
+  }
+
+  async add(document: SerializedDocument): Promise<boolean> {
+    const part = this.#packer.add(document);
+    return part === null || this.#send(part);
+  }
+
+  /** Sends what is left and closes the submission. `true`: the Queue took everything. */
+  async finish(): Promise<boolean> {
+    const part = this.#packer.flush();
+    const sent = (part === null || (await this.#send(part))) && (await this.#callNow()) && (await this.#underWay);
+    if (this.#closed) {
+      if (!sent) await this.#attempt("push_not_reopened", () => reopenSubmission(this.#io.db, this.submission));
+      return sent;
+    }
+    return sent && this.#attempt("push_not_closed", () => closeSubmission(this.#io.db, this.submission, this.#io.now()));
+  }
+
+  /** Gives up. What is under way comes to its end first: it would be cut off with the answer. */
+  async stop(): Promise<void> {
+    await this.#underWay;
+  }
+
+  async #send(packed: PackedPart): Promise<boolean> {
+    const part = this.#part;
+    this.#part += 1;
+    const documents = new TextEncoder().encode(packed.documents);
+    const hash = await sha256(documents);
+    if (!isStaged(packed)) return this.#enqueue({ part, content: { hash, documents } }, packed.bytes, packed.count);
+    const body = partBody(this.#header, part, hash, packed.documents);
+    if (!(await this.#stage(part, body, packed.count))) return false;
+    return this.#enqueue({ part, content: null }, stagedBody(this.#header, part).length, 0);
+  }
+
+  async #stage(part: number, body: string, documents: number): Promise<boolean> {
+    this.#count(documents);
+    // The level as it is now: a call under way may raise it too, and the greater one stays.
+    const staged = { part, body, total: this.#total };
+    return this.#attempt("part_not_staged", () => stagePart(this.#io.db, this.submission, staged, this.#io.now()));
+  }
+
+  async #enqueue(message: WaitingMessage, bytes: number, documents: number): Promise<boolean> {
+    const { messages } = this.#call;
+    if (messages.length > 0 && !fitsSend({ bytes: this.#call.bytes, messages: messages.length }, bytes)) {
+      if (!(await this.#callNow())) return false;
+    }
+    this.#call.messages.push(message);
+    this.#call.bytes += bytes + MESSAGE_OVERHEAD_BYTES;
+    this.#call.documents += documents;
+    return true;
+  }
+
+  /** Starts the call that was filled, when the one before is through. */
+  async #callNow(): Promise<boolean> {
+    if (!(await this.#underWay)) return false;
+    const call = this.#call;
+    if (call.messages.length === 0) return true;
+    this.#call = { messages: [], bytes: 0, documents: 0 };
+    const raise = this.#count(call.documents) ? this.#total : null;
+    this.#underWay = this.#attempt("push_not_sent", async () => {
+      const { db, queues, now } = this.#io;
+      if (raise !== null) await raiseTotal(db, this.submission, raise, now());
+      await queues[this.#header.lane].sendBatch(
+        call.messages.map((message) => ({ body: this.#body(message), contentType: "text" as const })),
+      );
+    });
+    return true;
+  }
+
+  #body({ part, content }: WaitingMessage): string {
+    if (content === null) return stagedBody(this.#header, part);
+    return partBody(this.#header, part, content.hash, new TextDecoder().decode(content.documents));
+  }
+
+  /** Counts documents into the total, and says whether D1 has to be told. */
+  #count(documents: number): boolean {
+    const counted = Math.min(documents, this.#ahead);
+    this.#ahead -= counted;
+    this.#total += documents - counted;
+    return documents > counted;
+  }
+
+  async #attempt(event: string, write: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      this.#io.log({ event, submission: this.submission, ...describeError(error) });
+      return false;
+    }
+  }
+}
+
+async function sha256(bytes: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

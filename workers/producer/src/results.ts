@@ -1,0 +1,69 @@
+import { listSubmissionDocuments, readHoldingJobs, readSubmissionDocuments } from "@sluice/db";
+import type { DocumentRow, HoldingJob, ResultPosition, SubmissionRow } from "@sluice/db";
+import type { Dependencies } from "./dependencies.ts";
+import { documentShape, rootJob, type DocumentShape, type DocumentStatus, type DocumentView } from "./shapes/document.ts";
+
+/** Documents that one query looks at; of those, about as many bytes are read whole. */
+const WINDOW = 1_000;
+const PAGE_BYTES = 4_000_000;
+/** Windows that one page looks through for documents of the status asked for: a page may come out short. */
+const MAX_WINDOWS = 10;
+
+export interface ResultsQuery extends DocumentView {
+  readonly status: DocumentStatus | null;
+}
+
+export interface ResultsPage {
+  readonly documents: readonly DocumentShape[];
+  /** Where to go on; `null` at the end. */
+  readonly next: ResultPosition | null;
+}
+
+/**
+ * The next recorded documents of a submission, in the order of its parts: at most `limit`, and about
+ * 4 MB. Fewer, even none, do not mean that there are no more: `next` tells.
+ */
+export async function readResults(
+  { db, now }: Pick<Dependencies, "db" | "now">,
+  submission: SubmissionRow,
+  query: ResultsQuery,
+  after: ResultPosition | null,
+  limit: number,
+): Promise<ResultsPage> {
+  const ids: string[] = [];
+  let next = after;
+  let bytes = 0;
+  let ended = false;
+  for (let windows = 0; windows < MAX_WINDOWS && !ended && ids.length < limit && bytes < PAGE_BYTES; windows += 1) {
+    // One more than fits: whether it is there tells whether this page is the last.
+    const size = query.status === null ? limit - ids.length + 1 : WINDOW;
+    const listed = await listSubmissionDocuments(db, submission, next, size);
+    ended = listed.length < size;
+    for (const [index, document] of listed.entries()) {
+      next = document.position;
+      if (query.status === null || (document.status ?? "processing") === query.status) {
+        ids.push(document.id);
+        bytes += document.bytes;
+      }
+      if (ids.length >= limit || bytes >= PAGE_BYTES) {
+        ended &&= index === listed.length - 1;
+        break;
+      }
+    }
+  }
+  const rows = ids.length === 0 ? [] : await readSubmissionDocuments(db, submission, ids, query.include.includes("text"));
+  const jobs = await holdingJobs(db, rows);
+  return {
+    documents: rows.map((row) => documentShape(row, rootJob(row) ?? jobs.get(row.document_id) ?? null, query, now())),
+    next: ended ? null : next,
+  };
+}
+
+async function holdingJobs(db: Dependencies["db"], rows: readonly DocumentRow[]): Promise<Map<string, HoldingJob>> {
+  const passedOn = rows.flatMap((row) =>
+    row.status === null && row.root_job_id !== null && row.root_due_at === null
+      ? [{ root: row.root_job_id, submission: row.submission_id, id: row.document_id }]
+      : [],
+  );
+  return new Map((await readHoldingJobs(db, passedOn)).map((job) => [job.document, job]));
+}

@@ -1,0 +1,155 @@
+import { env } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { dependencies } from "../src/index.ts";
+import { findKey, parseKeys } from "../src/http/keys.ts";
+import { KEY, keyRecord, pushJson, storedRows, testApi, type ProblemBody } from "./api.ts";
+
+const GOOD = { query: "q", contexts: ["c"] };
+
+describe("a request without a valid key", () => {
+  const headers = [
+    ["no header", undefined],
+    ["a wrong key", "Bearer not-the-key"],
+    ["an empty key", "Bearer "],
+    ["another scheme", `Basic ${KEY}`],
+    ["the bare key", KEY],
+    ["two keys", `Bearer ${KEY} ${KEY}`],
+  ] as const;
+  it.each(headers)("is refused with 401 wherever it goes: %s", async (_, authorization) => {
+    const api = await testApi();
+    for (const [method, path] of [["POST", "/v1/documents"], ["GET", "/v1/submissions"], ["GET", "/nowhere"]] as const) {
+      const response = await api.fetch(path, {
+        method,
+        headers: { authorization: authorization ?? "", "content-type": "application/json" },
+        ...(method === "POST" && { body: JSON.stringify(GOOD) }),
+      });
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).toBe("Bearer");
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+      expect(await response.json()).toMatchObject({ type: "/problems/unauthorized", status: 401, errors: [] });
+    }
+    expect(await storedRows()).toBe(0);
+    expect(api.calls).toEqual([]);
+  });
+});
+
+describe("API keys", () => {
+  it.each([undefined, "", "not json", "[]", "{}", '[{"name":"a"}]', '[{"name":"a","sha256":"00","scopes":["read"]}]'])(
+    "that are %j refuse every request, and say so in the answer and the log",
+    async (text) => {
+      const api = await testApi({ keys: parseKeys(text) });
+      const response = await api.fetch("/v1/submissions");
+      expect(response.status).toBe(401);
+      expect(((await response.json()) as ProblemBody).detail).toContain("SLUICE_API_KEYS");
+      expect(api.logs).toMatchObject([{ event: "no_api_keys" }]);
+    },
+  );
+
+  it("are found among several, upper case hex and scheme included", async () => {
+    const [first, second] = [await keyRecord("one", { name: "first" }), await keyRecord("two", { name: "second" })];
+    const keys = parseKeys(JSON.stringify([first, { ...second, sha256: second.sha256.toUpperCase() }]));
+    expect((await findKey(keys, "bearer two"))?.name).toBe("second");
+    expect((await findKey(keys, "Bearer one"))?.name).toBe("first");
+    expect(await findKey(keys, "Bearer onetwo")).toBeNull();
+    expect(await findKey(keys, null)).toBeNull();
+  });
+
+  it("without the scope are refused with 403 that names it", async () => {
+    const reader = await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { scopes: ["read"] })])) });
+    const push = await pushJson(reader, GOOD);
+    expect(push.status).toBe(403);
+    expect(((await push.json()) as ProblemBody).detail).toContain('"ingest"');
+    const writer = await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { scopes: ["ingest"] })])) });
+    expect((await writer.fetch("/v1/submissions")).status).toBe(403);
+    expect((await pushJson(writer, GOOD)).status).toBe(202);
+  });
+
+  it("that are limited to collections push there, and see nothing of others", async () => {
+    const everyone = await testApi();
+    const mine = { ...(await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) })) };
+    const other = (await (await pushJson(everyone, GOOD, "?collection=other")).json()) as { submission: { id: string } };
+    const own = (await (await pushJson(mine, GOOD, "?collection=mine")).json()) as { submission: { id: string } };
+
+    expect((await mine.fetch(`/v1/submissions/${own.submission.id}`)).status).toBe(200);
+    expect((await mine.fetch(`/v1/submissions/${other.submission.id}`)).status).toBe(404);
+    expect((await mine.fetch(`/v1/submissions/${other.submission.id}/results`)).status).toBe(404);
+    expect((await mine.fetch("/v1/collections/other/documents/a")).status).toBe(404);
+    const list = (await (await mine.fetch("/v1/submissions")).json()) as { data: { id: string }[] };
+    expect(list.data.map((one) => one.id)).toEqual([own.submission.id]);
+
+    const refused = await pushJson(mine, GOOD, "?collection=other");
+    expect([refused.status, ((await refused.json()) as ProblemBody).detail]).toEqual([403, expect.stringContaining('"other"')]);
+    expect(mine.calls).toHaveLength(1);
+  });
+});
+
+describe("a path", () => {
+  it("/healthz is open", async () => {
+    const api = await testApi({ keys: [] });
+    const response = await api.fetch("/healthz", { headers: { authorization: "" } });
+    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+  });
+
+  it("that is unknown is 404, with a key", async () => {
+    const api = await testApi();
+    for (const path of ["/", "/v1", "/v1/nothing", "/v1/documents/", "/v1/collections/c/documents/"]) {
+      const response = await api.fetch(path);
+      expect([response.status, ((await response.json()) as ProblemBody).type]).toEqual([404, "/problems/not-found"]);
+    }
+  });
+
+  it("with another method is 405 and names those allowed", async () => {
+    const api = await testApi();
+    const push = await api.fetch("/v1/documents");
+    expect([push.status, push.headers.get("allow")]).toEqual([405, "POST"]);
+    const list = await api.fetch("/v1/submissions", { method: "DELETE" });
+    expect([list.status, list.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect((await api.fetch("/healthz", { method: "POST" })).status).toBe(405);
+    expect((await api.fetch("/v1/submissions", { method: "HEAD" })).status).toBe(200);
+  });
+
+  it("that is not valid percent-encoding is 404", async () => {
+    const api = await testApi();
+    expect((await api.fetch("/v1/collections/c/documents/%ff")).status).toBe(404);
+  });
+});
+
+it("every answer forbids sniffing and storing", async () => {
+  const api = await testApi();
+  for (const path of ["/healthz", "/v1/submissions", "/nowhere"]) {
+    const { headers } = await api.fetch(path);
+    expect([headers.get("x-content-type-options"), headers.get("cache-control")]).toEqual(["nosniff", "no-store"]);
+  }
+});
+
+describe("an exception", () => {
+  const failing = async (message: string) => {
+    const db = new Proxy({} as Awaited<ReturnType<typeof testApi>>["dependencies"]["db"], {
+      get() {
+        throw new Error(message, { cause: new Error(`SELECT secret: ${message}`) });
+      },
+    });
+    const api = await testApi({ db });
+    const response = await api.fetch("/v1/submissions");
+    return { api, response, problem: (await response.json()) as ProblemBody };
+  };
+
+  it("is answered 500 with an id that the log has too, and neither tells its message", async () => {
+    const { api, response, problem } = await failing("a secret parameter");
+    expect([response.status, problem.type]).toEqual([500, "/problems/internal"]);
+    expect(api.logs).toMatchObject([{ event: "unexpected_error", request_id: problem.request_id, error: "Error" }]);
+    expect(JSON.stringify([problem, api.logs])).not.toContain("secret");
+  });
+
+  it("of a D1 that is out of order for now is answered 503 with Retry-After", async () => {
+    const { response, problem } = await failing("D1_ERROR: Network connection lost.");
+    expect([response.status, problem.type, response.headers.get("retry-after")]).toEqual([503, "/problems/unavailable", "10"]);
+  });
+});
+
+it("the Worker's own bindings make up what the API depends on", async () => {
+  const made = dependencies({ ...env, SLUICE_API_KEYS: JSON.stringify([await keyRecord(KEY)]) });
+  const response = await (await testApi(made)).fetch("/v1/submissions?limit=1");
+  expect(await response.json()).toEqual({ data: [], next_cursor: null });
+  expect(made.random(10)).toHaveLength(10);
+});

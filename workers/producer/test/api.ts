@@ -1,0 +1,106 @@
+import { env } from "cloudflare:test";
+import { openDatabase } from "@sluice/db";
+import type { Lane, Message } from "@sluice/core";
+import { createApp } from "../src/app.ts";
+import type { Dependencies } from "../src/dependencies.ts";
+import { parseKeys, scopes, type Scope } from "../src/http/keys.ts";
+import type { LogEntry } from "../src/log.ts";
+
+export const KEY = "a-key-for-tests";
+export const NOW = 1_790_000_000_000;
+
+export interface SentCall {
+  readonly lane: Lane;
+  readonly bodies: readonly string[];
+}
+
+/** The API over the real D1 and the real queues, with a fixed clock; notes what it sends and logs. */
+export interface TestApi {
+  readonly dependencies: Dependencies;
+  readonly calls: SentCall[];
+  readonly logs: LogEntry[];
+  fetch(path: string, init?: RequestInit<RequestInitCfProperties>): Promise<Response>;
+  /** All messages, in the order sent. */
+  messages(): Message[];
+}
+
+export async function keyRecord(key: string, more: { name?: string; scopes?: readonly Scope[]; collections?: string[] } = {}) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
+  const sha256 = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { name: "test", sha256, scopes, ...more };
+}
+
+let minted = 0;
+
+export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi> {
+  const calls: SentCall[] = [];
+  const logs: LogEntry[] = [];
+  const queue = (lane: Lane, binding: Queue<string>) => ({
+    async sendBatch(messages: Iterable<{ body: string; contentType: "text" }>) {
+      const list = [...messages];
+      await binding.sendBatch(list);
+      calls.push({ lane, bodies: list.map((message) => message.body) });
+    },
+  });
+  const dependencies: Dependencies = {
+    db: openDatabase(env.DB),
+    queues: { interactive: queue("interactive", env.INTERACTIVE), bulk: queue("bulk", env.BULK) },
+    keys: parseKeys(JSON.stringify([await keyRecord(KEY)])),
+    now: () => NOW,
+    random: (bytes) => {
+      minted += 1;
+      return Uint8Array.from({ length: bytes }, (_, index) => (minted >> (8 * (index % 4))) & 0xff);
+    },
+    log: (entry) => logs.push(entry),
+    ...more,
+  };
+  const app = createApp();
+  return {
+    dependencies,
+    calls,
+    logs,
+    fetch: async (path, init = {}) => {
+      const headers = new Headers(init.headers);
+      if (!headers.has("authorization")) headers.set("authorization", `Bearer ${KEY}`);
+      return app.fetch(new Request(`https://sluice.test${path}`, { ...init, headers }), dependencies);
+    },
+    messages: () => calls.flatMap((call) => call.bodies.map((body) => JSON.parse(body) as Message)),
+  };
+}
+
+export function pushJson(api: TestApi, body: unknown, query = ""): Promise<Response> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return api.fetch(`/v1/documents${query}`, { method: "POST", body: text, headers: { "content-type": "application/json" } });
+}
+
+export function pushNdjson(
+  api: TestApi,
+  body: BodyInit | ReadableStream<Uint8Array>,
+  query = "",
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return api.fetch(`/v1/documents${query}`, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/x-ndjson", ...headers },
+  });
+}
+
+/** A problem as far as tests look at it. */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors: readonly { readonly pointer?: string; readonly line?: number; readonly detail: string }[];
+  readonly submission?: string | null;
+  readonly request_id?: string;
+}
+
+/** Rows of every table, together. */
+export async function storedRows(): Promise<number> {
+  const tables = ["submissions", "parts", "staged_parts", "documents", "outcomes", "jobs", "malformed_messages"];
+  const counts = tables.map((table) => `SELECT count(*) AS rows FROM ${table}`).map((sql) => env.DB.prepare(sql));
+  const results = await env.DB.batch<{ rows: number }>(counts);
+  return results.reduce((sum, result) => sum + (result.results[0]?.rows ?? 0), 0);
+}

@@ -1,0 +1,12 @@
+import type { D1Migration } from "@cloudflare/vitest-pool-workers";
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      readonly DB: D1Database;
+      readonly INTERACTIVE: Queue<string>;
+      readonly BULK: Queue<string>;
+      readonly MIGRATIONS: D1Migration[];
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import type { JobId, SubmissionId } from "@sluice/core";
+import type { DocumentRow, HoldingJob, SubmissionRow } from "@sluice/db";
+import { describe, expect, it } from "vitest";
+import { documentShape } from "../src/shapes/document.ts";
+import { submissionShape } from "../src/shapes/submission.ts";
+
+const NOW = 1_790_000_000_000;
+const MINUTE = 60_000;
+const SUBMISSION = "sub_01999999-0000-7000-8000-000000000000" as SubmissionId;
+
+const submissionRow = (more: Partial<SubmissionRow> = {}): SubmissionRow => ({
+  id: SUBMISSION,
+  collection: "default",
+  model: "@cf/baai/bge-m3",
+  lane: "bulk",
+  label: null,
+  truncateInputs: true,
+  total: 10,
+  recorded: 0,
+  succeeded: 0,
+  failed: 0,
+  canceled: 0,
+  lost: 0,
+  incomplete: false,
+  jobs: 0,
+  tokens: 0,
+  unconfirmedDispatches: 0,
+  createdAt: NOW,
+  activeAt: NOW,
+  closedAt: NOW,
+  cancelRequestedAt: null,
+  completedAt: null,
+  ...more,
+});
+
+describe("a submission's status", () => {
+  it.each([
+    ["receiving", { closedAt: null, recorded: 3 }],
+    ["queued", {}],
+    ["processing", { recorded: 1 }],
+    ["processing", { lost: 1 }],
+    ["canceling", { recorded: 1, cancelRequestedAt: NOW }],
+    ["canceling", { closedAt: null, cancelRequestedAt: NOW }],
+    ["canceled", { recorded: 10, canceled: 10, cancelRequestedAt: NOW, completedAt: NOW }],
+    ["completed", { recorded: 10, failed: 10, completedAt: NOW }],
+  ] as const)("is %s at %j", (status, more) => {
+    expect(submissionShape(submissionRow(more), [], NOW).status).toBe(status);
+  });
+});
+
+it("a submission's counts add up, lost documents being failed ones with a code of their own", () => {
+  const row = submissionRow({ recorded: 7, succeeded: 3, failed: 1, canceled: 1, lost: 2 });
+  const shape = submissionShape(row, [{ code: "too_large", count: 1 }], NOW);
+  expect(shape.counts).toEqual({ total: 10, queued: 1, processing: 2, succeeded: 3, failed: 3, canceled: 1 });
+  expect(shape.failures).toEqual({ too_large: 1, message_lost: 2 });
+});
+
+describe("a submission is stalled", () => {
+  const stalled = (more: Partial<SubmissionRow>, age: number) => submissionShape(submissionRow(more), [], NOW + age).stalled;
+
+  it("when documents are missing ten minutes after the last was sent, and says how many and since when", () => {
+    expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE)).toBeNull();
+    expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE + 1)).toEqual({ missing: 5, since: new Date(NOW).toISOString() });
+    expect(stalled({ recorded: 4, activeAt: NOW + MINUTE }, 10 * MINUTE + 1)).toBeNull();
+  });
+
+  it("never while it is being received, nor with everything recorded", () => {
+    expect(stalled({ closedAt: null, recorded: 4 }, 60 * MINUTE)).toBeNull();
+    expect(stalled({ recorded: 10 }, 60 * MINUTE)).toBeNull();
+  });
+});
+
+const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
+  document_id: "d",
+  collection: "default",
+  submission_id: SUBMISSION,
+  query: "q",
+  metadata: null,
+  contexts: null,
+  model: "@cf/baai/bge-m3",
+  lane: "bulk",
+  created_at: NOW,
+  status: null,
+  outcome_job_id: null,
+  code: null,
+  message: null,
+  attempts: null,
+  outcome_dispatched_at: null,
+  finalized_at: null,
+  scores: null,
+  root_job_id: "job_1" as JobId,
+  root_status: null,
+  root_attempt: null,
+  root_round: null,
+  root_refusals: null,
+  root_dispatched_at: null,
+  root_due_at: null,
+  older_submission_id: null,
+  older_scores: null,
+  older_contexts: null,
+  ...more,
+});
+const job = (more: Partial<HoldingJob> = {}): HoldingJob => ({
+  id: "job_2" as JobId,
+  status: "pending",
+  attempt: 0,
+  round: 2,
+  refusals: 0,
+  dispatched_at: null,
+  due_at: NOW + MINUTE,
+  ...more,
+});
+const view = { topK: null, include: [] };
+
+describe("a document that has not ended", () => {
+  it("counts the answers it used up, and the one it waits for once its job is dispatched", () => {
+    expect(documentShape(documentRow(), job(), view, NOW).attempts).toBe(1);
+    expect(documentShape(documentRow(), job({ attempt: 3 }), view, NOW).attempts).toBe(2);
+    expect(documentShape(documentRow(), null, view, NOW)).toMatchObject({ attempts: 0, job_id: "job_1" });
+  });
+
+  it("waits while its job was turned away, until that is due", () => {
+    const waiting = (more: Partial<HoldingJob>, now = NOW) => documentShape(documentRow(), job(more), view, now).waiting;
+    expect(waiting({ refusals: 2 })).toEqual({ reason: "retry", until: new Date(NOW + MINUTE).toISOString() });
+    expect(waiting({ refusals: 2 }, NOW + MINUTE)).toBeNull();
+    expect(waiting({ refusals: 2, status: "dispatching" })).toBeNull();
+    expect(waiting({ refusals: 0 })).toBeNull();
+  });
+});
+
+it("a document's error says whether trying again may help, by its code", () => {
+  const error = (code: string) => documentShape(documentRow({ status: "failed", code, message: null }), null, view, NOW).error;
+  expect(error("invalid_input")).toMatchObject({ code: "invalid_input", retryable: false, message: expect.stringContaining("invalid") });
+  expect(error("missing_result")).toMatchObject({ retryable: true });
+  expect(error("toString")).toMatchObject({ code: "toString", retryable: true });
+});
+
+it("scores take their ids from D1, and the index where there is none; a pruned text is null", () => {
+  const scores = JSON.stringify([[1, 0.5, "b"], [0, 0.25]]);
+  const row = documentRow({ status: "succeeded", scores, contexts: null });
+  expect(documentShape(row, null, { topK: null, include: ["text"] }, NOW).scores).toEqual([
+    { rank: 1, score: 0.5, context_id: "b", context_index: 1, text: null },
+    { rank: 2, score: 0.25, context_id: "0", context_index: 0, text: null },
+  ]);
+});
+
+it("metadata comes back as it was sent", () => {
+  const metadata = '{"a":[1,{"b":"é"}],"__proto__":{"c":null}}';
+  const shape = documentShape(documentRow({ metadata }), null, { topK: null, include: ["metadata"] }, NOW);
+  expect(JSON.stringify(shape.metadata)).toBe(metadata);
+});

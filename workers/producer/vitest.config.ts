@@ -1,0 +1,14 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [
+    cloudflareTest(async () => ({
+      wrangler: { configPath: "./wrangler.jsonc" },
+      miniflare: {
+        bindings: { MIGRATIONS: await readD1Migrations(new URL("../../migrations", import.meta.url).pathname) },
+      },
+    })),
+  ],
+  test: { name: "producer", include: ["test/**/*.test.ts"], setupFiles: ["test/migrate.ts"] },
+});
