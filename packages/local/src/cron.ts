@@ -1,4 +1,4 @@
-import { pause } from "./signals.ts";
+import { isAborted, pause } from "./signals.ts";
 
 /** A run of the poller takes less than its minute; one that hangs must not stop the clock for good. */
 const RUN_TIMEOUT_MS = 120_000;
@@ -15,13 +15,13 @@ export async function runCron(
   signal: AbortSignal,
   onFailure: (reason: string) => void,
 ): Promise<void> {
-  while (!signal.aborted) {
+  while (!isAborted(signal)) {
     const started = performance.now();
     const failure = await fireCron(url, signal);
     if (failure !== null) {
       // A runtime that just ended has other news to tell.
       await pause(FAILURE_PAUSE_MS, signal);
-      if (!signal.aborted) onFailure(failure);
+      if (!isAborted(signal)) onFailure(failure);
     }
     await pause(tickSeconds * 1_000 - (performance.now() - started), signal);
   }

@@ -37,7 +37,7 @@ function endWithParent(parent: number): void {
 function leaveSignalsToParent(): void {
   const ignore = () => undefined;
   for (const signal of SIGNALS) process.on(signal, ignore);
-  process.on("newListener", (event, listener) => {
+  process.on("newListener", (event: string | symbol, listener: (...values: unknown[]) => void) => {
     if (SIGNALS.includes(event)) queueMicrotask(() => process.removeListener(event, listener));
   });
 }
@@ -57,6 +57,9 @@ function watch(child: ChildProcess): void {
 
 function stop(): void {
   stopping = true;
+  // Wrangler would call it a crash of its runtime.
+  process.stdout.write = () => true;
+  process.stderr.write = () => true;
   if (children.size === 0) process.exit(0);
   for (const child of children) child.kill("SIGKILL");
 }

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
 
 /** Gives a reader of what is added to a file from now on: all of it again at each call. */
 export function readNew(path: string): () => string {
@@ -29,7 +30,9 @@ function size(path: string): number {
 
 /** The lines of wrangler's output from its first error on; empty where there is none. */
 export function showErrors(output: string): string {
-  const lines = output.split("\n").map((line) => line.trimEnd());
+  const lines = stripVTControlCharacters(output)
+    .split("\n")
+    .map((line) => line.trimEnd());
   const first = lines.findIndex((line) => /\[ERROR\]|^Error:/.test(line));
   if (first < 0) return "";
   return lines

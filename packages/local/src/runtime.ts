@@ -140,8 +140,11 @@ async function startRuntime(
   const wrangler = startWrangler(
     [
       "dev",
-      ...Object.values(configurations).flatMap((path) => ["-c", path]),
-      ...["--persist-to", settings.state, "--ip", HOST, "--port", String(settings.port), "--inspector-port", "0"],
+      ...Object.values(configurations).map((path) => `--config=${path}`),
+      `--persist-to=${settings.state}`,
+      `--ip=${HOST}`,
+      `--port=${settings.port}`,
+      "--inspector-port=0",
       "--show-interactive-dev-session=false",
     ],
     settings.state,

@@ -44,3 +44,8 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", done);
   });
 }
+
+/** As a call, since the compiler takes a property that was false to stay so. */
+export function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

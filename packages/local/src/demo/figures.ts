@@ -1,0 +1,32 @@
+export const count = (n: number): string => n.toLocaleString("en-US");
+
+export function counted(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** Two significant digits, never in powers of ten. */
+export function dollars(amount: number): string {
+  if (amount === 0) return "$0";
+  const digits = Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(amount))));
+  return `$${amount.toFixed(digits)}`;
+}
+
+/** One line of at most `width` characters. */
+export function cut(text: string, width: number): string {
+  const line = text.replaceAll(/\s+/gu, " ").trim();
+  const characters = Array.from(line);
+  return characters.length <= width ? line : `${characters.slice(0, width - 1).join("")}…`;
+}
+
+export function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - Array.from(text).length));
+}
+
+/** The stages of the way, each a line with its figure. */
+export function stage(name: string, figure: string): string {
+  return `${pad(name, 11)} ${figure}`;
+}

@@ -1,0 +1,103 @@
+import { err, ok, type Result } from "@sluice/core";
+import type { Stack } from "../runtime.ts";
+import { push, type Api, type Pushed, type Submission } from "./api.ts";
+import { stage } from "./figures.ts";
+import { follow, isOver } from "./follow.ts";
+import { readJobs } from "./jobs.ts";
+import { compareCounts, isHalfWay, killAndRestart } from "./kill.ts";
+import { startProgress, type Progress } from "./progress.ts";
+import { blankLine } from "./read-file.ts";
+import { notSucceeded, refusedLines, tellDispatched, tellPushed, tellScored } from "./tell.ts";
+
+export interface Surroundings {
+  readonly stack: Stack;
+  readonly key: string;
+  readonly signal: AbortSignal;
+  readonly output: NodeJS.WriteStream;
+}
+
+export interface Followed {
+  readonly end: Submission;
+  /** Places in the push that were refused, as far as they were told. */
+  readonly rejected: ReadonlySet<number>;
+  /** What did not succeed, a line each. */
+  readonly shortcomings: readonly string[];
+}
+
+/** Pushes NDJSON and follows it to its end, with a line a stage. With `kill`, kills the runtime half way. */
+export async function pushAndFollow(around: Surroundings, text: string, kill: boolean): Promise<Result<Followed, string>> {
+  // Its port may be another one after a restart.
+  const api = (): Api => ({ url: around.stack.url, key: around.key });
+  const begun = performance.now();
+  const pushed = await push(api(), text);
+  if (!pushed.ok) return pushed;
+  tellPushed(pushed.value, Buffer.byteLength(text), performance.now() - begun);
+  const { submission } = pushed.value;
+  const progress = startProgress(submission.counts.total, around.output);
+
+  const killed = kill ? await killHalfWay(around, api, submission, progress) : ok(null);
+  if (!killed.ok) return killed;
+  const before = killed.value;
+  const told = { dispatched: false };
+  const end = await follow(api, submission.id, around.signal, async (now) => {
+    if (!told.dispatched && now.counts.processing > 0) told.dispatched = await tellOnceDispatched(api().url, now, progress);
+    progress.show(now.counts);
+    return isOver(now) || (before !== null && now.counts.processing === 0);
+  });
+  progress.clear();
+  if (around.signal.aborted) return err("Stopped.");
+  if (!told.dispatched) await tellOnceDispatched(api().url, end, progress);
+  await tellScored(api().url, end, performance.now() - begun);
+
+  const shortcomings = notSucceeded(end);
+  if (pushed.value.rejected_count > 0) shortcomings.push(refusedLines(pushed.value));
+  if (before !== null) {
+    const { line, holds } = await compareCounts(api().url, before, end);
+    console.log(line);
+    if (!holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
+  }
+  return ok({ end, rejected: rejectedPlaces(text, pushed.value), shortcomings });
+}
+
+/** Gives the submission as it was at the kill; `null` where everything was done too soon for one. */
+async function killHalfWay(
+  { stack, signal }: Surroundings,
+  api: () => Api,
+  { id }: Submission,
+  progress: Progress,
+): Promise<Result<Submission | null, string>> {
+  const halfWay = await follow(api, id, signal, (now) => {
+    progress.show(now.counts);
+    return isHalfWay(now) || isOver(now);
+  });
+  progress.clear();
+  if (signal.aborted) return err("Stopped.");
+  if (isOver(halfWay)) {
+    console.log(stage("not killed", "everything was done before: try a larger file"));
+    return ok(null);
+  }
+  const failure = await killAndRestart(stack, halfWay);
+  return failure === null ? ok(halfWay) : err(failure);
+}
+
+/** Tells of the jobs once every part that was sent is in one that has its `request_id`. */
+async function tellOnceDispatched(url: string, { id, counts, status }: Submission, progress: Progress): Promise<boolean> {
+  if (counts.queued > 0 && status !== "completed") return false;
+  const jobs = await readJobs(url, id);
+  if (jobs.length === 0 || jobs.some((job) => job.request_id === null)) return false;
+  progress.clear();
+  tellDispatched(jobs);
+  return true;
+}
+
+function rejectedPlaces(text: string, { rejected }: Pushed): Set<number> {
+  const numbers = new Set(rejected.map(({ line }) => line));
+  const places = new Set<number>();
+  let place = 0;
+  for (const [index, line] of text.split("\n").entries()) {
+    if (blankLine.test(line)) continue;
+    if (numbers.has(index + 1)) places.add(place);
+    place += 1;
+  }
+  return places;
+}

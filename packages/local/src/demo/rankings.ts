@@ -1,0 +1,52 @@
+import type { SubmissionId } from "@sluice/core";
+import * as z from "zod";
+import { wordSearchRanks } from "../word-search.ts";
+import { queryD1 } from "./d1.ts";
+import { counted, cut, pad } from "./figures.ts";
+import { documentName, type FileDocument } from "./read-file.ts";
+
+const MOST_SHOWN = 40;
+const QUERY_WIDTH = 38;
+const CONTEXT_WIDTH = 62;
+
+/** A lookup by `document_id` reads those documents only. */
+const BEST = `SELECT document_id, context_index, score FROM best
+  WHERE collection = 'default' AND document_id IN (SELECT value FROM json_each(?1))`;
+const bestSchema = z.object({ document_id: z.string(), context_index: z.number(), score: z.number() });
+
+/** A document of the file, with the submission that carried it. */
+export interface PushedDocument {
+  readonly document: FileDocument;
+  readonly submission: SubmissionId;
+}
+
+/**
+ * Reads each document's best context from D1, and puts the rank beside it that plain word search
+ * gives the same context.
+ */
+export async function showRankings(url: string, pushed: readonly PushedDocument[]): Promise<string> {
+  const shown = pushed.slice(0, MOST_SHOWN).map(({ document, submission }) => ({
+    name: documentName(document, submission),
+    document,
+  }));
+  const rows = await queryD1(url, BEST, [JSON.stringify(shown.map(({ name }) => name))], bestSchema);
+  const best = new Map(rows.map((row) => [row.document_id, row]));
+  let elsewhere = 0;
+  const lines = shown.flatMap(({ name, document }) => {
+    const row = best.get(name);
+    if (row === undefined) return [];
+    const rank = wordSearchRanks(document.query, document.contexts)[row.context_index] ?? 0;
+    if (rank > 1) elsewhere += 1;
+    const context = document.contexts[row.context_index] ?? "";
+    return `${column(document.query, QUERY_WIDTH)}  ${row.score.toFixed(3)}  ${column(context, CONTEXT_WIDTH)}  ${rank}`;
+  });
+  const more = pushed.length - shown.length;
+  return [
+    `${pad("query", QUERY_WIDTH)}  score  ${pad("best context", CONTEXT_WIDTH)}  rank by word search`,
+    ...lines,
+    ...(more > 0 ? [`… and ${counted(more, "more document")}`] : []),
+    `Word search puts another context first in ${elsewhere} of these ${lines.length}.`,
+  ].join("\n");
+}
+
+const column = (text: string, width: number) => pad(cut(text, width), width);

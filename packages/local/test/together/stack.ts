@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createTestHarness, type TestHarness } from "wrangler";
+import type { D1Database } from "@cloudflare/workers-types";
+import { fullKey, localConfigurations, localWorkers, ROOT } from "../../src/configuration.ts";
+
+const KEY = "together-key-0123456789";
+/** Short, so that what is due at the next run is due soon. The harness runs the poller as often as it likes. */
+const TICK_SECONDS = 0.02;
+/** Runs of the poller after which something that should have ended has not. */
+const MOST_RUNS = 2_000;
+
+const QUEUES = ["sluice-interactive", "sluice-bulk", "sluice-interactive-dead", "sluice-bulk-dead"] as const;
+type QueueName = (typeof QUEUES)[number];
+
+export interface Submission {
+  readonly id: string;
+  readonly status: string;
+  readonly counts: Readonly<Record<"total" | "queued" | "processing" | "succeeded" | "failed" | "canceled", number>>;
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+/** The four Workers in one runtime, as wrangler runs them, and what a test does with them. */
+export class Together {
+  readonly #harness: TestHarness;
+
+  private constructor(harness: TestHarness) {
+    this.#harness = harness;
+  }
+
+  static async start(): Promise<Together> {
+    const configurations = localConfigurations({
+      mode: "lexical",
+      tickSeconds: TICK_SECONDS,
+      apiKeys: [fullKey("together", KEY)],
+    });
+    const feeder = {
+      name: "feeder",
+      main: join(ROOT, "packages/local/test/together/feeder.ts"),
+      compatibility_date: "2026-08-15",
+      queues: { producers: QUEUES.map((queue) => ({ binding: queue, queue })) },
+    };
+    const workers = [...localWorkers.map((worker) => configurations[worker]), feeder];
+    const together = new Together(createTestHarness({ workers: workers.map((config) => ({ config })) }));
+    await together.#harness.listen();
+    await together.#migrate();
+    await together.plan({});
+    return together;
+  }
+
+  async #migrate(): Promise<void> {
+    const folder = join(ROOT, "migrations");
+    const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
+    for (const file of readdirSync(folder).filter((name) => name.endsWith(".sql")).toSorted()) {
+      for (const statement of readFileSync(join(folder, file), "utf8").split("--> statement-breakpoint")) {
+        await DB.prepare(statement).run();
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#harness.close();
+  }
+
+  async call(path: string, init: { method?: string; body?: string; headers?: Record<string, string> } = {}) {
+    const headers = { authorization: `Bearer ${KEY}`, ...init.headers };
+    const response = await this.#harness.getWorker("sluice-producer").fetch(path, { ...init, headers });
+    return { status: response.status, body: (await response.json()) as unknown };
+  }
+
+  /** Pushes documents as JSON; gives the submission's id. */
+  async push(documents: readonly unknown[], more: Record<string, unknown> = {}): Promise<string> {
+    const { status, body } = await this.call("/v1/documents", {
+      method: "POST",
+      body: JSON.stringify({ documents, ...more }),
+      headers: { "content-type": "application/json" },
+    });
+    if (status !== 202) throw new Error(`the push was answered with ${status}: ${JSON.stringify(body)}`);
+    return (body as { submission: { id: string } }).submission.id;
+  }
+
+  async submission(id: string): Promise<Submission> {
+    return (await this.call(`/v1/submissions/${id}`)).body as Submission;
+  }
+
+  /** Lets the poller run until a submission has ended. */
+  async finish(id: string): Promise<Submission> {
+    return this.runUntil(
+      async () => this.submission(id),
+      ({ status }) => status === "completed" || status === "canceled",
+    );
+  }
+
+  /** Lets the poller run until what is read is as wanted. */
+  async runUntil<T>(read: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
+    for (let run = 0; run < MOST_RUNS; run += 1) {
+      const value = await read();
+      if (wanted(value)) return value;
+      await this.poll();
+    }
+    throw new Error(`after ${MOST_RUNS} runs of the poller it still reads ${JSON.stringify(await read())}`);
+  }
+
+  async poll(): Promise<void> {
+    await this.#harness.getWorker("sluice-poller").scheduled({ cron: "* * * * *" });
+  }
+
+  /** How the stand-in is to behave from here on; its states do not wait. */
+  async plan(plan: Record<string, unknown>): Promise<void> {
+    const body = JSON.stringify({ queued_ms: 0, running_ms: 0, ...plan });
+    const response = await this.#harness.getWorker("local-ai").fetch("/plan", { method: "POST", body });
+    if (response.status !== 200) throw new Error(`the plan was refused: ${await response.text()}`);
+  }
+
+  async feed(queue: QueueName, body: string): Promise<void> {
+    const response = await this.#harness.getWorker("feeder").fetch(`/${queue}`, { method: "POST", body });
+    if (response.status !== 200) throw new Error(await response.text());
+  }
+
+  async sql<Row = Record<string, unknown>>(statement: string, ...values: (string | number)[]): Promise<Row[]> {
+    const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
+    const { results } = await DB.prepare(statement).bind(...values).all<Row>();
+    return results;
+  }
+}
