@@ -55,10 +55,10 @@ const contextSchema = z.union(
 
 /** Metadata comes back to the letter, so it is checked as it stands and never rebuilt. */
 const metadataSchema = z
-  .custom<Record<string, unknown>>(
-    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-    { error: "metadata must be an object", abort: true },
-  )
+  .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
+    error: "metadata must be an object",
+    abort: true,
+  })
   .check((check) => {
     const flaw = metadataFlaw(check.value);
     if (flaw !== null) {
@@ -182,7 +182,11 @@ const REQUEST_CONTEXT_BYTES = '{"text":}'.length;
  * `place` counts from 0 in its push. Refuses a document of more than 1,000,000 bytes or metadata of
  * more than 4,096.
  */
-export function serializeDocument(document: Document, id: string, place: number): Result<SerializedDocument, FieldProblem> {
+export function serializeDocument(
+  document: Document,
+  id: string,
+  place: number,
+): Result<SerializedDocument, FieldProblem> {
   const query = JSON.stringify(document.query);
   const contexts = JSON.stringify(document.contexts);
   const contextIds = document.contextIds === null ? "" : `,"context_ids":${JSON.stringify(document.contextIds)}`;
@@ -200,10 +204,7 @@ export function serializeDocument(document: Document, id: string, place: number)
     return err({ pointer: "", detail: `the document must be at most ${MAX_DOCUMENT_BYTES} bytes: it has ${content}` });
   }
   const payloadBytes =
-    queryAndContexts +
-    document.contexts.length * REQUEST_CONTEXT_BYTES +
-    REQUEST_FRAME_BYTES +
-    String(place).length;
+    queryAndContexts + document.contexts.length * REQUEST_CONTEXT_BYTES + REQUEST_FRAME_BYTES + String(place).length;
   const head = `{"place":${place},"id":${JSON.stringify(id)},"bytes":${payloadBytes},"query":`;
   const json = `${head}${query},"contexts":${contexts}${contextIds}${metadata}}`;
   return ok({

@@ -51,12 +51,17 @@ function isUnknownField(issue: Issue): boolean {
 function fromIssue(issue: Issue, root: unknown, prefix: readonly PropertyKey[]): FieldProblem[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ pointer: jsonPointer([...path, key]), detail: unknownField(key, valueAt(root, path)) }));
+    return issue.keys.map((key) => ({
+      pointer: jsonPointer([...path, key]),
+      detail: unknownField(key, valueAt(root, path)),
+    }));
   }
   if (issue.code === "invalid_union") {
     // A string fails as a string, an object as an object: the other branch has nothing to tell.
     const value = valueAt(root, path);
-    const branch = issue.errors.find((issues) => issues.every((one) => one.path.length > 0 || !isWrongType(one, value)));
+    const branch = issue.errors.find((issues) =>
+      issues.every((one) => one.path.length > 0 || !isWrongType(one, value)),
+    );
     if (branch !== undefined) return branch.flatMap((one) => fromIssue(one, root, path));
   }
   return [{ pointer: jsonPointer(path), detail: issue.message }];

@@ -28,7 +28,15 @@ import { utf8Length } from "./text.ts";
  * - `failed`: its documents failed with a reason.
  * - `canceled`: nothing was left to send.
  */
-export const jobStatuses = ["pending", "dispatching", "dispatched", "succeeded", "split", "failed", "canceled"] as const;
+export const jobStatuses = [
+  "pending",
+  "dispatching",
+  "dispatched",
+  "succeeded",
+  "split",
+  "failed",
+  "canceled",
+] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
 /** A job's documents in the order they are sent, grouped by submission so that no id is repeated. */

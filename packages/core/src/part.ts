@@ -88,15 +88,19 @@ export function parseMessage(body: unknown): Result<Message, string> {
   return err(place === "" ? "the body is no part" : `the body's "${place}" is not what this version reads`);
 }
 
-/** A part about to be sent. `documents` is the text between the brackets of its list. */
+/**
+ * A part about to be sent. `documents` is what stands between the brackets of its list, in UTF-8: bytes
+ * lie outside the heap, where the strings of a long push would pile up.
+ */
 export interface PackedPart {
-  readonly documents: string;
+  readonly documents: Uint8Array;
   readonly count: number;
   /** UTF-8 bytes of the message body. */
   readonly bytes: number;
 }
 
-export function partBody(header: PartHeader, part: number, hash: string, documents: string): string {
+/** A part's message. `documents` is what stands between the brackets of its list: text, or its UTF-8. */
+export function partBody(header: PartHeader, part: number, hash: string, documents: string | Uint8Array): string {
   const head = JSON.stringify({
     v: MESSAGE_VERSION,
     kind: "part",
@@ -108,7 +112,8 @@ export function partBody(header: PartHeader, part: number, hash: string, documen
     part,
     hash,
   });
-  return `${head.slice(0, -1)},"documents":[${documents}]}`;
+  const text = typeof documents === "string" ? documents : new TextDecoder().decode(documents);
+  return `${head.slice(0, -1)},"documents":[${text}]}`;
 }
 
 export function stagedBody(header: PartHeader, part: number): string {
@@ -131,8 +136,11 @@ export function isStaged(part: PackedPart): boolean {
  */
 export class PartPacker {
   readonly #frame: number;
-  #texts: string[] = [];
-  #bytes = 0;
+  readonly #encoder = new TextEncoder();
+  #documents = new Uint8Array(0);
+  #written = 0;
+  #count = 0;
+  #bytes: number;
   #contexts = 0;
 
   constructor(header: PartHeader) {
@@ -144,12 +152,13 @@ export class PartPacker {
   add(document: SerializedDocument): PackedPart | null {
     const bytes = document.bytes + 1;
     const full =
-      this.#texts.length > 0 &&
+      this.#count > 0 &&
       (this.#bytes + bytes > MAX_PART_BYTES ||
-        this.#texts.length >= MAX_PART_DOCUMENTS ||
+        this.#count >= MAX_PART_DOCUMENTS ||
         this.#contexts + document.contexts > MAX_PART_CONTEXTS);
     const part = full ? this.flush() : null;
-    this.#texts.push(document.json);
+    this.#write(document);
+    this.#count += 1;
     this.#bytes += bytes;
     this.#contexts += document.contexts;
     return part;
@@ -157,14 +166,24 @@ export class PartPacker {
 
   /** What is left, as the last part; `null` when nothing is. */
   flush(): PackedPart | null {
-    if (this.#texts.length === 0) return null;
-    const part = { documents: this.#texts.join(","), count: this.#texts.length, bytes: this.#bytes };
-    this.#texts = [];
+    if (this.#count === 0) return null;
+    const part = { documents: this.#documents.subarray(0, this.#written), count: this.#count, bytes: this.#bytes };
+    this.#documents = new Uint8Array(0);
+    this.#written = 0;
+    this.#count = 0;
     this.#bytes = this.#frame;
     this.#contexts = 0;
     return part;
   }
+
+  #write(document: SerializedDocument): void {
+    if (this.#count === 0) this.#documents = new Uint8Array(Math.max(MAX_PART_BYTES, document.bytes));
+    else this.#documents[this.#written++] = COMMA;
+    this.#written += this.#encoder.encodeInto(document.json, this.#documents.subarray(this.#written)).written;
+  }
 }
+
+const COMMA = 0x2c;
 
 /** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
 export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {

@@ -33,7 +33,11 @@ describe("parseDocument", () => {
       contextIds: null,
       metadata: null,
     });
-    expect(parsed({ id: "i", query: "q", contexts: ["a", { id: "x", text: "b" }, "c"] }).contextIds).toEqual(["0", "x", "2"]);
+    expect(parsed({ id: "i", query: "q", contexts: ["a", { id: "x", text: "b" }, "c"] }).contextIds).toEqual([
+      "0",
+      "x",
+      "2",
+    ]);
   });
 
   it("tells every problem at its place", () => {
@@ -56,7 +60,10 @@ describe("parseDocument", () => {
     [{ query: "q", documents: ["a"] }, 'unknown field "documents": rename it to "contexts"'],
     [{ question: "q", contexts: ["a"] }, 'unknown field "question": rename it to "query"'],
     [{ query: "q", contexts: ["a"], texts: ["b"] }, 'unknown field "texts"'],
-    [{ query: "q", contexts: ["a"], top_n: 3 }, 'unknown field "top_n": every context is scored; read the best with ?top_k='],
+    [
+      { query: "q", contexts: ["a"], top_n: 3 },
+      'unknown field "top_n": every context is scored; read the best with ?top_k=',
+    ],
     [{ query: "q", contexts: ["a"], toString: 1 }, 'unknown field "toString"'],
   ])("tells what to make of a field of another API: %j", (value, detail) => {
     expect(problems(value)[0]?.detail).toBe(detail);
@@ -67,7 +74,11 @@ describe("parseDocument", () => {
   });
 
   it("never holds text of the document in a problem", () => {
-    const value = { query: "secret\0", contexts: [{ id: "secret\0", text: "\ud800secret" }, 5, { texts: "secret" }], id: "secret\n" };
+    const value = {
+      query: "secret\0",
+      contexts: [{ id: "secret\0", text: "\ud800secret" }, 5, { texts: "secret" }],
+      id: "secret\n",
+    };
     expect(problems(value).length).toBeGreaterThan(3);
     expect(JSON.stringify(problems(value))).not.toContain("secret");
   });
@@ -75,15 +86,20 @@ describe("parseDocument", () => {
   it("refuses text beyond the model's window only where inputs are not to be cut", () => {
     const value = { query: "q", contexts: ["a", "w ".repeat(8_193)] };
     expect(problems(value)).toEqual([]);
-    expect(problems(value, { ...RULES, truncateInputs: false }).map((problem) => problem.pointer)).toEqual(["/contexts/1"]);
+    expect(problems(value, { ...RULES, truncateInputs: false }).map((problem) => problem.pointer)).toEqual([
+      "/contexts/1",
+    ]);
     expect(problems({ query: "q", contexts: ["w ".repeat(8_192)] }, { ...RULES, truncateInputs: false })).toEqual([]);
   });
 });
 
 describe("an id of a document", () => {
-  it.each(["", ".", "..", "a\u0000", "a\u001f", "\u007f", "\u0085", "\ud800", "é".repeat(129), "x".repeat(257)])("is not %j", (id) => {
-    expect(documentIdFlaw(id)).not.toBeNull();
-  });
+  it.each(["", ".", "..", "a\u0000", "a\u001f", "\u007f", "\u0085", "\ud800", "é".repeat(129), "x".repeat(257)])(
+    "is not %j",
+    (id) => {
+      expect(documentIdFlaw(id)).not.toBeNull();
+    },
+  );
   it.each(["a", "...", "a/b", "é".repeat(128), " ", "😀"])("may be %j", (id) => {
     expect(documentIdFlaw(id)).toBeNull();
   });
@@ -94,11 +110,15 @@ const documents: fc.Arbitrary<Document> = fc
     id: fc.constant(null),
     query: fc.string({ unit: "grapheme", minLength: 1 }),
     contexts: fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { minLength: 1, maxLength: 20 }),
-    metadata: fc.option(fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: "grapheme" }), fc.double({ noNaN: true }), fc.boolean()))),
+    metadata: fc.option(
+      fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: "grapheme" }), fc.double({ noNaN: true }), fc.boolean())),
+    ),
   })
   .chain((head) =>
     fc
-      .option(fc.array(fc.string({ minLength: 1 }), { minLength: head.contexts.length, maxLength: head.contexts.length }))
+      .option(
+        fc.array(fc.string({ minLength: 1 }), { minLength: head.contexts.length, maxLength: head.contexts.length }),
+      )
       .map((contextIds) => ({ ...head, contextIds })),
   );
 
@@ -162,6 +182,9 @@ describe("serializeDocument", () => {
   it("takes metadata of 4,096 bytes and no more", () => {
     const metadata = (length: number) => parsed({ query: "q", contexts: ["a"], metadata: { a: "x".repeat(length) } });
     expect(serializeDocument(metadata(4_096 - 8), "i", 0).ok).toBe(true);
-    expect(serializeDocument(metadata(4_096 - 7), "i", 0)).toMatchObject({ ok: false, error: { pointer: "/metadata" } });
+    expect(serializeDocument(metadata(4_096 - 7), "i", 0)).toMatchObject({
+      ok: false,
+      error: { pointer: "/metadata" },
+    });
   });
 });

@@ -46,7 +46,13 @@ const partWeight: fc.Arbitrary<PartWeight> = fc
   })
   .map(({ documents, contextsEach, payloadBytes }) => {
     const contexts = Math.min(documents * contextsEach, MAX_PART_CONTEXTS);
-    return { documents, contexts, payloadBytes, memberBytes: 50 + documents * 43, outcomeBytes: documents * 163 + contexts * 32 };
+    return {
+      documents,
+      contexts,
+      payloadBytes,
+      memberBytes: 50 + documents * 43,
+      outcomeBytes: documents * 163 + contexts * 32,
+    };
   });
 const deliveries = fc
   .array(partWeight, { minLength: 1, maxLength: 100 })
@@ -57,7 +63,12 @@ describe("planJobs", () => {
     fc.assert(
       fc.property(deliveries, (parts) => {
         const jobs = planJobs(parts);
-        expect(jobs.flat().map((part) => part.number).toSorted((a, b) => a - b)).toEqual(parts.map((part) => part.number));
+        expect(
+          jobs
+            .flat()
+            .map((part) => part.number)
+            .toSorted((a, b) => a - b),
+        ).toEqual(parts.map((part) => part.number));
         for (const job of jobs) {
           expect(job.map((part) => part.number)).toEqual(job.map((part) => part.number).toSorted((a, b) => a - b));
           for (const dimension of dimensions) expect(total(job, dimension)).toBeLessThanOrEqual(LIMITS[dimension]);
@@ -101,21 +112,24 @@ describe("planJobs", () => {
 describe("weighPart", () => {
   it("counts at least what the job's list and its outcomes take", () => {
     const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 });
-    const document = fc
-      .array(names, { minLength: 1, maxLength: 8 })
-      .chain((contexts) =>
-        fc.record({
-          id: names,
-          contexts: fc.constant(contexts),
-          context_ids: fc.array(names, { minLength: contexts.length, maxLength: contexts.length }),
-          scores: fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: contexts.length, maxLength: contexts.length }),
-          bytes: fc.nat(),
+    const document = fc.array(names, { minLength: 1, maxLength: 8 }).chain((contexts) =>
+      fc.record({
+        id: names,
+        contexts: fc.constant(contexts),
+        context_ids: fc.array(names, { minLength: contexts.length, maxLength: contexts.length }),
+        scores: fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), {
+          minLength: contexts.length,
+          maxLength: contexts.length,
         }),
-      );
+        bytes: fc.nat(),
+      }),
+    );
     const submission = "sub_01999999-0000-7000-8000-000000000000" as SubmissionId;
     fc.assert(
       fc.property(fc.array(document, { minLength: 1, maxLength: 10 }), (documents) => {
-        const weight = weighPart({ documents: documents.map((one, place) => ({ ...one, place, query: "q" })) } as unknown as PartMessage);
+        const weight = weighPart({
+          documents: documents.map((one, place) => ({ ...one, place, query: "q" })),
+        } as unknown as PartMessage);
         expect(weight).toMatchObject({
           documents: documents.length,
           contexts: documents.reduce((sum, one) => sum + one.contexts.length, 0),
@@ -134,7 +148,11 @@ describe("a job's list", () => {
   const [a, b] = ["sub_a", "sub_b"] as unknown as [SubmissionId, SubmissionId];
 
   it("is the same after it was taken apart and grouped again", () => {
-    const members = [[a, ["1", "2"]], [b, ["1"]], [a, ["3"]]] as const;
+    const members = [
+      [a, ["1", "2"]],
+      [b, ["1"]],
+      [a, ["3"]],
+    ] as const;
     expect(listMembers(members)).toEqual([
       { submission: a, document: "1" },
       { submission: a, document: "2" },
@@ -145,7 +163,10 @@ describe("a job's list", () => {
   });
 
   it("is halved without losing one, the first half no smaller, down to a single one", () => {
-    expect(halve([1, 2, 3, 4, 5])).toEqual([[1, 2, 3], [4, 5]]);
+    expect(halve([1, 2, 3, 4, 5])).toEqual([
+      [1, 2, 3],
+      [4, 5],
+    ]);
     expect(halve([1, 2])).toEqual([[1], [2]]);
     expect(halve([1])).toEqual([[1], []]);
   });

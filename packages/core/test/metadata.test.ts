@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { parseDocument } from "../src/index.ts";
 
 function flaw(metadata: unknown) {
-  const parsed = parseDocument({ query: "q", contexts: ["c"], metadata }, { model: "@cf/baai/bge-m3", truncateInputs: true });
+  const parsed = parseDocument(
+    { query: "q", contexts: ["c"], metadata },
+    { model: "@cf/baai/bge-m3", truncateInputs: true },
+  );
   return parsed.ok ? null : parsed.error;
 }
 const nested = (depth: number, leaf: unknown = 1): unknown => (depth === 0 ? leaf : { a: nested(depth - 1, leaf) });
@@ -35,7 +38,10 @@ describe("metadata", () => {
 
   it("keeps names that mean something to JavaScript", () => {
     const text = '{"__proto__":{"a":1},"constructor":2}';
-    const parsed = parseDocument({ query: "q", contexts: ["c"], metadata: JSON.parse(text) }, { model: "@cf/baai/bge-m3", truncateInputs: true });
+    const parsed = parseDocument(
+      { query: "q", contexts: ["c"], metadata: JSON.parse(text) },
+      { model: "@cf/baai/bge-m3", truncateInputs: true },
+    );
     expect(parsed.ok && JSON.stringify(parsed.value.metadata)).toBe(text);
   });
 });

@@ -39,16 +39,20 @@ function pack(documents: readonly SerializedDocument[]): PackedPart[] {
   const parts = [...documents.map((document) => packer.add(document)), packer.flush()];
   return parts.filter((part) => part !== null);
 }
+const textOf = (part: PackedPart) => new TextDecoder().decode(part.documents);
 const bodyOf = (part: PackedPart, number = 0) => partBody(HEADER, number, "0".repeat(64), part.documents);
 
 describe("PartPacker", () => {
   it("keeps order, loses nothing, and keeps every body that is not staged within a message", () => {
-    const sizes = fc.array(fc.tuple(fc.integer({ min: 1, max: 70_000 }), fc.constantFrom("x", "é", "\n")), { minLength: 1, maxLength: 40 });
+    const sizes = fc.array(fc.tuple(fc.integer({ min: 1, max: 70_000 }), fc.constantFrom("x", "é", "\n")), {
+      minLength: 1,
+      maxLength: 40,
+    });
     fc.assert(
       fc.property(sizes, (lengths) => {
         const documents = lengths.map(([length, character], place) => serialize(length, place, 1, character));
         const parts = pack(documents);
-        expect(parts.map((part) => part.documents).join(",")).toBe(documents.map((document) => document.json).join(","));
+        expect(parts.map(textOf).join(",")).toBe(documents.map((document) => document.json).join(","));
         expect(parts.reduce((sum, part) => sum + part.count, 0)).toBe(documents.length);
         for (const [number, part] of parts.entries()) {
           expect(utf8Length(bodyOf(part, number))).toBeLessThanOrEqual(part.bytes);
@@ -66,13 +70,21 @@ describe("PartPacker", () => {
   });
 
   it("puts at most 500 documents and 2,500 contexts into a part", () => {
-    expect(pack(Array.from({ length: 501 }, (_, place) => serialize(1, place))).map((part) => part.count)).toEqual([500, 1]);
-    expect(pack(Array.from({ length: 6 }, (_, place) => serialize(1, place, 500))).map((part) => part.count)).toEqual([5, 1]);
+    expect(pack(Array.from({ length: 501 }, (_, place) => serialize(1, place))).map((part) => part.count)).toEqual([
+      500, 1,
+    ]);
+    expect(pack(Array.from({ length: 6 }, (_, place) => serialize(1, place, 500))).map((part) => part.count)).toEqual([
+      5, 1,
+    ]);
   });
 
   it("gives a document that no message can hold a part of its own", () => {
     const parts = pack([serialize(10, 0), serialize(200_000, 1), serialize(10, 2)]);
-    expect(parts.map((part) => [part.count, isStaged(part)])).toEqual([[1, false], [1, true], [1, false]]);
+    expect(parts.map((part) => [part.count, isStaged(part)])).toEqual([
+      [1, false],
+      [1, true],
+      [1, false],
+    ]);
   });
 
   it("has nothing left after it was flushed", () => {
@@ -97,7 +109,13 @@ describe("parseMessage", () => {
   it("reads what was packed", () => {
     expect(parseMessage(bodyOf(part, 3))).toMatchObject({
       ok: true,
-      value: { kind: "part", part: 3, submission: HEADER.submission, truncate_inputs: false, documents: [{ id: "d0" }, { id: "d1" }] },
+      value: {
+        kind: "part",
+        part: 3,
+        submission: HEADER.submission,
+        truncate_inputs: false,
+        documents: [{ id: "d0" }, { id: "d1" }],
+      },
     });
     expect(parseMessage(stagedBody(HEADER, 4))).toEqual({
       ok: true,
@@ -112,8 +130,16 @@ describe("parseMessage", () => {
     ["an unknown kind", bodyOf(part).replace('"part"', '"secret"'), '"kind"'],
     ["a wrong submission id", bodyOf(part).replace("sub_0199", "secret"), '"submission"'],
     ["no documents", partBody(HEADER, 0, "h", ""), '"documents"'],
-    ["a document without contexts", bodyOf(part).replace(/"contexts":\[[^\]]*\]/, '"contexts":[]'), '"documents.0.contexts"'],
-    ["a document with fewer ids than contexts", bodyOf(part).replace('"contexts":', '"context_ids":[],"contexts":'), '"documents.0"'],
+    [
+      "a document without contexts",
+      bodyOf(part).replace(/"contexts":\[[^\]]*\]/, '"contexts":[]'),
+      '"documents.0.contexts"',
+    ],
+    [
+      "a document with fewer ids than contexts",
+      bodyOf(part).replace('"contexts":', '"context_ids":[],"contexts":'),
+      '"documents.0"',
+    ],
   ])("refuses %s, and names the place without its text", (_, body, place) => {
     const parsed = parseMessage(body);
     expect(parsed.ok ? "read" : parsed.error).toContain(place);

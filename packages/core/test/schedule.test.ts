@@ -33,6 +33,8 @@ describe("the next try after refusals", () => {
 });
 
 it("the next midnight is later than now and on a day's border in UTC", () => {
-  expect(new Date(nextMidnight(Date.UTC(2026, 10, 29, 23, 59, 59, 999))).toISOString()).toBe("2026-11-30T00:00:00.000Z");
+  expect(new Date(nextMidnight(Date.UTC(2026, 10, 29, 23, 59, 59, 999))).toISOString()).toBe(
+    "2026-11-30T00:00:00.000Z",
+  );
   expect(new Date(nextMidnight(Date.UTC(2026, 10, 29))).toISOString()).toBe("2026-11-30T00:00:00.000Z");
 });

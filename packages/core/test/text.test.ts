@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FAILURES, failureCodes, fewestTokens, hasControlCharacter, isSurelyTooLong, textFlaw, utf8Length } from "../src/index.ts";
+import {
+  FAILURES,
+  failureCodes,
+  fewestTokens,
+  hasControlCharacter,
+  isSurelyTooLong,
+  textFlaw,
+  utf8Length,
+} from "../src/index.ts";
 
 it("utf8Length is what an encoder makes of a text, short or long", () => {
   const text = fc.tuple(fc.string({ unit: "binary" }), fc.constantFrom(1, 5_000));
@@ -18,8 +26,13 @@ it("text with half a surrogate pair or NUL has a flaw, and no other has", () => 
 });
 
 it("control characters are those of C0, DEL and C1", () => {
-  const controls = Array.from({ length: 0x200 }, (_, code) => code).filter((code) => hasControlCharacter(String.fromCharCode(code)));
-  expect(controls).toEqual([...Array.from({ length: 32 }, (_, code) => code), ...Array.from({ length: 33 }, (_, index) => 0x7f + index)]);
+  const controls = Array.from({ length: 0x200 }, (_, code) => code).filter((code) =>
+    hasControlCharacter(String.fromCharCode(code)),
+  );
+  expect(controls).toEqual([
+    ...Array.from({ length: 32 }, (_, code) => code),
+    ...Array.from({ length: 33 }, (_, index) => 0x7f + index),
+  ]);
 });
 
 describe("a text is surely too long", () => {

@@ -58,7 +58,7 @@ function unauthorized({ keys, log }: Dependencies): Response {
     name: "unauthorized",
     detail:
       keys.length === 0
-        ? "This deployment has no valid API keys configured, so every request is refused: set the secret SLUICE_API_KEYS."
+        ? "No valid API keys are configured here, so every request is refused: set the secret SLUICE_API_KEYS."
         : "Send a valid key: Authorization: Bearer KEY.",
     headers: { "www-authenticate": "Bearer" },
   });

@@ -1,7 +1,13 @@
 import { listSubmissionDocuments, readHoldingJobs, readSubmissionDocuments } from "@sluice/db";
 import type { DocumentRow, HoldingJob, ResultPosition, SubmissionRow } from "@sluice/db";
 import type { Dependencies } from "./dependencies.ts";
-import { documentShape, rootJob, type DocumentShape, type DocumentStatus, type DocumentView } from "./shapes/document.ts";
+import {
+  documentShape,
+  rootJob,
+  type DocumentShape,
+  type DocumentStatus,
+  type DocumentView,
+} from "./shapes/document.ts";
 
 /** Documents that one query looks at; of those, about as many bytes are read whole. */
 const WINDOW = 1_000;
@@ -30,6 +36,8 @@ export async function readResults(
   after: ResultPosition | null,
   limit: number,
 ): Promise<ResultsPage> {
+  // What is queued is in the Queue, not in D1.
+  if (query.status === "queued") return { documents: [], next: null };
   const ids: string[] = [];
   let next = after;
   let bytes = 0;
@@ -51,7 +59,8 @@ export async function readResults(
       }
     }
   }
-  const rows = ids.length === 0 ? [] : await readSubmissionDocuments(db, submission, ids, query.include.includes("text"));
+  const rows =
+    ids.length === 0 ? [] : await readSubmissionDocuments(db, submission, ids, query.include.includes("text"));
   const jobs = await holdingJobs(db, rows);
   return {
     documents: rows.map((row) => documentShape(row, rootJob(row) ?? jobs.get(row.document_id) ?? null, query, now())),

@@ -17,7 +17,11 @@ describe("a request without a valid key", () => {
   ] as const;
   it.each(headers)("is refused with 401 wherever it goes: %s", async (_, authorization) => {
     const api = await testApi();
-    for (const [method, path] of [["POST", "/v1/documents"], ["GET", "/v1/submissions"], ["GET", "/nowhere"]] as const) {
+    for (const [method, path] of [
+      ["POST", "/v1/documents"],
+      ["GET", "/v1/submissions"],
+      ["GET", "/nowhere"],
+    ] as const) {
       const response = await api.fetch(path, {
         method,
         headers: { authorization: authorization ?? "", "content-type": "application/json" },
@@ -66,8 +70,12 @@ describe("API keys", () => {
 
   it("that are limited to collections push there, and see nothing of others", async () => {
     const everyone = await testApi();
-    const mine = { ...(await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) })) };
-    const other = (await (await pushJson(everyone, GOOD, "?collection=other")).json()) as { submission: { id: string } };
+    const mine = {
+      ...(await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) })),
+    };
+    const other = (await (await pushJson(everyone, GOOD, "?collection=other")).json()) as {
+      submission: { id: string };
+    };
     const own = (await (await pushJson(mine, GOOD, "?collection=mine")).json()) as { submission: { id: string } };
 
     expect((await mine.fetch(`/v1/submissions/${own.submission.id}`)).status).toBe(200);
@@ -78,7 +86,10 @@ describe("API keys", () => {
     expect(list.data.map((one) => one.id)).toEqual([own.submission.id]);
 
     const refused = await pushJson(mine, GOOD, "?collection=other");
-    expect([refused.status, ((await refused.json()) as ProblemBody).detail]).toEqual([403, expect.stringContaining('"other"')]);
+    expect([refused.status, ((await refused.json()) as ProblemBody).detail]).toEqual([
+      403,
+      expect.stringContaining('"other"'),
+    ]);
     expect(mine.calls).toHaveLength(1);
   });
 });
@@ -143,7 +154,11 @@ describe("an exception", () => {
 
   it("of a D1 that is out of order for now is answered 503 with Retry-After", async () => {
     const { response, problem } = await failing("D1_ERROR: Network connection lost.");
-    expect([response.status, problem.type, response.headers.get("retry-after")]).toEqual([503, "/problems/unavailable", "10"]);
+    expect([response.status, problem.type, response.headers.get("retry-after")]).toEqual([
+      503,
+      "/problems/unavailable",
+      "10",
+    ]);
   });
 });
 

@@ -24,7 +24,10 @@ export interface TestApi {
   messages(): Message[];
 }
 
-export async function keyRecord(key: string, more: { name?: string; scopes?: readonly Scope[]; collections?: string[] } = {}) {
+export async function keyRecord(
+  key: string,
+  more: { name?: string; scopes?: readonly Scope[]; collections?: string[] } = {},
+) {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
   const sha256 = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
   return { name: "test", sha256, scopes, ...more };
@@ -70,7 +73,11 @@ export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi
 
 export function pushJson(api: TestApi, body: unknown, query = ""): Promise<Response> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return api.fetch(`/v1/documents${query}`, { method: "POST", body: text, headers: { "content-type": "application/json" } });
+  return api.fetch(`/v1/documents${query}`, {
+    method: "POST",
+    body: text,
+    headers: { "content-type": "application/json" },
+  });
 }
 
 export function pushNdjson(

@@ -37,34 +37,80 @@ describe("a document is refused with 422 at its place", () => {
     ["with an id of a wrong type", { ...GOOD, id: 7 }, "/id", /must be a string/],
     [
       "with a context id twice",
-      { query: "q", contexts: [{ id: "x", text: "a" }, { id: "x", text: "b" }] },
+      {
+        query: "q",
+        contexts: [
+          { id: "x", text: "a" },
+          { id: "x", text: "b" },
+        ],
+      },
       "/contexts/1",
       /unique/,
     ],
-    ["with a context id that is another's index", { query: "q", contexts: [{ id: "1", text: "a" }, "b"] }, "/contexts/1", /unique/],
-    ["with a context id over 512 bytes", { query: "q", contexts: [{ id: "é".repeat(257), text: "a" }] }, "/contexts/0/id", /512 bytes/],
+    [
+      "with a context id that is another's index",
+      { query: "q", contexts: [{ id: "1", text: "a" }, "b"] },
+      "/contexts/1",
+      /unique/,
+    ],
+    [
+      "with a context id over 512 bytes",
+      { query: "q", contexts: [{ id: "é".repeat(257), text: "a" }] },
+      "/contexts/0/id",
+      /512 bytes/,
+    ],
     ["with an empty id", { ...GOOD, id: "" }, "/id", /must not be empty/],
     ["with an id over 256 bytes", { ...GOOD, id: "é".repeat(129) }, "/id", /256 bytes/],
     ["with the id .", { ...GOOD, id: "." }, "/id", /"\." or "\.\."/],
     ["with the id ..", { ...GOOD, id: ".." }, "/id", /"\." or "\.\."/],
     ["with a control character in its id", { ...GOOD, id: "a\nb" }, "/id", /control characters/],
     ["with an unknown field", { ...GOOD, extra: 1 }, "/extra", /unknown field "extra"/],
-    ["with a field named __proto__", '{"query":"q","contexts":["c"],"__proto__":{"a":1}}', "/__proto__", /unknown field/],
+    [
+      "with a field named __proto__",
+      '{"query":"q","contexts":["c"],"__proto__":{"a":1}}',
+      "/__proto__",
+      /unknown field/,
+    ],
     ["with a field named constructor", { ...GOOD, constructor: 1 }, "/constructor", /^unknown field "constructor"$/],
-    ["with an unknown field in a context", { query: "q", contexts: [{ text: "a", score: 1 }] }, "/contexts/0/score", /unknown/],
+    [
+      "with an unknown field in a context",
+      { query: "q", contexts: [{ text: "a", score: 1 }] },
+      "/contexts/0/score",
+      /unknown/,
+    ],
     ["in another API's shape", { query: "q", documents: ["a"] }, "/documents", /rename it to "contexts"/],
     ["with half a surrogate pair in its query", '{"query":"\\ud800","contexts":["c"]}', "/query", /surrogate/],
     ["with half a surrogate pair in a text", '{"query":"q","contexts":["\\udc00"]}', "/contexts/0", /surrogate/],
     ["with NUL in its query", { query: "a\0b", contexts: ["c"] }, "/query", /NUL/],
     ["with NUL in its metadata", { ...GOOD, metadata: { a: ["\0"] } }, "/metadata/a/0", /NUL/],
-    ["with half a surrogate pair in its metadata", '{"query":"q","contexts":["c"],"metadata":{"a":"\\ud800"}}', "/metadata/a", /surrogate/],
+    [
+      "with half a surrogate pair in its metadata",
+      '{"query":"q","contexts":["c"],"metadata":{"a":"\\ud800"}}',
+      "/metadata/a",
+      /surrogate/,
+    ],
     ["with metadata that is a list", { ...GOOD, metadata: [] }, "/metadata", /must be an object/],
     ["with metadata over 4 KB", { ...GOOD, metadata: { a: "x".repeat(4_096) } }, "/metadata", /4096 bytes/],
     ["with metadata 33 deep", { ...GOOD, metadata: nested(33) }, `/metadata${"/a".repeat(32)}`, /32 levels/],
-    ["with a number that is too large", '{"query":"q","contexts":["c"],"metadata":{"a":1e999}}', "/metadata/a", /too large/],
+    [
+      "with a number that is too large",
+      '{"query":"q","contexts":["c"],"metadata":{"a":1e999}}',
+      "/metadata/a",
+      /too large/,
+    ],
     ["over 1 MB", { query: "q", contexts: ["x".repeat(1_000_000)] }, "", /at most 1000000 bytes: it has/],
-    ["with more than 1,000 contexts", { query: "q", contexts: Array.from({ length: 1_001 }, () => "c") }, "/contexts", /at most 1000/],
-    ["with millions of bad contexts", { query: "q", contexts: Array.from({ length: 2_000_000 }, () => 0) }, "/contexts", /at most 1000/],
+    [
+      "with more than 1,000 contexts",
+      { query: "q", contexts: Array.from({ length: 1_001 }, () => "c") },
+      "/contexts",
+      /at most 1000/,
+    ],
+    [
+      "with millions of bad contexts",
+      { query: "q", contexts: Array.from({ length: 2_000_000 }, () => 0) },
+      "/contexts",
+      /at most 1000/,
+    ],
     ["with the model beside it", { ...GOOD, model: "@cf/baai/bge-m3" }, "/model", /option of the push/],
   ];
   it.each(cases)("%s", async (_, body, pointer, detail) => {
@@ -81,7 +127,9 @@ describe("a document is refused with 422 at its place", () => {
   });
 
   it("by its number in a list, and no other document of the list is taken", async () => {
-    const { status, problem } = await refused({ documents: [GOOD, { query: "q", contexts: ["c", ""] }, GOOD, { ...GOOD, x: 1 }] });
+    const { status, problem } = await refused({
+      documents: [GOOD, { query: "q", contexts: ["c", ""] }, GOOD, { ...GOOD, x: 1 }],
+    });
     expect(status).toBe(422);
     expect(problem.errors.map((error) => error.pointer)).toEqual(["/documents/1/contexts/1", "/documents/3/x"]);
   });
@@ -98,9 +146,15 @@ describe("a document is refused with 422 at its place", () => {
   });
 
   it("beyond the model's window when inputs are not to be cut", async () => {
-    const { status, problem } = await refused({ query: "q", contexts: ["c", "word ".repeat(9_000)] }, "?truncate_inputs=false");
+    const { status, problem } = await refused(
+      { query: "q", contexts: ["c", "word ".repeat(9_000)] },
+      "?truncate_inputs=false",
+    );
     expect(status).toBe(422);
-    expect(problem.errors[0]).toMatchObject({ pointer: "/contexts/1", detail: expect.stringContaining("truncate_inputs") });
+    expect(problem.errors[0]).toMatchObject({
+      pointer: "/contexts/1",
+      detail: expect.stringContaining("truncate_inputs"),
+    });
   });
 
   it("with at most 20 problems told", async () => {
@@ -130,9 +184,21 @@ describe("the options of a push are refused with 422 at their place", () => {
     ["a label over 256 bytes", many({ label: "é".repeat(129) }), "", "/label", /256 bytes/],
     ["a label with a control character", many({ label: "a\tb" }), "", "/label", /control/],
     ["truncate_inputs that is no boolean", many({ truncate_inputs: "yes" }), "", "/truncate_inputs", /true or false/],
-    ["truncate_inputs that is no boolean in the query", GOOD, "?truncate_inputs=1", "?truncate_inputs", /true or false/],
+    [
+      "truncate_inputs that is no boolean in the query",
+      GOOD,
+      "?truncate_inputs=1",
+      "?truncate_inputs",
+      /true or false/,
+    ],
     ["an unknown option", many({ priority: 1 }), "", "/priority", /unknown field/],
-    ["an unknown query parameter", GOOD, "?colection=a", "?colection", /unknown query parameter; allowed here: collection/],
+    [
+      "an unknown query parameter",
+      GOOD,
+      "?colection=a",
+      "?colection",
+      /unknown query parameter; allowed here: collection/,
+    ],
     ["a parameter given twice", GOOD, "?label=a&label=a", "?label", /more than once/],
     ["a conflict between body and query", many({ collection: "a" }), "?collection=b", "/collection", /\?collection=/],
   ];
@@ -163,7 +229,11 @@ describe("a JSON body is refused", () => {
     expect(other.problem.detail).toBe("The body is not valid JSON.");
   });
 
-  it.each([["nothing at all", null], ["no bytes", ""], ["only blanks", " \n "]])("that is empty: %s", async (_, body) => {
+  it.each([
+    ["nothing at all", null],
+    ["no bytes", ""],
+    ["only blanks", " \n "],
+  ])("that is empty: %s", async (_, body) => {
     const { response, problem } = await push(body);
     expect([response.status, problem.type]).toEqual([400, "/problems/empty-body"]);
   });
@@ -190,7 +260,9 @@ describe("a JSON body is refused", () => {
   it.each([["text/plain"], ["application/xml"], ["application/json; charset=latin1"], [""], ["multipart/form-data"]])(
     "of the type %j",
     async (type) => {
-      const { response, problem } = await push(new TextEncoder().encode(JSON.stringify(GOOD)), { "content-type": type });
+      const { response, problem } = await push(new TextEncoder().encode(JSON.stringify(GOOD)), {
+        "content-type": type,
+      });
       expect([response.status, problem.type]).toEqual([415, "/problems/unsupported-media-type"]);
       expect(problem.detail).toContain("application/json");
     },

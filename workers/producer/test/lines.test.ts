@@ -10,7 +10,10 @@ function split(bytes: Uint8Array, sizes: readonly number[], most = 1_000): { num
   const lines: { number: number; text: string | null }[] = [];
   const take = (found: Iterable<{ number: number; bytes: Uint8Array | null }>) => {
     for (const { number, bytes: line } of found) {
-      lines.push({ number, text: line === null ? null : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line) });
+      lines.push({
+        number,
+        text: line === null ? null : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line),
+      });
     }
   };
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
@@ -50,7 +53,10 @@ it("lets go of lines over the limit, and of no other, however the bytes are cut"
 it("gives a last line without an end, and none behind a last end", () => {
   expect(split(encoder.encode("a\nb"), [1]).map((line) => line.text)).toEqual(["a", "b"]);
   expect(split(encoder.encode("a\n"), [1]).map((line) => line.text)).toEqual(["a"]);
-  expect(split(encoder.encode(`a\n${"x".repeat(20)}`), [3], 10)).toEqual([{ number: 1, text: "a" }, { number: 2, text: null }]);
+  expect(split(encoder.encode(`a\n${"x".repeat(20)}`), [3], 10)).toEqual([
+    { number: 1, text: "a" },
+    { number: 2, text: null },
+  ]);
 });
 
 it("leaves out a byte order mark in front of the body only", () => {

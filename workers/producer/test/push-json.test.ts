@@ -18,7 +18,11 @@ const FRANCE = { query: "capital of France", contexts: ["Paris", { id: "b", text
 describe("a JSON push", () => {
   it("of one document is answered 202 with its submission, and sent whole in one message", async () => {
     const api = await testApi();
-    const response = await pushJson(api, { id: "one", ...FRANCE, metadata: { tenant: "acme" } }, "?collection=c&label=first");
+    const response = await pushJson(
+      api,
+      { id: "one", ...FRANCE, metadata: { tenant: "acme" } },
+      "?collection=c&label=first",
+    );
     expect(response.status).toBe(202);
     const body = (await response.json()) as PushAnswer;
     const { id } = body.submission;
@@ -58,7 +62,14 @@ describe("a JSON push", () => {
         part: 0,
         truncate_inputs: true,
         documents: [
-          { place: 0, id: "one", query: "capital of France", contexts: ["Paris", "Bananas"], context_ids: ["0", "b"], metadata: { tenant: "acme" } },
+          {
+            place: 0,
+            id: "one",
+            query: "capital of France",
+            contexts: ["Paris", "Bananas"],
+            context_ids: ["0", "b"],
+            metadata: { tenant: "acme" },
+          },
         ],
       },
     });
@@ -69,7 +80,10 @@ describe("a JSON push", () => {
     const api = await testApi({ db: openDatabase(d1) });
     expect((await pushJson(api, FRANCE)).status).toBe(202);
     expect(counts.reduce((sum, count) => sum + count.written, 0)).toBe(1);
-    expect(await env.DB.prepare("SELECT total, closed_at FROM submissions").first()).toEqual({ total: 1, closed_at: NOW });
+    expect(await env.DB.prepare("SELECT total, closed_at FROM submissions").first()).toEqual({
+      total: 1,
+      closed_at: NOW,
+    });
   });
 
   it("gives documents without an id the submission's id and their place", async () => {
@@ -84,7 +98,11 @@ describe("a JSON push", () => {
     const api = await testApi();
     const options = { collection: "c", lane: "bulk", label: "l", model: "@cf/baai/bge-m3", truncate_inputs: false };
     const response = await pushJson(api, { documents: [FRANCE], ...options }, "?collection=c&truncate_inputs=false");
-    expect(((await response.json()) as PushAnswer).submission).toMatchObject({ collection: "c", lane: "bulk", label: "l" });
+    expect(((await response.json()) as PushAnswer).submission).toMatchObject({
+      collection: "c",
+      lane: "bulk",
+      label: "l",
+    });
     expect(api.calls[0]?.lane).toBe("bulk");
     expect(api.messages()[0]).toMatchObject({ truncate_inputs: false });
   });
@@ -118,7 +136,9 @@ describe("a JSON push", () => {
     const response = await pushJson(api, { query: "q", contexts: [text] });
     const body = (await response.json()) as PushAnswer;
     expect(response.status).toBe(202);
-    expect(api.messages()).toEqual([{ v: 1, kind: "staged", submission: body.submission.id, lane: "interactive", part: 0 }]);
+    expect(api.messages()).toEqual([
+      { v: 1, kind: "staged", submission: body.submission.id, lane: "interactive", part: 0 },
+    ]);
     const staged = await env.DB.prepare("SELECT submission_id, part, body FROM staged_parts").first<{ body: string }>();
     expect(parseMessage(staged?.body)).toMatchObject({ ok: true, value: { documents: [{ contexts: [text] }] } });
     expect(await env.DB.prepare("SELECT total FROM submissions").first("total")).toBe(1);
@@ -126,15 +146,23 @@ describe("a JSON push", () => {
 
   it("of several parts numbers them from 0, keeps order, counts the total and closes", async () => {
     const api = await testApi();
-    const documents = Array.from({ length: 40 }, (_, index) => ({ id: `d${index}`, query: "q", contexts: ["x".repeat(20_000)] }));
+    const documents = Array.from({ length: 40 }, (_, index) => ({
+      id: `d${index}`,
+      query: "q",
+      contexts: ["x".repeat(20_000)],
+    }));
     documents.splice(7, 0, { id: "big", query: "q", contexts: ["y".repeat(200_000)] });
     expect((await pushJson(api, { documents })).status).toBe(202);
     const messages = api.messages();
     expect(messages.map((message) => message.part)).toEqual(messages.map((_, index) => index));
-    const places = messages.flatMap((message) => (message.kind === "part" ? message.documents.map((one) => one.place) : [7]));
+    const places = messages.flatMap((message) =>
+      message.kind === "part" ? message.documents.map((one) => one.place) : [7],
+    );
     expect(places).toEqual(documents.map((_, index) => index));
     for (const call of api.calls) {
-      expect(call.bodies.reduce((sum, text) => sum + new TextEncoder().encode(text).length + 100, 0)).toBeLessThanOrEqual(256_000);
+      expect(
+        call.bodies.reduce((sum, text) => sum + new TextEncoder().encode(text).length + 100, 0),
+      ).toBeLessThanOrEqual(256_000);
     }
     const row = await env.DB.prepare("SELECT total, closed_at FROM submissions").first();
     expect(row).toEqual({ total: 41, closed_at: NOW });

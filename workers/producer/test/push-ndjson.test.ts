@@ -46,11 +46,22 @@ describe("an NDJSON push", () => {
     expect(answer).toMatchObject({ accepted: 2, documents: null, rejected_count: 0, rejected: [] });
     expect(answer.submission).toMatchObject({ lane: "bulk", counts: { total: 2 } });
     expect(api.calls.map((call) => call.lane)).toEqual(["bulk"]);
-    expect(await env.DB.prepare("SELECT total, closed_at FROM submissions").first()).toEqual({ total: 2, closed_at: NOW });
+    expect(await env.DB.prepare("SELECT total, closed_at FROM submissions").first()).toEqual({
+      total: 2,
+      closed_at: NOW,
+    });
   });
 
   it("takes every line by itself: refused ones are told, the others are sent", async () => {
-    const lines = [line("a"), "nonsense", line("b", { query: "" }), "", line("c", { contexts: ["c", "d", ""] }), line("d"), line("a")];
+    const lines = [
+      line("a"),
+      "nonsense",
+      line("b", { query: "" }),
+      "",
+      line("c", { contexts: ["c", "d", ""] }),
+      line("d"),
+      line("a"),
+    ];
     const { api, answer } = await push(lines.join("\n"));
     expect(answer.rejected).toEqual([
       { line: 2, detail: "the line is not valid JSON" },
@@ -60,7 +71,10 @@ describe("an NDJSON push", () => {
     ]);
     expect(answer).toMatchObject({ accepted: 2, rejected_count: 4 });
     // A place counts refused lines too, and blank ones not.
-    expect(sent(api).map(({ id, place }) => [id, place])).toEqual([["a", 0], ["d", 4]]);
+    expect(sent(api).map(({ id, place }) => [id, place])).toEqual([
+      ["a", 0],
+      ["d", 4],
+    ]);
   });
 
   it("names a document without an id by its place", async () => {
@@ -75,7 +89,11 @@ describe("an NDJSON push", () => {
   });
 
   it("refuses a line that is not UTF-8 and goes on", async () => {
-    const bytes = new Uint8Array([...new TextEncoder().encode(`${line("a")}\n"`), 0xff, ...new TextEncoder().encode(`"\n${line("b")}`)]);
+    const bytes = new Uint8Array([
+      ...new TextEncoder().encode(`${line("a")}\n"`),
+      0xff,
+      ...new TextEncoder().encode(`"\n${line("b")}`),
+    ]);
     const { api, answer } = await push(bytes);
     expect(sent(api).map((one) => one.id)).toEqual(["a", "b"]);
     expect(answer.rejected).toEqual([{ line: 2, detail: "the line holds bytes that are not UTF-8" }]);
@@ -92,7 +110,9 @@ describe("an NDJSON push", () => {
     const { api } = await push(`{"query":"q","contexts":["${"\\u00e9".repeat(499_900)}"]}`);
     const staged = await env.DB.prepare("SELECT body FROM staged_parts").first<{ body: string }>();
     expect(api.messages()).toMatchObject([{ kind: "staged" }]);
-    expect((JSON.parse(staged?.body ?? "") as { documents: { contexts: string[] }[] }).documents[0]?.contexts).toEqual([text]);
+    expect((JSON.parse(staged?.body ?? "") as { documents: { contexts: string[] }[] }).documents[0]?.contexts).toEqual([
+      text,
+    ]);
   });
 
   it("lists the first 100 refused lines and counts all", async () => {
@@ -109,10 +129,13 @@ describe("an NDJSON push", () => {
     expect(sent(api).map((one) => one.place)).toEqual(Array.from({ length: 3_000 }, (_, index) => index));
   });
 
-  it.each(["application/ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])("may call itself %s", async (type) => {
-    const { answer } = await push(line("a"), { "content-type": type });
-    expect(answer.accepted).toBe(1);
-  });
+  it.each(["application/ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])(
+    "may call itself %s",
+    async (type) => {
+      const { answer } = await push(line("a"), { "content-type": type });
+      expect(answer.accepted).toBe(1);
+    },
+  );
 
   it("reads the same documents wherever its bytes are cut", async () => {
     const text = `\ufeff{"id":"é€😀","query":"ü","contexts":["日本"]}\r\nbad\n\n${line("b")}`;
@@ -150,12 +173,17 @@ describe("an NDJSON push", () => {
 it("a body that breaks off after parts were sent leaves the submission open, and names it", async () => {
   const noise = () => Array.from(crypto.getRandomValues(new Uint8Array(10_000)), (byte) => byte.toString(16)).join("");
   const lines = Array.from({ length: 100 }, (_, index) => line(`d${index}`, { contexts: [noise()] })).join("\n");
-  const whole = new Uint8Array(await new Response(new Blob([lines]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer());
+  const whole = new Uint8Array(
+    await new Response(new Blob([lines]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer(),
+  );
   const api = await testApi();
   const response = await pushNdjson(api, whole.slice(0, whole.length - 8), "", { "content-encoding": "gzip" });
   const problem = (await response.json()) as ProblemBody;
   expect([response.status, problem.type]).toEqual([400, "/problems/broken-body"]);
-  const row = await env.DB.prepare("SELECT id, total, closed_at FROM submissions").first<{ id: string; total: number }>();
+  const row = await env.DB.prepare("SELECT id, total, closed_at FROM submissions").first<{
+    id: string;
+    total: number;
+  }>();
   expect(problem.submission).toBe(row?.id);
   expect(row).toMatchObject({ closed_at: null });
   expect(row?.total).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import { env } from "cloudflare:test";
 import { rankScores, type JobId, type Lane, type SubmissionId } from "@sluice/core";
 import { finalizeJob, openDatabase, postponeJob, startAttempt, type Database, type JobEnd } from "@sluice/db";
 import { describe, expect, it } from "vitest";
+import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
 import { dispatch, jobId, open, part, record, succeed, type TestDocument } from "../../../packages/db/test/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
@@ -99,7 +100,11 @@ describe("GET a document", () => {
       finalized_at: null,
     });
     await dispatch(db(), job);
-    expect(await read<DocumentShape>(documentPath("one"))).toMatchObject({ attempts: 1, dispatched_at: at(NOW), waiting: null });
+    expect(await read<DocumentShape>(documentPath("one"))).toMatchObject({
+      attempts: 1,
+      dispatched_at: at(NOW),
+      waiting: null,
+    });
   });
 
   it("whose job was turned away waits for the next try", async () => {
@@ -121,9 +126,16 @@ describe("GET a document", () => {
       tokens: null,
       error: null,
     });
-    expect(await read<DocumentShape>(documentPath("two"))).toMatchObject({ status: "processing", job_id: child.id, attempts: 1 });
+    expect(await read<DocumentShape>(documentPath("two"))).toMatchObject({
+      status: "processing",
+      job_id: child.id,
+      attempts: 1,
+    });
     const page = await read<Page<DocumentShape>>(`/v1/submissions/${submission}/results`);
-    expect(page.data.map((one) => [one.id, one.job_id])).toEqual([["one", job], ["two", child.id]]);
+    expect(page.data.map((one) => [one.id, one.job_id])).toEqual([
+      ["one", job],
+      ["two", child.id],
+    ]);
   });
 
   it("that failed says why, and whether trying again may help", async () => {
@@ -189,10 +201,16 @@ describe("GET a submission", () => {
   it("counts its documents as they go", async () => {
     const submission = await open(db(), { total: 3 });
     const path = `/v1/submissions/${submission}`;
-    expect(await read<SubmissionShape>(path)).toMatchObject({ status: "queued", counts: { total: 3, queued: 3, processing: 0 } });
+    expect(await read<SubmissionShape>(path)).toMatchObject({
+      status: "queued",
+      counts: { total: 3, queued: 3, processing: 0 },
+    });
     const job = jobId();
     await record(db(), job, [[part(submission, 0, [{ id: "a" }, { id: "b" }])]]);
-    expect(await read<SubmissionShape>(path)).toMatchObject({ status: "processing", counts: { total: 3, queued: 1, processing: 2 } });
+    expect(await read<SubmissionShape>(path)).toMatchObject({
+      status: "processing",
+      counts: { total: 3, queued: 1, processing: 2 },
+    });
     await succeed(db(), job, await dispatch(db(), job));
     expect(await read<SubmissionShape>(path)).toMatchObject({
       status: "processing",
@@ -234,7 +252,13 @@ describe("the list of submissions", () => {
   it("tells failures by submission", async () => {
     const failing = async (code: "model_error" | "too_large") => {
       const { submission, job } = await recorded([{ id: code }]);
-      await end(job, { status: "failed", outcomes: [{ submission, document: code, code, message: "m" }], children: [], tokens: null, error: null });
+      await end(job, {
+        status: "failed",
+        outcomes: [{ submission, document: code, code, message: "m" }],
+        children: [],
+        tokens: null,
+        error: null,
+      });
     };
     await failing("model_error");
     await failing("too_large");
@@ -259,7 +283,8 @@ describe("the list of submissions", () => {
 });
 
 describe("the results of a submission", () => {
-  const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => ({ id: `d${from + index}` }));
+  const ids = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => ({ id: `d${from + index}` }));
 
   /** 30 documents in three parts; the second part's failed, the third's are under way. */
   async function mixed(): Promise<SubmissionId> {
@@ -269,14 +294,16 @@ describe("the results of a submission", () => {
       await record(db(), job, [[part(submission, number, ids(number * 10, number * 10 + 10), number * 10)]]);
     }
     await succeed(db(), jobs[0], await dispatch(db(), jobs[0]));
-    const outcomes = ids(10, 20).map(({ id }) => ({ submission, document: id, code: "model_error", message: "m" }) as const);
+    const outcomes = ids(10, 20).map(
+      ({ id }) => ({ submission, document: id, code: "model_error", message: "m" }) as const,
+    );
     await end(jobs[1], { status: "failed", outcomes, children: [], tokens: null, error: null });
     return submission;
   }
 
   async function pages(path: string): Promise<string[][]> {
     const all: string[][] = [];
-    for (let cursor: string | null = ""; cursor !== null; ) {
+    for (let cursor: string | null = ""; cursor !== null;) {
       const page: Page<DocumentShape> = await read(`${path}${cursor === "" ? "" : `&cursor=${cursor}`}`);
       all.push(page.data.map((one) => one.id));
       cursor = page.next_cursor;
@@ -294,7 +321,8 @@ describe("the results of a submission", () => {
 
   it("of one status only, over all parts", async () => {
     const submission = await mixed();
-    const of = async (status: string) => (await pages(`/v1/submissions/${submission}/results?limit=4&status=${status}`)).flat();
+    const of = async (status: string) =>
+      (await pages(`/v1/submissions/${submission}/results?limit=4&status=${status}`)).flat();
     expect(await of("succeeded")).toEqual(ids(0, 10).map((one) => one.id));
     expect(await of("failed")).toEqual(ids(10, 20).map((one) => one.id));
     expect(await of("processing")).toEqual(ids(20, 30).map((one) => one.id));
@@ -303,11 +331,16 @@ describe("the results of a submission", () => {
 
   it("come as NDJSON whole, in the same shape", async () => {
     const submission = await mixed();
-    const response = await (await testApi()).fetch(`/v1/submissions/${submission}/results?include=text&top_k=1`, {
+    const response = await (
+      await testApi()
+    ).fetch(`/v1/submissions/${submission}/results?include=text&top_k=1`, {
       headers: { accept: "text/html, application/x-ndjson;q=0.9" },
     });
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
-    const lines = (await text(response)).trimEnd().split("\n").map((line) => JSON.parse(line) as DocumentShape);
+    const lines = (await text(response))
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as DocumentShape);
     expect(lines.map((one) => one.id)).toEqual(ids(0, 30).map((one) => one.id));
     expect(lines[0]?.scores).toEqual([{ rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "two" }]);
     const { data } = await read<Page<DocumentShape>>(`/v1/submissions/${submission}/results?include=text&top_k=1`);
@@ -324,10 +357,25 @@ describe("the results of a submission", () => {
     expect(await read(`/v1/submissions/${await open(db())}/results`)).toEqual([]);
   });
 
+  it("read rows in proportion to the documents of the page, in whatever state", async () => {
+    const submission = await open(db(), { total: 800 });
+    const jobs = [jobId(), jobId()] as const;
+    await record(db(), jobs[0], [[part(submission, 0, ids(0, 400))]]);
+    await record(db(), jobs[1], [[part(submission, 1, ids(400, 800), 400)]]);
+    await succeed(db(), jobs[0], await dispatch(db(), jobs[0]));
+    const { d1, counts } = countedDatabase(env.DB);
+    const response = await (
+      await testApi({ db: openDatabase(d1) })
+    ).fetch(`/v1/submissions/${submission}/results?limit=1000`);
+    expect(((await response.json()) as Page<DocumentShape>).data).toHaveLength(800);
+    expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(800 * 13);
+  });
+
   it("keep a page near 4 MB, however much is asked for", async () => {
     const submission = await open(db(), { total: 8 });
     const big = Array.from({ length: 8 }, (_, index) => ({ id: `d${index}`, query: "q".repeat(900_000) }));
-    for (const [number, document] of big.entries()) await record(db(), jobId(), [[part(submission, number, [document], number)]]);
+    for (const [number, document] of big.entries())
+      await record(db(), jobId(), [[part(submission, number, [document], number)]]);
     const all = await pages(`/v1/submissions/${submission}/results?limit=1000`);
     expect(all.map((page) => page.length)).toEqual([5, 3]);
   });

@@ -56,11 +56,15 @@ it("a submission's counts add up, lost documents being failed ones with a code o
 });
 
 describe("a submission is stalled", () => {
-  const stalled = (more: Partial<SubmissionRow>, age: number) => submissionShape(submissionRow(more), [], NOW + age).stalled;
+  const stalled = (more: Partial<SubmissionRow>, age: number) =>
+    submissionShape(submissionRow(more), [], NOW + age).stalled;
 
   it("when documents are missing ten minutes after the last was sent, and says how many and since when", () => {
     expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE)).toBeNull();
-    expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE + 1)).toEqual({ missing: 5, since: new Date(NOW).toISOString() });
+    expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE + 1)).toEqual({
+      missing: 5,
+      since: new Date(NOW).toISOString(),
+    });
     expect(stalled({ recorded: 4, activeAt: NOW + MINUTE }, 10 * MINUTE + 1)).toBeNull();
   });
 
@@ -120,7 +124,8 @@ describe("a document that has not ended", () => {
   });
 
   it("waits while its job was turned away, until that is due", () => {
-    const waiting = (more: Partial<HoldingJob>, now = NOW) => documentShape(documentRow(), job(more), view, now).waiting;
+    const waiting = (more: Partial<HoldingJob>, now = NOW) =>
+      documentShape(documentRow(), job(more), view, now).waiting;
     expect(waiting({ refusals: 2 })).toEqual({ reason: "retry", until: new Date(NOW + MINUTE).toISOString() });
     expect(waiting({ refusals: 2 }, NOW + MINUTE)).toBeNull();
     expect(waiting({ refusals: 2, status: "dispatching" })).toBeNull();
@@ -129,14 +134,22 @@ describe("a document that has not ended", () => {
 });
 
 it("a document's error says whether trying again may help, by its code", () => {
-  const error = (code: string) => documentShape(documentRow({ status: "failed", code, message: null }), null, view, NOW).error;
-  expect(error("invalid_input")).toMatchObject({ code: "invalid_input", retryable: false, message: expect.stringContaining("invalid") });
+  const error = (code: string) =>
+    documentShape(documentRow({ status: "failed", code, message: null }), null, view, NOW).error;
+  expect(error("invalid_input")).toMatchObject({
+    code: "invalid_input",
+    retryable: false,
+    message: expect.stringContaining("invalid"),
+  });
   expect(error("missing_result")).toMatchObject({ retryable: true });
   expect(error("toString")).toMatchObject({ code: "toString", retryable: true });
 });
 
 it("scores take their ids from D1, and the index where there is none; a pruned text is null", () => {
-  const scores = JSON.stringify([[1, 0.5, "b"], [0, 0.25]]);
+  const scores = JSON.stringify([
+    [1, 0.5, "b"],
+    [0, 0.25],
+  ]);
   const row = documentRow({ status: "succeeded", scores, contexts: null });
   expect(documentShape(row, null, { topK: null, include: ["text"] }, NOW).scores).toEqual([
     { rank: 1, score: 0.5, context_id: "b", context_index: 1, text: null },

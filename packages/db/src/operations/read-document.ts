@@ -74,10 +74,13 @@ export async function readDocument(
   key: { readonly collection: string; readonly id: string },
   texts: boolean,
 ): Promise<DocumentRow | null> {
-  const [row] = await query<DocumentRow>(db, sql`
+  const [row] = await query<DocumentRow>(
+    db,
+    sql`
     SELECT ${columns(texts)} FROM documents d ${joins}
     WHERE d.document_id = ${key.id} AND d.collection = ${key.collection}
-    ORDER BY d.submission_id DESC LIMIT 1`);
+    ORDER BY d.submission_id DESC LIMIT 1`,
+  );
   return row ?? null;
 }
 
@@ -88,13 +91,16 @@ export async function readSubmissionDocuments(
   ids: readonly string[],
   texts: boolean,
 ): Promise<DocumentRow[]> {
-  return query<DocumentRow>(db, sql`
+  return query<DocumentRow>(
+    db,
+    sql`
     SELECT ${columns(texts)}
     FROM json_each(${JSON.stringify(ids)}) asked
     CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${submission.collection}
       AND d.submission_id = ${submission.id}
     ${joins}
-    ORDER BY asked.key`);
+    ORDER BY asked.key`,
+  );
 }
 
 /** Where a listing of a submission's documents stands: behind this document of this part. */
@@ -122,7 +128,9 @@ export async function listSubmissionDocuments(
   limit: number,
 ): Promise<ListedDocument[]> {
   const from = after ?? { part: 0, index: -1 };
-  const rows = await query<{ part: number; place: number; id: string; status: OutcomeStatus | null; bytes: number }>(db, sql`
+  const rows = await query<{ part: number; place: number; id: string; status: OutcomeStatus | null; bytes: number }>(
+    db,
+    sql`
     SELECT listed.part AS part, i.key AS place, d.document_id AS id, o.status AS status,
       d.payload_bytes + coalesce(olderInput.payload_bytes, 0) + 40 * d.context_count AS bytes
     FROM parts listed CROSS JOIN json_each(listed.documents) i
@@ -131,6 +139,7 @@ export async function listSubmissionDocuments(
     ${outcomeJoin} ${olderJoin}
     WHERE listed.submission_id = ${submission.id} AND listed.part >= ${from.part}
       AND (listed.part > ${from.part} OR i.key > ${from.index})
-    ORDER BY listed.part, i.key LIMIT ${limit}`);
+    ORDER BY listed.part, i.key LIMIT ${limit}`,
+  );
   return rows.map(({ part, place, ...row }) => ({ position: { part, index: place }, ...row }));
 }

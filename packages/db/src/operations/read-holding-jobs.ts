@@ -25,7 +25,9 @@ export async function readHoldingJobs(
   if (documents.length === 0) return [];
   const roots = JSON.stringify([...new Set(documents.map((document) => document.root))]);
   const asked = JSON.stringify(documents.map((document) => [document.submission, document.id]));
-  return query(db, sql`
+  return query(
+    db,
+    sql`
     WITH RECURSIVE line (id) AS (
       SELECT value FROM json_each(${roots})
       UNION
@@ -34,5 +36,6 @@ export async function readHoldingJobs(
       j.id, j.status, j.attempt, j.round, j.refusals, j.dispatched_at, j.due_at
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
     CROSS JOIN json_each(j.members) g CROSS JOIN json_each(g.value, '$[1]') i
-    WHERE (g.value ->> 0, i.value) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${asked}))`);
+    WHERE (g.value ->> 0, i.value) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${asked}))`,
+  );
 }

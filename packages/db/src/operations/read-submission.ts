@@ -18,15 +18,22 @@ export async function countFailures(
   ids: readonly SubmissionId[],
 ): Promise<{ submission: SubmissionId; code: string; count: number }[]> {
   // The status is spelled out, since only the literal lets SQLite use the index on failures.
-  return query(db, sql`
+  return query(
+    db,
+    sql`
     SELECT o.submission_id AS submission, o.code AS code, count(*) AS count
     FROM json_each(${JSON.stringify(ids)}) asked
     CROSS JOIN outcomes o INDEXED BY outcomes_failed ON o.submission_id = asked.value AND o.status = 'failed'
-    GROUP BY o.submission_id, o.code`);
+    GROUP BY o.submission_id, o.code`,
+  );
 }
 
 /** Submissions, the newest first, after the cursor's. Reads as many rows as it gives. */
-export async function listSubmissions(db: Database, before: SubmissionId | null, limit: number): Promise<SubmissionRow[]> {
+export async function listSubmissions(
+  db: Database,
+  before: SubmissionId | null,
+  limit: number,
+): Promise<SubmissionRow[]> {
   return db
     .select()
     .from(submissions)

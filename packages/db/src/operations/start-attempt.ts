@@ -108,7 +108,8 @@ export async function startAttempt(
 
 /**
  * Ends what was canceled in a job that may not be dispatched now, and moves it to `dueAt`: a pause
- * does not hold a cancelation up. A job that has nothing left ends.
+ * does not hold a cancelation up. A job that has nothing left ends. An attempt found without a
+ * `request_id` is over and counted as unconfirmed: the list it sent is not the job's any more.
  */
 export async function deferJob(db: Database, job: StartableJob, dueAt: number, now: number): Promise<void> {
   await transact(db, [
@@ -116,7 +117,8 @@ export async function deferJob(db: Database, job: StartableJob, dueAt: number, n
     sql`
       WITH ${listLive(job)}
       UPDATE jobs SET
-        status = iif(listed.count = 0, 'canceled', status),
+        status = iif(listed.count = 0, 'canceled', 'pending'),
+        unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
         due_at = iif(listed.count = 0, NULL, ${dueAt}),
         ended_at = iif(listed.count = 0, ${now}, NULL),
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,

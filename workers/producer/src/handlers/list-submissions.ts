@@ -38,7 +38,13 @@ export async function listSubmissions({ db, now }: Dependencies, call: Call): Pr
   const failures = withFailures.length > 0 ? await countFailures(db, withFailures) : [];
   const last = page.at(-1);
   return jsonResponse({
-    data: rows.map((row) => submissionShape(row, failures.filter((failure) => failure.submission === row.id), now())),
+    data: rows.map((row) =>
+      submissionShape(
+        row,
+        failures.filter((failure) => failure.submission === row.id),
+        now(),
+      ),
+    ),
     next_cursor: found.length > limit && last !== undefined ? writeCursor({ before: last.id }) : null,
   });
 }

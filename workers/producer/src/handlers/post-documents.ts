@@ -18,7 +18,9 @@ const MOST_NAMED = 100;
 const RETRY_AFTER = "10";
 
 export async function postDocuments(dependencies: Dependencies, call: Call): Promise<Response> {
-  const ndjson = (NDJSON_TYPES as readonly string[]).includes(mediaType(call.request.headers.get("content-type") ?? ""));
+  const ndjson = (NDJSON_TYPES as readonly string[]).includes(
+    mediaType(call.request.headers.get("content-type") ?? ""),
+  );
   const problem = typeProblem(call.request, ["application/json", ...NDJSON_TYPES]);
   if (problem !== null) return problemResponse(problem);
   const query = parsePushQuery(call.url.searchParams);
@@ -57,7 +59,8 @@ async function pushNdjson(
   const lines = new NdjsonPush(options);
   const end = await push(dependencies, options, lines.read(body));
   const { rejectedCount, rejected } = lines;
-  if (end.kind === "nothing") return problemResponse(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
+  if (end.kind === "nothing")
+    return problemResponse(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
   if (end.kind !== "sent") return brokenOff(end);
   return accepted(dependencies, options, end, { names: null, rejectedCount, rejected });
 }

@@ -14,7 +14,8 @@ export function readCursor<Position>(
   if (cursor === undefined) return ok(null);
   let value: unknown = null;
   try {
-    if (/^[A-Za-z0-9_-]{1,512}$/.test(cursor)) value = JSON.parse(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")));
+    if (/^[A-Za-z0-9_-]{1,512}$/.test(cursor))
+      value = JSON.parse(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")));
   } catch {
     // Not one of ours: told below, as any other that does not fit.
   }

@@ -5,7 +5,8 @@ export function parseJson(text: string): Result<unknown, string> {
   try {
     return ok(JSON.parse(text));
   } catch (error) {
-    const position = error instanceof Error ? /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message)?.[1] : undefined;
+    const position =
+      error instanceof Error ? /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message)?.[1] : undefined;
     return err(position === undefined ? "is not valid JSON" : `is not valid JSON at character ${position}`);
   }
 }

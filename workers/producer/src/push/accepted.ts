@@ -34,11 +34,16 @@ export function acceptDocument(
   if (!document.ok) return document;
   const id = document.value.id ?? nameDocument(UNMINTED, place);
   const serialized = serializeDocument(document.value, id, place);
-  return serialized.ok ? ok({ document: document.value, place, serialized: serialized.value }) : err([serialized.error]);
+  return serialized.ok
+    ? ok({ document: document.value, place, serialized: serialized.value })
+    : err([serialized.error]);
 }
 
 /** The document as it is sent, once its submission has an id. */
-export function serializeAccepted({ document, place, serialized }: AcceptedDocument, id: SubmissionId): SerializedDocument {
+export function serializeAccepted(
+  { document, place, serialized }: AcceptedDocument,
+  id: SubmissionId,
+): SerializedDocument {
   if (document.id !== null) return serialized;
   const named = serializeDocument(document, nameDocument(id, place), place);
   if (!named.ok) throw new Error("an id of the same length changed a document's size");

@@ -62,7 +62,10 @@ function checkDocuments(
       const { id } = accepted.value.document;
       const earlier = id === null ? undefined : places.get(id);
       if (earlier !== undefined) {
-        problems.push({ pointer: `${prefix}/id`, detail: `this id is that of ${list}/${earlier} too: ids are unique in a push` });
+        problems.push({
+          pointer: `${prefix}/id`,
+          detail: `this id is that of ${list}/${earlier} too: ids are unique in a push`,
+        });
       } else if (id !== null) {
         places.set(id, place);
       }

@@ -66,7 +66,8 @@ export class NdjsonPush {
   }
 
   #check(line: Line, place: number): Result<AcceptedDocument, string> {
-    if (line.bytes === null) return err(`the line has more than ${MAX_LINE_BYTES} bytes: a document has at most 1000000`);
+    if (line.bytes === null)
+      return err(`the line has more than ${MAX_LINE_BYTES} bytes: a document has at most 1000000`);
     let text: string;
     try {
       text = this.#decoder.decode(line.bytes);
@@ -95,7 +96,9 @@ export class NdjsonPush {
 }
 
 function lineDetail(problems: readonly { readonly pointer: string; readonly detail: string }[]): string {
-  const told = problems.slice(0, MOST_PROBLEMS).map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`));
+  const told = problems
+    .slice(0, MOST_PROBLEMS)
+    .map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`));
   const more = problems.length - told.length;
   return told.join("; ") + (more > 0 ? `; and ${more} more` : "");
 }

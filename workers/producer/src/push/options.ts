@@ -89,7 +89,9 @@ export function parseEnvelope(
 /** Options from both places; saying one twice is fine, saying it in two ways is not. */
 export function mergeOptions(query: GivenOptions, body: GivenOptions): Result<GivenOptions, FieldProblem[]> {
   const names = ["collection", "model", "lane", "label", "truncate_inputs"] as const;
-  const conflicts = names.filter((name) => query[name] !== undefined && body[name] !== undefined && query[name] !== body[name]);
+  const conflicts = names.filter(
+    (name) => query[name] !== undefined && body[name] !== undefined && query[name] !== body[name],
+  );
   if (conflicts.length === 0) return ok({ ...query, ...body });
   return err(
     conflicts.map((name) => ({

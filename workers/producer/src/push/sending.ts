@@ -11,7 +11,7 @@ import {
   type SerializedDocument,
   type SubmissionId,
 } from "@sluice/core";
-import { closeSubmission, openSubmission, raiseTotal, reopenSubmission, stagePart } from "@sluice/db";
+import { closeSubmission, isPassing, openSubmission, raiseTotal, reopenSubmission, stagePart } from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
 import { describeError } from "../log.ts";
 import type { PushOptions } from "./options.ts";
@@ -79,7 +79,7 @@ export class Sending {
 
   /**
    * Writes the submission's row. `total` counts the documents of its first part; `closed` says that
-   * there will be no other. `null`: D1 did not take it.
+   * there will be no other. `null`: D1 is out of order for now.
    */
   static async open(
     io: SendingIo,
@@ -90,6 +90,7 @@ export class Sending {
       const opened = await openSubmission(io.db, { ...options, ...first }, uuidTail(io.random(10)), io.now());
       return new Sending(io, options, opened, first);
     } catch (error) {
+      if (!isPassing(error)) throw error;
       io.log({ event: "push_not_opened", ...describeError(error) });
       return null;
     }
@@ -108,7 +109,9 @@ export class Sending {
       if (!sent) await this.#attempt("push_not_reopened", () => reopenSubmission(this.#io.db, this.submission));
       return sent;
     }
-    return sent && this.#attempt("push_not_closed", () => closeSubmission(this.#io.db, this.submission, this.#io.now()));
+    return (
+      sent && this.#attempt("push_not_closed", () => closeSubmission(this.#io.db, this.submission, this.#io.now()))
+    );
   }
 
   /** Gives up. What is under way comes to its end first: it would be cut off with the answer. */
@@ -119,11 +122,10 @@ export class Sending {
   async #send(packed: PackedPart): Promise<boolean> {
     const part = this.#part;
     this.#part += 1;
-    const documents = new TextEncoder().encode(packed.documents);
-    const hash = await sha256(documents);
-    if (!isStaged(packed)) return this.#enqueue({ part, content: { hash, documents } }, packed.bytes, packed.count);
-    const body = partBody(this.#header, part, hash, packed.documents);
-    if (!(await this.#stage(part, body, packed.count))) return false;
+    const { documents, bytes, count } = packed;
+    const message = { part, content: { hash: await sha256(documents), documents } };
+    if (!isStaged(packed)) return this.#enqueue(message, bytes, count);
+    if (!(await this.#stage(part, this.#body(message), count))) return false;
     return this.#enqueue({ part, content: null }, stagedBody(this.#header, part).length, 0);
   }
 
@@ -164,7 +166,7 @@ export class Sending {
 
   #body({ part, content }: WaitingMessage): string {
     if (content === null) return stagedBody(this.#header, part);
-    return partBody(this.#header, part, content.hash, new TextDecoder().decode(content.documents));
+    return partBody(this.#header, part, content.hash, content.documents);
   }
 
   /** Counts documents into the total, and says whether D1 has to be told. */

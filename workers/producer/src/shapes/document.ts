@@ -1,4 +1,12 @@
-import { FAILURES, type FailureCode, type JobId, type Lane, type ModelName, type RankedScore, type SubmissionId } from "@sluice/core";
+import {
+  FAILURES,
+  type FailureCode,
+  type JobId,
+  type Lane,
+  type ModelName,
+  type RankedScore,
+  type SubmissionId,
+} from "@sluice/core";
 import type { DocumentRow, HoldingJob } from "@sluice/db";
 import type { Include } from "../http/query.ts";
 import { time, type Waiting } from "./time.ts";
@@ -47,7 +55,12 @@ export interface DocumentView {
 }
 
 /** `job` is the one that holds the document, where it has not ended; `now` in milliseconds. */
-export function documentShape(row: DocumentRow, job: HoldingJob | null, view: DocumentView, now: number): DocumentShape {
+export function documentShape(
+  row: DocumentRow,
+  job: HoldingJob | null,
+  view: DocumentView,
+  now: number,
+): DocumentShape {
   const stale = row.older_submission_id !== null;
   return {
     id: row.document_id,
