@@ -28,9 +28,10 @@ export class Together {
     this.#harness = harness;
   }
 
-  static async start(): Promise<Together> {
+  /** `modelUrl`: where the model's process listens; without it scores come from words in common. */
+  static async start(modelUrl?: string): Promise<Together> {
     const configurations = localConfigurations({
-      mode: "lexical",
+      ...(modelUrl === undefined ? { mode: "lexical" } : { mode: "minilm", modelUrl }),
       tickSeconds: TICK_SECONDS,
       apiKeys: [fullKey("together", KEY)],
     });
@@ -77,6 +78,18 @@ export class Together {
     });
     if (status !== 202) throw new Error(`the push was answered with ${status}: ${JSON.stringify(body)}`);
     return (body as { submission: { id: string } }).submission.id;
+  }
+
+  /** Pushes lines as they are; gives the submission's id and how many were accepted. */
+  async pushLines(lines: readonly string[], collection: string): Promise<{ id: string; accepted: number }> {
+    const { status, body } = await this.call(`/v1/documents?collection=${collection}`, {
+      method: "POST",
+      body: lines.join("\n"),
+      headers: { "content-type": "application/x-ndjson" },
+    });
+    if (status !== 202) throw new Error(`the push was answered with ${status}: ${JSON.stringify(body)}`);
+    const { submission, accepted } = body as { submission: { id: string }; accepted: number };
+    return { id: submission.id, accepted };
   }
 
   async submission(id: string): Promise<Submission> {

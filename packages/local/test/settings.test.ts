@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT_STATE, readSettings } from "../src/settings.ts";
+
+const read = (env: Record<string, string>) => readSettings(env, "/home/me", 60);
+
+describe("settings", () => {
+  it("have defaults, for variables that are empty too", () => {
+    const value = { port: 8787, state: DEFAULT_STATE, tickSeconds: 60, localAi: "minilm", apiKey: null };
+    expect(read({})).toEqual({ ok: true, value });
+    expect(read({ SLUICE_PORT: "", SLUICE_STATE: "", SLUICE_LOCAL_AI: "", SLUICE_API_KEY: "" })).toEqual({
+      ok: true,
+      value,
+    });
+  });
+
+  it("are what the environment says", () => {
+    const env = {
+      SLUICE_PORT: "0",
+      SLUICE_STATE: "state",
+      SLUICE_TICK_SECONDS: "1",
+      SLUICE_LOCAL_AI: "instant",
+      SLUICE_API_KEY: "key",
+    };
+    const value = { port: 0, state: "/home/me/state", tickSeconds: 1, localAi: "instant", apiKey: "key" };
+    expect(read(env)).toEqual({ ok: true, value });
+  });
+
+  it.each([
+    [{ SLUICE_PORT: "65536" }, "SLUICE_PORT must be a whole number from 0 to 65535"],
+    [{ SLUICE_PORT: "80a" }, "SLUICE_PORT must be a whole number from 0 to 65535"],
+    [{ SLUICE_PORT: "-1" }, "SLUICE_PORT must be a whole number from 0 to 65535"],
+    [{ SLUICE_TICK_SECONDS: "0" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
+    [{ SLUICE_TICK_SECONDS: "0.5" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
+    [{ SLUICE_LOCAL_AI: "gpt" }, "SLUICE_LOCAL_AI must be one of minilm, lexical, instant"],
+    [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 characters"],
+  ])("refuse %j in one line that says what is allowed", (env, line) => {
+    const settings = read(env);
+    expect(settings).toEqual({ ok: false, error: [expect.stringContaining(line)] });
+  });
+
+  it("name everything that is wrong at once, and never the key", () => {
+    const settings = read({ SLUICE_PORT: "x", SLUICE_LOCAL_AI: "x", SLUICE_API_KEY: "a secret" });
+    expect(settings).toMatchObject({ ok: false, error: { length: 3 } });
+    expect(JSON.stringify(settings)).not.toContain("secret");
+  });
+});

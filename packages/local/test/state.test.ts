@@ -1,0 +1,74 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { keepApiKey } from "../src/api-key.ts";
+import { lockState } from "../src/lock.ts";
+
+let state: string;
+beforeEach(() => {
+  state = mkdtempSync(join(tmpdir(), "sluice-state-"));
+});
+afterEach(() => rmSync(state, { recursive: true }));
+
+/** Another process that takes the lock, says so, and waits to be killed. */
+async function holdElsewhere() {
+  const lock = JSON.stringify(import.meta.resolve("../src/lock.ts"));
+  const program = `const { lockState } = await import(${lock});
+    console.log(lockState(${JSON.stringify(state)}, process.pid).ok);
+    setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [said] = await once(child.stdout, "data");
+  expect(String(said).trim()).toBe("true");
+  return child;
+}
+
+describe("the lock of a state", () => {
+  it("refuses a second stack and names the process that has it", async () => {
+    const child = await holdElsewhere();
+    expect(lockState(state, process.pid)).toEqual({ ok: false, error: { holder: String(child.pid) } });
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+
+  it("is taken over from a process that was killed", async () => {
+    const child = await holdElsewhere();
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const lock = lockState(state, process.pid);
+    expect(lock.ok).toBe(true);
+    expect(readFileSync(join(state, "lock.pid"), "utf8")).toBe(`${process.pid}\n`);
+    if (lock.ok) lock.value.release();
+  });
+
+  it("takes no notice of the process id that a dead holder left, be it somebody else's by now", () => {
+    writeFileSync(join(state, "lock.pid"), `${process.ppid}\n`);
+    const lock = lockState(state, process.pid);
+    expect(lock.ok).toBe(true);
+    if (lock.ok) lock.value.release();
+  });
+
+  it("is free again once released, and may be released twice", () => {
+    const lock = lockState(state, 1);
+    if (!lock.ok) throw new Error("not locked");
+    lock.value.release();
+    lock.value.release();
+    expect(existsSync(join(state, "lock.pid"))).toBe(false);
+    const again = lockState(state, 2);
+    expect(again.ok).toBe(true);
+    if (again.ok) again.value.release();
+  });
+});
+
+describe("the key that is made", () => {
+  it("stays the same for a state, for its owner alone", () => {
+    const key = keepApiKey(state, new Uint8Array(24).fill(1));
+    expect(key).toMatch(/^sluice_[\w-]{32}$/);
+    expect(keepApiKey(state, new Uint8Array(24).fill(2))).toBe(key);
+    expect(statSync(join(state, "api-key")).mode & 0o777).toBe(0o600);
+  });
+});
