@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { PauseReason } from "@sluice/core";
 import type { FailureClass, Refusal } from "@sluice/inference";
 import { afterRefusal, type RefusalDecision } from "../src/index.ts";
 
@@ -16,6 +17,7 @@ const refusal = (failureClass: FailureClass, more: Partial<Refusal> = {}): Refus
   ...more,
 });
 const again = (dueAt: number): RefusalDecision => ({ kind: "again", dueAt });
+const paused = (reason: PauseReason, dueAt: number): RefusalDecision => ({ kind: "pause", reason, dueAt });
 
 interface Row {
   readonly title: string;
@@ -32,7 +34,13 @@ const table: readonly Row[] = [
   { title: "spreads by chance", refusal: refusal("retry"), random: 0.5, then: again(NOW + 45_000) },
   { title: "doubles the wait", refusal: refusal("retry"), refusals: 1, random: 0, then: again(NOW + MINUTE) },
   { title: "doubles it again", refusal: refusal("retry"), refusals: 2, random: 0, then: again(NOW + 2 * MINUTE) },
-  { title: "waits 15 minutes at most", refusal: refusal("retry"), refusals: 50, random: 0, then: again(NOW + 15 * MINUTE) },
+  {
+    title: "waits 15 minutes at most",
+    refusal: refusal("retry"),
+    refusals: 50,
+    random: 0,
+    then: again(NOW + 15 * MINUTE),
+  },
   {
     title: "waits as long as the service says",
     refusal: refusal("retry", { retryAfterSeconds: 600 }),
@@ -44,26 +52,62 @@ const table: readonly Row[] = [
     random: 0,
     then: again(NOW + 30_000),
   },
-  { title: "goes on until the 99th", refusal: refusal("retry"), refusals: 98, random: 0, then: again(NOW + 15 * MINUTE) },
-  { title: "gives up at the 100th in a row", refusal: refusal("retry"), refusals: 99, then: { kind: "fail", code: "no_answer" } },
-  { title: "waits for 00:00 UTC", refusal: refusal("pause"), refusals: 500, then: again(MIDNIGHT) },
-  { title: "waits a whole day at 00:00 UTC", refusal: refusal("pause"), now: MIDNIGHT, then: again(MIDNIGHT + 24 * 60 * MINUTE) },
-  { title: "looks again after 15 minutes, without end", refusal: refusal("configuration"), refusals: 500, then: again(NOW + 15 * MINUTE) },
+  {
+    title: "goes on until the 99th",
+    refusal: refusal("retry"),
+    refusals: 98,
+    random: 0,
+    then: again(NOW + 15 * MINUTE),
+  },
+  {
+    title: "gives up at the 100th in a row",
+    refusal: refusal("retry"),
+    refusals: 99,
+    then: { kind: "fail", code: "no_answer" },
+  },
+  {
+    title: "stops its model until 00:00 UTC",
+    refusal: refusal("pause"),
+    refusals: 500,
+    then: paused("daily_limit", MIDNIGHT),
+  },
+  {
+    title: "stops it for a whole day at 00:00 UTC",
+    refusal: refusal("pause"),
+    now: MIDNIGHT,
+    then: paused("daily_limit", MIDNIGHT + 24 * 60 * MINUTE),
+  },
+  {
+    title: "stops its model for 15 minutes, without end",
+    refusal: refusal("configuration"),
+    refusals: 500,
+    then: paused("configuration", NOW + 15 * MINUTE),
+  },
   { title: "is dispatched again at once", refusal: refusal("forgotten"), then: again(NOW) },
   { title: "is split while it has two documents", refusal: refusal("shrink"), documents: 2, then: { kind: "split" } },
-  { title: "fails as too large alone", refusal: refusal("shrink"), documents: 1, then: { kind: "fail", code: "too_large" } },
+  {
+    title: "fails as too large alone",
+    refusal: refusal("shrink"),
+    documents: 1,
+    then: { kind: "fail", code: "too_large" },
+  },
   { title: "is split while it has two documents", refusal: refusal("invalid"), documents: 2, then: { kind: "split" } },
-  { title: "fails as invalid alone", refusal: refusal("invalid"), documents: 1, then: { kind: "fail", code: "invalid_input" } },
+  {
+    title: "fails as invalid alone",
+    refusal: refusal("invalid"),
+    documents: 1,
+    then: { kind: "fail", code: "invalid_input" },
+  },
   { title: "fails whole", refusal: refusal("permanent"), documents: 100, then: { kind: "fail", code: "refused" } },
 ];
 
 describe("a job that is refused", () => {
   it.each(table.map((row) => ({ ...row, class: row.refusal.class })))("as $class $title", (row) => {
-    const decision = afterRefusal(
-      { documents: row.documents ?? 100, refusals: row.refusals ?? 0 },
-      row.refusal,
-      { now: row.now ?? NOW, runInterval: RUN, random: row.random ?? 0.5 },
-    );
+    const decision = afterRefusal({ documents: row.documents ?? 100, refusals: row.refusals ?? 0 }, row.refusal, {
+      now: row.now ?? NOW,
+      runInterval: RUN,
+      random: row.random ?? 0.5,
+    });
     expect(decision).toEqual(row.then);
   });
 });

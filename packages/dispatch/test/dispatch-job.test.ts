@@ -23,7 +23,8 @@ beforeEach(() => {
   io = testIo(env.DB, service);
 });
 
-const record = (list: Parameters<typeof recordJob>[1]) => recordJob(io.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE });
+const record = (list: Parameters<typeof recordJob>[1]) =>
+  recordJob(io.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE });
 const pending = (id: JobId): DispatchableJob => ({
   id,
   model: "@cf/baai/bge-m3",
@@ -77,7 +78,10 @@ describe("dispatching a job", () => {
     const read = await content(job);
     await env.DB.exec("DELETE FROM documents WHERE document_id = 'd1'");
     await dispatchJob(io, pending(job), read);
-    expect(service.submits[0]?.requests.map(({ query }) => query)).toEqual([document("d0").query, document("d2").query]);
+    expect(service.submits[0]?.requests.map(({ query }) => query)).toEqual([
+      document("d0").query,
+      document("d2").query,
+    ]);
     expect((await onlyJob(env.DB)).documents).toEqual(["d0", "d2"]);
   });
 
@@ -116,7 +120,12 @@ describe("dispatching a job", () => {
     const second = await dispatchJob(io, { ...pending(job), status: "dispatching", attempt: 1 }, read);
     late.resolve({ status: "queued", request_id: "late" });
     expect([await first, second]).toEqual(["superseded", "dispatched"]);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 2, requestId: "batch-1", unconfirmed: 1 });
+    expect(await onlyJob(env.DB)).toMatchObject({
+      status: "dispatched",
+      attempt: 2,
+      requestId: "batch-1",
+      unconfirmed: 1,
+    });
   });
 
   it("leaves a refusal of an attempt that another has replaced without effect", async () => {

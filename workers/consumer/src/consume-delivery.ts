@@ -1,5 +1,5 @@
 import { planJobs, weighPart } from "@sluice/core";
-import { keepMalformedMessage, lookUpParts, readPauses } from "@sluice/db";
+import { isPassing, keepMalformedMessage, lookUpParts, readPauses, type Pause } from "@sluice/db";
 import { recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
 import { readMessages, submissionNamed, type DeliveredMessage, type ReadMessage } from "./read-messages.ts";
 
@@ -27,17 +27,24 @@ export async function consumeDelivery(
   const { fresh, duplicates, done, malformed } = await sort(io, read);
 
   for (const message of done) decisions.set(message.id, { kind: "ack" });
-  for (const one of malformed) {
+  const keep = async (one: MalformedRead): Promise<void> => {
     await keepMalformedMessage(io.db, { queue, id: one.message.id, reason: one.reason, body: one.body }, io.now());
-    io.log({ event: "message_malformed", queue, message: one.message.id, reason: one.reason, submission: submissionNamed(one.body) });
+    io.log({
+      event: "message_malformed",
+      queue,
+      message: one.message.id,
+      reason: one.reason,
+      submission: submissionNamed(one.body),
+    });
     decisions.set(one.message.id, { kind: "ack" });
-  }
+  };
+  for (const one of malformed) await keep(one);
   const pauses = fresh.length > 0 ? await readPauses(io.db, io.now()) : [];
   for (const group of groupByModelAndLane(fresh)) {
     for (const parts of planJobs(group)) {
-      const recorded = await recordJob(io, parts, pauses);
-      for (const [index, { message }] of parts.entries()) {
-        decisions.set(message.id, { kind: recorded[index] === true ? "ack" : "retry" });
+      for (const { part, standing } of await recordApart(io, parts, pauses)) {
+        if (standing === "refused") await keep({ ...part, reason: "D1 does not take its documents in" });
+        else decisions.set(part.message.id, { kind: standing === "recorded" ? "ack" : "retry" });
       }
     }
   }
@@ -52,6 +59,42 @@ export async function consumeDelivery(
     retried: [...decisions.values()].filter((decision) => decision.kind === "retry").length,
   });
   return decisions;
+}
+
+/** D1's words for rows that it will never take in, from SQLite's own. */
+const REFUSED = /constraint failed|malformed json|too big/i;
+
+interface RecordedPart {
+  readonly part: DeliveredPart;
+  readonly standing: "recorded" | "unrecorded" | "refused";
+}
+
+/**
+ * Records a job's parts. D1 says no to all of them where one is at fault, so then each is tried by
+ * itself: a message that no producer of this version sends must not take its neighbours along.
+ */
+async function recordApart(
+  io: StepIo,
+  parts: readonly DeliveredPart[],
+  pauses: readonly Pause[],
+): Promise<RecordedPart[]> {
+  try {
+    const recorded = await recordJob(io, parts, pauses);
+    return parts.map((part, index) => ({ part, standing: recorded[index] === true ? "recorded" : "unrecorded" }));
+  } catch (error) {
+    const refused = error instanceof Error && !isPassing(error) && REFUSED.test(error.message);
+    io.log({
+      event: "recording_broke_off",
+      parts: parts.length,
+      refused,
+      error: error instanceof Error ? error.name : typeof error,
+    });
+    if (!refused) return parts.map((part) => ({ part, standing: "unrecorded" }));
+    if (parts.length === 1) return parts.map((part) => ({ part, standing: "refused" }));
+    const apart: RecordedPart[] = [];
+    for (const part of parts) apart.push(...(await recordApart(io, [part], pauses)));
+    return apart;
+  }
 }
 
 /** Tells parts that are to be recorded from what needs nothing more and from what cannot be used. */

@@ -36,11 +36,12 @@ async function readMessage(db: Database, message: DeliveredMessage): Promise<Rea
 /** As text, whatever came: a message that nobody can read is kept for a person to look at. */
 function bodyText(body: unknown): string {
   if (typeof body === "string") return body;
+  if (body === undefined || typeof body === "bigint") return `${body}`;
   if (body instanceof ArrayBuffer) return new TextDecoder().decode(body);
   try {
-    return JSON.stringify(body) ?? String(body);
+    return JSON.stringify(body);
   } catch {
-    return String(body);
+    return "(a value that JSON cannot hold)";
   }
 }
 

@@ -12,7 +12,7 @@ export interface PollerIo extends StepIo {
 
 /** Jobs that one run takes on: keeps it inside 1,000 D1 queries and 10,000 subrequests. */
 export const MAX_POLLS_PER_RUN = 90;
-/** What one claim takes, interactive first; the bulk lane has a share of its own, so it is never starved. */
+/** What one claim takes at most, interactive first; the bulk lane has a share of its own, so it is never starved. */
 const CLAIM = { interactive: 20, bulk: 10 };
 /** A run stops taking on more after this many milliseconds: the next one is about to start. */
 const MAX_RUN = 45_000;
@@ -31,9 +31,11 @@ export async function runPoller(io: PollerIo): Promise<void> {
   let failed = 0;
   while (claimed < MAX_POLLS_PER_RUN && io.now() - startedAt < MAX_RUN) {
     const now = io.now();
+    const interactive = Math.min(CLAIM.interactive, MAX_POLLS_PER_RUN - claimed);
+    const bulk = Math.min(CLAIM.bulk, MAX_POLLS_PER_RUN - claimed - interactive);
     const jobs = await claimDueJobs(
       io.db,
-      { ...CLAIM, dispatchLeaseUntil: now + DISPATCH_LEASE, nextPollAt: nextPollAt(now, now, io.runInterval) },
+      { interactive, bulk, dispatchLeaseUntil: now + DISPATCH_LEASE, nextPollAt: nextPollAt(now, now, io.runInterval) },
       now,
     );
     if (jobs.length === 0) break;
@@ -59,14 +61,22 @@ function weighJob(job: ClaimedJob): number {
   return job.status === "dispatched" ? job.contexts * ANSWER_CONTEXT_BYTES : job.payloadBytes * PAYLOAD_COPIES;
 }
 
-/** One job a step further. A failure is its own: it is logged, and the job is due again by its lease. */
-async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: readonly Pause[]): Promise<boolean> {
+/**
+ * One job a step further, where `pauses` allow it: those are kept up to date. A failure is its own: it
+ * is logged, and the job is due again by its lease.
+ */
+async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promise<boolean> {
   try {
     if (job.status === "dispatched") await pollJob(io, job);
     else await dispatchClaimed(io, job, pauses);
     return true;
   } catch (error) {
-    io.log({ event: "job_broke_off", job: job.id, status: job.status, error: error instanceof Error ? error.name : typeof error });
+    io.log({
+      event: "job_broke_off",
+      job: job.id,
+      status: job.status,
+      error: error instanceof Error ? error.name : typeof error,
+    });
     return false;
   }
 }
@@ -74,7 +84,7 @@ async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: readonly Pause[
 async function dispatchClaimed(
   io: PollerIo,
   job: Exclude<ClaimedJob, { status: "dispatched" }>,
-  pauses: readonly Pause[],
+  pauses: Pause[],
 ): Promise<void> {
   const pause = pauseFor(pauses, job);
   if (pause !== null) {
@@ -83,5 +93,7 @@ async function dispatchClaimed(
     return;
   }
   // The texts are read before the attempt starts: what is deleted in between is left out by its list.
-  await dispatchJob(io, job, await readJobContent(io.db, job));
+  const outcome = await dispatchJob(io, job, await readJobContent(io.db, job));
+  // The refusal may have paused the model: then the other jobs of this claim wait as well.
+  if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())));
 }

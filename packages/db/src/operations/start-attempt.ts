@@ -108,8 +108,10 @@ export async function startAttempt(
 
 /**
  * Ends what was canceled in a job that may not be dispatched now, and moves it to `dueAt`: a pause
- * does not hold a cancelation up. A job that has nothing left ends. An attempt found without a
- * `request_id` is over and counted as unconfirmed: the list it sent is not the job's any more.
+ * does not hold a cancelation up. A job that has nothing left ends.
+ *
+ * An attempt that is still open is one whose lease has run out: it is given up, so that nobody
+ * confirms it any more, and counted as unconfirmed. Its list would not be the one that was sent.
  */
 export async function deferJob(db: Database, job: StartableJob, dueAt: number, now: number): Promise<void> {
   await transact(db, [
@@ -118,10 +120,11 @@ export async function deferJob(db: Database, job: StartableJob, dueAt: number, n
       WITH ${listLive(job)}
       UPDATE jobs SET
         status = iif(listed.count = 0, 'canceled', 'pending'),
-        unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
         due_at = iif(listed.count = 0, NULL, ${dueAt}),
         ended_at = iif(listed.count = 0, ${now}, NULL),
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
+        unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
+        attempts = iif(status = 'dispatching', json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER)), attempts),
         members = listed.members
       FROM listed
       WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`,

@@ -1,0 +1,48 @@
+import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
+import type { PartToRecord } from "@sluice/db";
+import { bodyOf } from "@sluice/dispatch/test-support";
+import worker from "../src/index.ts";
+import { consumeDelivery, type MessageDecision } from "../src/consume-delivery.ts";
+import type { DeliveredMessage } from "../src/read-messages.ts";
+
+export const QUEUE = "sluice-bulk";
+
+/** A message that carries a part; its id tells which. */
+export function messageOf(recordable: PartToRecord, changes?: Record<string, unknown>): DeliveredMessage {
+  return { id: `${recordable.submission}/${recordable.part}`, body: bodyOf(recordable, changes) };
+}
+
+/** What becomes of each message of a delivery, in its order. */
+export async function deliver(
+  io: Parameters<typeof consumeDelivery>[0],
+  messages: readonly DeliveredMessage[],
+  queue = QUEUE,
+): Promise<MessageDecision["kind"][]> {
+  const decisions = await consumeDelivery(io, queue, messages);
+  return messages.map((message) => {
+    const decision = decisions.get(message.id);
+    if (decision === undefined) throw new Error(`nothing was decided over ${message.id}`);
+    return decision.kind;
+  });
+}
+
+interface QueueResult {
+  readonly explicitAcks: readonly string[];
+  readonly retryMessages: readonly { readonly msgId: string }[];
+}
+
+/** The Worker as the Queue calls it: the ids of what it acknowledged, and of what it wants again. */
+export async function queueDelivery(
+  bindings: { readonly DB: D1Database; readonly AI: unknown },
+  messages: readonly DeliveredMessage[],
+  queue = QUEUE,
+) {
+  const batch = createMessageBatch(
+    queue,
+    messages.map((message) => ({ ...message, timestamp: new Date(0), attempts: 1 })),
+  );
+  const context = createExecutionContext();
+  await worker.queue(batch, { ...bindings, RUN_INTERVAL_SECONDS: "60" });
+  const result: QueueResult = await getQueueResult(batch, context);
+  return { acknowledged: result.explicitAcks, again: result.retryMessages.map(({ msgId }) => msgId) };
+}

@@ -1,0 +1,258 @@
+import { env } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DISPATCH_LEASE } from "@sluice/core";
+import { readStagedPart, stagePart } from "@sluice/db";
+import {
+  BatchService,
+  counters,
+  document,
+  documents,
+  jobs,
+  NOW,
+  onlyJob,
+  open,
+  part,
+  rows,
+  RUN,
+  testIo,
+  unreliableDatabase,
+  type TestIo,
+} from "@sluice/dispatch/test-support";
+import { deliver, messageOf, QUEUE, queueDelivery } from "./deliver.ts";
+
+let service: BatchService;
+let io: TestIo;
+beforeEach(() => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+});
+
+/** Everything a delivery may change. */
+const everything = async () => ({
+  submissions: await rows(env.DB, "SELECT * FROM submissions ORDER BY id"),
+  parts: await rows(env.DB, "SELECT * FROM parts ORDER BY submission_id, part"),
+  documents: await rows(env.DB, "SELECT * FROM documents ORDER BY submission_id, place"),
+  outcomes: await rows(env.DB, "SELECT * FROM outcomes"),
+  jobs: await rows(env.DB, "SELECT * FROM jobs ORDER BY id"),
+  malformed: await rows(env.DB, "SELECT * FROM malformed_messages"),
+});
+
+describe("a delivery", () => {
+  it("is recorded, its attempt started and its list stored before Workers AI is called", async () => {
+    const submission = await open(io.db, { total: 5 });
+    const messages = [
+      messageOf(part(submission, 0, documents("a", 3))),
+      messageOf(part(submission, 1, documents("b", 2), 3)),
+    ];
+    let during: unknown;
+    service.onSubmit = async () => {
+      during = {
+        counters: await counters(env.DB, submission),
+        job: await onlyJob(env.DB),
+        documents: await rows(env.DB, "SELECT document_id AS id FROM documents ORDER BY place"),
+      };
+    };
+    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(during).toMatchObject({
+      counters: { total: 5, recorded: 5, succeeded: 0, failed: 0, canceled: 0, completed: false },
+      job: {
+        status: "dispatching",
+        attempt: 1,
+        requestId: null,
+        dueAt: NOW + DISPATCH_LEASE,
+        documents: ["a0", "a1", "a2", "b0", "b1"],
+      },
+      documents: ["a0", "a1", "a2", "b0", "b1"].map((id) => ({ id })),
+    });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", requestId: "batch-1", dueAt: NOW + RUN / 2 });
+    expect(service.submits).toHaveLength(1);
+    expect(service.submits[0]?.model).toBe("@cf/baai/bge-m3");
+    expect(service.submits[0]?.requests.map(({ query }) => query)).toEqual(
+      [...documents("a", 3), ...documents("b", 2)].map(({ query }) => query),
+    );
+  });
+
+  it("records a message that it holds twice once", async () => {
+    const submission = await open(io.db, { total: 3 });
+    const message = messageOf(part(submission, 0, documents("d", 3)));
+    expect(await deliver(io, [message, { ...message, id: "again" }])).toEqual(["ack", "ack"]);
+    expect(await counters(env.DB, submission)).toMatchObject({ total: 3, recorded: 3 });
+    expect((await onlyJob(env.DB)).documents).toEqual(["d0", "d1", "d2"]);
+    expect(service.submits).toHaveLength(1);
+  });
+
+  it("changes nothing when it comes again", async () => {
+    const submission = await open(io.db, { total: 3 });
+    const message = messageOf(part(submission, 0, documents("d", 3)));
+    await deliver(io, [message]);
+    const before = await everything();
+    io.clock.now += RUN;
+    expect(await deliver(io, [message, { ...message, id: "again" }])).toEqual(["ack", "ack"]);
+    expect(await everything()).toEqual(before);
+    expect(service.calls).toHaveLength(1);
+  });
+
+  it("records the new part beside one that came before", async () => {
+    const submission = await open(io.db, { total: 3 });
+    const old = messageOf(part(submission, 0, documents("a", 2)));
+    await deliver(io, [old]);
+    expect(await deliver(io, [old, messageOf(part(submission, 1, documents("b", 1), 2))])).toEqual(["ack", "ack"]);
+    expect((await jobs(env.DB)).map((job) => job.documents)).toEqual([["a0", "a1"], ["b0"]]);
+    expect(await counters(env.DB, submission)).toMatchObject({ recorded: 3 });
+  });
+
+  it("is recorded and sent once when two consumers have it at once", async () => {
+    const submission = await open(io.db, { total: 6 });
+    const messages = [0, 1].map((number) =>
+      messageOf(part(submission, number, documents(`p${number}-`, 3), number * 3)),
+    );
+    const decisions = await Promise.all([deliver(io, messages), deliver(io, messages.toReversed())]);
+    expect(decisions).toEqual([
+      ["ack", "ack"],
+      ["ack", "ack"],
+    ]);
+    expect(await counters(env.DB, submission)).toMatchObject({ total: 6, recorded: 6 });
+    const sent = service.submits.flatMap((call) => call.requests.map(({ query }) => query));
+    expect(sent.toSorted()).toEqual(
+      [...documents("p0-", 3), ...documents("p1-", 3)].map(({ query }) => query).toSorted(),
+    );
+    expect((await jobs(env.DB)).map((job) => job.status)).toEqual(["dispatched"]);
+  });
+
+  it("shares two overlapping deliveries out without sending a document twice", async () => {
+    const submission = await open(io.db, { total: 3 });
+    const [first, shared, last] = [0, 1, 2].map((number) =>
+      messageOf(part(submission, number, [document(`d${number}`)], number)),
+    );
+    if (first === undefined || shared === undefined || last === undefined) throw new Error("three messages");
+    await Promise.all([deliver(io, [first, shared]), deliver(io, [shared, last])]);
+    expect(await counters(env.DB, submission)).toMatchObject({ recorded: 3 });
+    const sent = service.submits.flatMap((call) => call.requests.map(({ query }) => query));
+    expect(sent.toSorted()).toEqual(documents("d", 3).map(({ query }) => query));
+  });
+
+  it("ends the documents of a canceled submission and sends none of them", async () => {
+    const submission = await open(io.db, { total: 2 });
+    await env.DB.prepare("UPDATE submissions SET cancel_requested_at = ?").bind(NOW).run();
+    expect(await deliver(io, [messageOf(part(submission, 0, documents("d", 2)))])).toEqual(["ack"]);
+    expect(await counters(env.DB, submission)).toEqual({
+      total: 2,
+      recorded: 2,
+      succeeded: 0,
+      failed: 0,
+      canceled: 2,
+      completed: true,
+    });
+    expect(service.calls).toEqual([]);
+    expect(await jobs(env.DB)).toEqual([]);
+  });
+
+  it("of nothing does nothing", async () => {
+    expect(await deliver(io, [])).toEqual([]);
+    expect(await jobs(env.DB)).toEqual([]);
+  });
+});
+
+describe("a part too big for a message", () => {
+  const big = { id: "big", query: "what is big?", contexts: ["x".repeat(300_000), "漢".repeat(200_000)] };
+
+  it("is recorded through the reference to it", async () => {
+    const submission = await open(io.db, { total: 1, lane: "bulk" });
+    const staged = part(submission, 0, [big]);
+    await stagePart(io.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
+    const reference = { v: 1, kind: "staged", submission, lane: "bulk", part: 0 };
+    expect(await deliver(io, [{ id: "m", body: JSON.stringify(reference) }])).toEqual(["ack"]);
+    expect(service.submits[0]?.requests).toMatchObject([
+      { query: big.query, contexts: big.contexts.map((text) => ({ text })) },
+    ]);
+    expect(await counters(env.DB, submission)).toMatchObject({ total: 1, recorded: 1 });
+    expect(await readStagedPart(io.db, submission, 0)).toBeNull();
+  });
+
+  it("changes nothing when its reference comes again, though it is not staged any more", async () => {
+    const submission = await open(io.db, { total: 1 });
+    const staged = part(submission, 0, [big]);
+    await stagePart(io.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
+    const reference = { id: "m", body: JSON.stringify({ v: 1, kind: "staged", submission, lane: "bulk", part: 0 }) };
+    await deliver(io, [reference]);
+    const before = await everything();
+    expect(await deliver(io, [reference])).toEqual(["ack"]);
+    expect(await everything()).toEqual(before);
+    expect(service.calls).toHaveLength(1);
+  });
+});
+
+describe("the Worker", () => {
+  let lines: unknown[];
+  beforeEach(() => {
+    lines = [];
+    vi.spyOn(console, "log").mockImplementation((line) => void lines.push(line));
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it("acknowledges what it recorded", async () => {
+    const submission = await open(io.db, { total: 2 });
+    const messages = [0, 1].map((number) => messageOf(part(submission, number, [document(`d${number}`)], number)));
+    const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
+    expect(acknowledged).toEqual(messages.map(({ id }) => id));
+    expect(again).toEqual([]);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", requestId: "batch-1" });
+    expect(lines.map((line) => (JSON.parse(String(line)) as { event: string }).event)).toEqual([
+      "job_dispatched",
+      "delivery_consumed",
+    ]);
+  });
+
+  it("wants again what D1 did not take, and acknowledges the rest", async () => {
+    const submission = await open(io.db, { total: 1 });
+    const recorded = messageOf(part(submission, 0, [document("old")]));
+    await deliver(io, [recorded]);
+    const next = messageOf(part(await open(io.db, { total: 1 }), 0, [document("new")]));
+    const { d1 } = unreliableDatabase(
+      env.DB,
+      (_, sql) => (sql.includes("INSERT INTO parts") ? "before" : null),
+      "D1_ERROR: something that no retry mends",
+    );
+    const { acknowledged, again } = await queueDelivery({ DB: d1, AI: service }, [
+      recorded,
+      next,
+      { id: "bad", body: "x" },
+    ]);
+    expect(acknowledged).toEqual([recorded.id, "bad"]);
+    expect(again).toEqual([next.id]);
+  });
+
+  it("acknowledges a message that nobody can read, and its neighbours", async () => {
+    const submission = await open(io.db, { total: 1 });
+    const messages = [{ id: "bad", body: { not: "a part" } }, messageOf(part(submission, 0, [document("d")]))];
+    const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
+    expect(acknowledged).toEqual(messages.map(({ id }) => id));
+    expect(again).toEqual([]);
+  });
+
+  it.each(["sluice-bulk-dead", "sluice-interactive-dead"])(
+    "records what is valid in %s like any other",
+    async (queue) => {
+      const submission = await open(io.db, { total: 1 });
+      const messages = [messageOf(part(submission, 0, [document("d")])), { id: "bad", body: "not JSON" }];
+      const { acknowledged } = await queueDelivery({ DB: env.DB, AI: service }, messages, queue);
+      expect(acknowledged).toEqual(messages.map(({ id }) => id));
+      expect(await counters(env.DB, submission)).toMatchObject({ total: 1, recorded: 1 });
+      expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", documents: ["d"] });
+      expect(await rows(env.DB, "SELECT queue, message_id FROM malformed_messages")).toEqual([
+        { queue, message_id: "bad" },
+      ]);
+    },
+  );
+
+  it("dispatches at most what it recorded: its queue's name is no part of the work", async () => {
+    const submission = await open(io.db, { total: 1 });
+    const message = messageOf(part(submission, 0, [document("d")]));
+    await queueDelivery({ DB: env.DB, AI: service }, [message], QUEUE);
+    await queueDelivery({ DB: env.DB, AI: service }, [message], `${QUEUE}-dead`);
+    expect(service.submits).toHaveLength(1);
+    expect(await counters(env.DB, submission)).toMatchObject({ total: 1, recorded: 1 });
+  });
+});
