@@ -18,13 +18,13 @@ import { utf8Length } from "./text.ts";
  *        │ └─ nothing left to send  │   └─ failed for good ──────┼─► failed
  *        │        ► canceled        │                            │
  *        └──── refused for now, or lease run out: unconfirmed ◄──┘ stuck, expired
- *                                   └─ too large, invalid ─► split (its halves are jobs of their own)
+ *                                   └─ too large, invalid ─► split (its pieces are jobs of their own)
  *
  * - `pending`: recorded, waits to be dispatched. No attempt is open.
  * - `dispatching`: an attempt is started and its list stored; whether Workers AI has it is not known.
  * - `dispatched`: Workers AI gave a `request_id`; it is polled.
  * - `succeeded`: an answer was applied; what it lacked went into a follow-up job.
- * - `split`: replaced by two jobs of half its documents each.
+ * - `split`: replaced by two or three jobs of its documents.
  * - `failed`: its documents failed with a reason.
  * - `canceled`: nothing was left to send.
  */
@@ -170,10 +170,16 @@ export function groupMembers(
   return groups;
 }
 
-/** Two halves of a list, the first no smaller; the second empty only where there is one document. */
-export function halve<T>(list: readonly T[]): [T[], T[]] {
-  const middle = Math.ceil(list.length / 2);
-  return [list.slice(0, middle), list.slice(middle)];
+/**
+ * Cuts a list into two pieces of nearly the same length, or three where two would take one level more
+ * to come down to single documents: between 2^m and 1½·2^m of them. Finding k bad ones in N by cutting
+ * again and again then takes at most 2·k·log₂N + 2 calls.
+ */
+export function cut<T>(list: readonly T[]): T[][] {
+  const power = 2 ** (Math.ceil(Math.log2(list.length)) - 1);
+  const pieces = Math.min(list.length, list.length <= 1.5 * power ? 3 : 2);
+  const bounds = Array.from({ length: pieces + 1 }, (_, n) => Math.ceil((n * list.length) / pieces));
+  return Array.from({ length: pieces }, (_, n) => list.slice(bounds[n], bounds[n + 1]));
 }
 
 /** Why dispatching stands still: asked for, the day's neurons are used up, or the account is at fault. */

@@ -27,6 +27,8 @@ export const MESSAGE_OVERHEAD_BYTES = 100;
  */
 export const MAX_PART_DOCUMENTS = 500;
 export const MAX_PART_CONTEXTS = 2_500;
+/** Of the JSON list of its documents' ids: a twentieth of a job's. */
+export const MAX_PART_ID_BYTES = 50_000;
 
 // A job. The Batch API takes under 10 MB; the rest bounds memory and D1's 2 MB values.
 export const MAX_JOB_BYTES = 9_500_000;

@@ -5,6 +5,7 @@ import {
   MAX_PART_BYTES,
   MAX_PART_CONTEXTS,
   MAX_PART_DOCUMENTS,
+  MAX_PART_ID_BYTES,
   MAX_SEND_BYTES,
   MAX_SEND_MESSAGES,
   MESSAGE_OVERHEAD_BYTES,
@@ -132,7 +133,7 @@ export function isStaged(part: PackedPart): boolean {
 
 /**
  * Packs documents, in their order, into as few parts as keep within a message (127,700 B with the
- * frame), 500 documents and 2,500 contexts. A document that no message can hold is a part by itself.
+ * frame), 500 documents, 2,500 contexts and 50,000 B of ids. A document that no message can hold is a part by itself.
  */
 export class PartPacker {
   readonly #frame: number;
@@ -142,6 +143,7 @@ export class PartPacker {
   #count = 0;
   #bytes: number;
   #contexts = 0;
+  #idBytes = 0;
 
   constructor(header: PartHeader) {
     this.#frame = frameBytes(header);
@@ -151,16 +153,19 @@ export class PartPacker {
   /** Takes the next document; gives the part that it no longer fitted into, if one became full. */
   add(document: SerializedDocument): PackedPart | null {
     const bytes = document.bytes + 1;
+    const idBytes = utf8Length(document.id) + ID_FRAME_BYTES;
     const full =
       this.#count > 0 &&
       (this.#bytes + bytes > MAX_PART_BYTES ||
         this.#count >= MAX_PART_DOCUMENTS ||
-        this.#contexts + document.contexts > MAX_PART_CONTEXTS);
+        this.#contexts + document.contexts > MAX_PART_CONTEXTS ||
+        this.#idBytes + idBytes > MAX_PART_ID_BYTES);
     const part = full ? this.flush() : null;
     this.#write(document);
     this.#count += 1;
     this.#bytes += bytes;
     this.#contexts += document.contexts;
+    this.#idBytes += idBytes;
     return part;
   }
 
@@ -173,6 +178,7 @@ export class PartPacker {
     this.#count = 0;
     this.#bytes = this.#frame;
     this.#contexts = 0;
+    this.#idBytes = 0;
     return part;
   }
 
@@ -184,6 +190,8 @@ export class PartPacker {
 }
 
 const COMMA = 0x2c;
+/** Quotes and the comma around an id in a list. */
+const ID_FRAME_BYTES = 3;
 
 /** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
 export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {

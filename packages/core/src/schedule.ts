@@ -49,6 +49,10 @@ export const STALLED_AFTER = 10 * MINUTE;
 export const STAGED_AFTER = 10 * MINUTE;
 /** An open submission without activity for this long is abandoned, and closed with what it sent. */
 export const ABANDONED_AFTER = 60 * MINUTE;
+/** A push without activity for this long broke off: the same `Idempotency-Key` may take it over. */
+export const PUSH_ALIVE = MINUTE;
+/** How long an `Idempotency-Key` is known. */
+export const IDEMPOTENCY_KEY_LIFE = 24 * 60 * MINUTE;
 /**
  * The longest that a message can live: 4 days of retention in its queue, 4 more in the dead-letter
  * queue (Cloudflare's defaults), and half a day to be sure.

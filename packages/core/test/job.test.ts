@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  cut,
   MAX_JOB_BYTES,
   MAX_JOB_CONTEXTS,
   MAX_JOB_DOCUMENTS,
@@ -9,7 +10,6 @@ import {
   MAX_PART_CONTEXTS,
   MAX_PART_DOCUMENTS,
   groupMembers,
-  halve,
   listMembers,
   planJobs,
   rankScores,
@@ -162,12 +162,50 @@ describe("a job's list", () => {
     expect(groupMembers(listMembers(members))).toEqual(members);
   });
 
-  it("is halved without losing one, the first half no smaller, down to a single one", () => {
-    expect(halve([1, 2, 3, 4, 5])).toEqual([
-      [1, 2, 3],
-      [4, 5],
+  it("is cut in two, or in three where that saves a level, without losing one", () => {
+    expect(cut([1])).toEqual([[1]]);
+    expect(cut([1, 2])).toEqual([[1], [2]]);
+    expect(cut([1, 2, 3])).toEqual([[1], [2], [3]]);
+    expect(cut([1, 2, 3, 4])).toEqual([
+      [1, 2],
+      [3, 4],
     ]);
-    expect(halve([1, 2])).toEqual([[1], [2]]);
-    expect(halve([1])).toEqual([[1], []]);
+    expect(cut([1, 2, 3, 4, 5])).toEqual([[1, 2], [3, 4], [5]]);
+    for (let length = 1; length <= 300; length += 1) {
+      const list = Array.from({ length }, (_, n) => n);
+      expect(cut(list).flat()).toEqual(list);
+      expect(cut(list).every((piece) => piece.length > 0)).toBe(true);
+    }
+  });
+
+  it("brings any bad documents to stand alone within 2·k·log₂N + 2 calls", () => {
+    // The most calls that cutting makes for k bad ones of N, wherever they stand: found for every N and k once.
+    const worst = new Map<string, number>();
+    const most = (n: number, k: number): number => {
+      if (k === 0 || n === 1) return 1;
+      const key = `${n} ${k}`;
+      const known = worst.get(key);
+      if (known !== undefined) return known;
+      const pieces = cut(Array.from({ length: n })).map((piece) => piece.length);
+      // By the bad ones given out so far: the most calls of the pieces so far.
+      let spread = [0];
+      for (const size of pieces) {
+        const next: number[] = [];
+        for (const [given, calls] of spread.entries()) {
+          for (let own = 0; own <= Math.min(k - given, size); own += 1) {
+            next[given + own] = Math.max(next[given + own] ?? -Infinity, calls + most(size, own));
+          }
+        }
+        spread = Array.from(next, (calls) => calls ?? -Infinity);
+      }
+      const calls = 1 + (spread[k] ?? -Infinity);
+      worst.set(key, calls);
+      return calls;
+    };
+    for (let n = 2; n <= 1_100; n += 1) {
+      for (let k = 1; k <= Math.min(n, 3); k += 1) {
+        expect(most(n, k), `${k} of ${n}`).toBeLessThanOrEqual(2 * k * Math.log2(n) + 2);
+      }
+    }
   });
 });

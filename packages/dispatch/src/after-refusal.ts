@@ -12,10 +12,20 @@ export type RefusalDecision =
 /** A job that is refused this often in a row is given up: at the longest backoff, about a day. */
 const MAX_REFUSALS = 100;
 
+/**
+ * A job whose batches were taken in and brought no answer this often, forgotten or stuck or failed, is
+ * given up: each of them may have been paid.
+ */
+export const MAX_REPEATS = 10;
+
 interface RefusedJob {
   readonly documents: number;
   /** Refusals in a row before this one. */
   readonly refusals: number;
+  /** Whether Workers AI had taken the batch in, and gave it up with this. */
+  readonly taken: boolean;
+  /** Batches of the job that were taken in and given up before. */
+  readonly repeats: number;
 }
 
 /** Decides by the class of a refusal. Splitting and waiting use up no attempt of a document. */
@@ -25,9 +35,10 @@ export function afterRefusal(
   time: { readonly now: number; readonly runInterval: number; readonly random: number },
 ): RefusalDecision {
   const { now, runInterval, random } = time;
+  const givenUp = job.refusals + 1 >= MAX_REFUSALS || (job.taken && job.repeats + 1 >= MAX_REPEATS);
   switch (refusal.class) {
     case "retry": {
-      if (job.refusals + 1 >= MAX_REFUSALS) return { kind: "fail", code: "no_answer" };
+      if (givenUp) return { kind: "fail", code: "no_answer" };
       const backoff = backoffUntil(now, job.refusals + 1, runInterval, random);
       return { kind: "again", dueAt: Math.max(backoff, now + (refusal.retryAfterSeconds ?? 0) * 1_000) };
     }
@@ -36,7 +47,7 @@ export function afterRefusal(
     case "configuration":
       return { kind: "pause", reason: "configuration", dueAt: now + CONFIGURATION_PAUSE };
     case "forgotten":
-      return { kind: "again", dueAt: now };
+      return givenUp ? { kind: "fail", code: "no_answer" } : { kind: "again", dueAt: now };
     case "shrink":
       return job.documents > 1 ? { kind: "split" } : { kind: "fail", code: "too_large" };
     case "invalid":

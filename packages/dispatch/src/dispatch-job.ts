@@ -13,6 +13,8 @@ export interface DispatchableJob {
   readonly attempt: number;
   readonly round: number;
   readonly refusals: number;
+  /** Batches of it that were taken in and given up. */
+  readonly repeats: number;
 }
 
 export type DispatchOutcome = "dispatched" | "refused" | "canceled" | "superseded";

@@ -1,17 +1,16 @@
-import type { ModelName } from "@sluice/core";
+import { EVERYTHING, lastPause, modelScope, submissionScope, type ModelName, type SubmissionId } from "@sluice/core";
 import type { Pause } from "@sluice/db";
 
-/** A pause of everything. */
-export const EVERYTHING = "all";
-export const modelScope = (model: ModelName): string => `model:${model}`;
+export { EVERYTHING, modelScope } from "@sluice/core";
 
 /** The pause that keeps a job back, the one that ends last; `null` when it may be dispatched. */
 export function pauseFor(pauses: readonly Pause[], job: { readonly model: ModelName }): Pause | null {
-  const scopes = [EVERYTHING, modelScope(job.model)];
-  const [last] = pauses
-    .filter((pause) => scopes.includes(pause.scope))
-    .toSorted((a, b) => (b.until ?? Infinity) - (a.until ?? Infinity));
-  return last ?? null;
+  return lastPause(pauses, [EVERYTHING, modelScope(job.model)]);
+}
+
+/** The pause of one of these submissions; see `keepBackPaused`. */
+export function pauseOfSubmissions(pauses: readonly Pause[], submissions: readonly SubmissionId[]): Pause | null {
+  return lastPause(pauses, submissions.map(submissionScope));
 }
 
 /** A pause without an end is looked at again this often, in milliseconds. */

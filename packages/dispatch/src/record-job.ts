@@ -1,9 +1,9 @@
 import { DISPATCH_LEASE, mintJobId, type PartMessage, type PartWeight } from "@sluice/core";
-import { deferJob, recordParts, type Pause, type PartToRecord } from "@sluice/db";
+import { recordParts, type Pause, type PartToRecord } from "@sluice/db";
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchJob } from "./dispatch-job.ts";
 import type { StepIo } from "./io.ts";
-import { dueAfterPause, pauseFor } from "./pauses.ts";
+import { keepBackPaused } from "./keep-back-paused.ts";
 
 /** A part that was read and weighed, with its body as it came. */
 export interface PlannedPart {
@@ -14,7 +14,7 @@ export interface PlannedPart {
 
 /**
  * Records the parts of one job, in as many transactions as its size asks for, and dispatches it
- * unless its model is paused. Gives for each part whether it is recorded now, by this job or another;
+ * unless it is paused. Gives for each part whether it is recorded now, by this job or another;
  * one that is not must come again. What befalls the dispatch befalls the job, not its parts.
  */
 export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pauses: readonly Pause[]): Promise<boolean[]> {
@@ -28,7 +28,7 @@ export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pause
     recorded.push(...(await recordParts(io.db, { ...job, leaseUntil: now + DISPATCH_LEASE }, chunks, now)));
   }
   try {
-    await dispatchRecorded(io, { ...job, status: "pending", attempt: 0, round: 1, refusals: 0 }, parts, pauses);
+    await dispatchRecorded(io, { ...job, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 }, parts, pauses);
   } catch (error) {
     // The job is recorded: once its lease has run out the poller takes it from here.
     io.log({ event: "dispatch_broke_off", job: job.id, error: error instanceof Error ? error.name : typeof error });
@@ -42,12 +42,7 @@ async function dispatchRecorded(
   parts: readonly PlannedPart[],
   pauses: readonly Pause[],
 ): Promise<void> {
-  const now = io.now();
-  const pause = pauseFor(pauses, job);
-  if (pause !== null) {
-    await deferJob(io.db, { ...job, status: "pending" }, dueAfterPause(pause, now), now);
-    return;
-  }
+  if (!(await keepBackPaused(io, job, pauses))) return;
   const content = parts.flatMap(({ part }) =>
     part.documents.map((document) => ({
       submission: part.submission,

@@ -1,4 +1,4 @@
-import { FAILURES, groupMembers, halve, listMembers, mintJobId, type FailureCode, type JobId, type JobMembers, type ModelName } from "@sluice/core";
+import { cut, FAILURES, groupMembers, listMembers, mintJobId, type FailureCode, type JobId, type JobMembers, type ModelName } from "@sluice/core";
 import { finalizeJob, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
 import { afterRefusal } from "./after-refusal.ts";
@@ -14,20 +14,27 @@ interface RefusedAttempt {
   readonly status: "dispatching" | "dispatched";
   readonly round: number;
   readonly refusals: number;
+  /** Batches of it that were taken in and given up. */
+  readonly repeats: number;
   readonly members: JobMembers;
 }
 
-/** Carries out what the refusal asks for, in one guarded write. */
-export async function settleRefusal(io: StepIo, job: RefusedAttempt, refusal: Refusal): Promise<void> {
+/** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's attempts will tell. */
+export async function settleRefusal(
+  io: StepIo,
+  job: RefusedAttempt,
+  refusal: Refusal,
+  reason: string = refusal.class,
+): Promise<void> {
   const documents = listMembers(job.members);
   const now = io.now();
   const decision = afterRefusal(
-    { documents: documents.length, refusals: job.refusals },
+    { documents: documents.length, refusals: job.refusals, taken: job.status === "dispatched", repeats: job.repeats },
     refusal,
     { now, runInterval: io.runInterval, random: io.random() },
   );
-  const error = { reason: refusal.class, message: refusal.message };
-  io.log({ event: "job_refused", job: job.id, attempt: job.attempt, class: refusal.class, code: refusal.code, then: decision.kind });
+  const error = { reason, message: refusal.message };
+  io.log({ event: "job_refused", job: job.id, attempt: job.attempt, reason, code: refusal.code, then: decision.kind });
   switch (decision.kind) {
     case "pause": {
       const pause = { scope: modelScope(job.model), message: refusal.message, since: now, until: decision.dueAt };
@@ -40,10 +47,10 @@ export async function settleRefusal(io: StepIo, job: RefusedAttempt, refusal: Re
       await postponeJob(io.db, job, error, countOf(job, refusal), decision.dueAt, now);
       return;
     case "split": {
-      const children = halve(documents).map((half) => ({
+      const children = cut(documents).map((piece) => ({
         id: mintJobId(now, io.randomBytes(10)),
         round: job.round,
-        members: groupMembers(half),
+        members: groupMembers(piece),
         dueAt: now,
       }));
       await finalizeJob(io.db, job, { status: "split", outcomes: [], children, tokens: null, error }, now);

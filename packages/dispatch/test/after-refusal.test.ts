@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PauseReason } from "@sluice/core";
 import type { FailureClass, Refusal } from "@sluice/inference";
-import { afterRefusal, type RefusalDecision } from "../src/index.ts";
+import { MAX_REPEATS, afterRefusal, type RefusalDecision } from "../src/index.ts";
 
 const NOW = Date.UTC(2026, 8, 21, 14, 13, 20);
 const MIDNIGHT = Date.UTC(2026, 8, 22);
@@ -103,11 +103,21 @@ const table: readonly Row[] = [
 
 describe("a job that is refused", () => {
   it.each(table.map((row) => ({ ...row, class: row.refusal.class })))("as $class $title", (row) => {
-    const decision = afterRefusal({ documents: row.documents ?? 100, refusals: row.refusals ?? 0 }, row.refusal, {
+    const job = { documents: row.documents ?? 100, refusals: row.refusals ?? 0, taken: false, repeats: 0 };
+    const decision = afterRefusal(job, row.refusal, {
       now: row.now ?? NOW,
       runInterval: RUN,
       random: row.random ?? 0.5,
     });
     expect(decision).toEqual(row.then);
+  });
+
+  it.each(["retry", "forgotten"] as const)("as %s is given up once ten of its batches were taken in for nothing", (kind) => {
+    const time = { now: NOW, runInterval: RUN, random: 0 };
+    const after = (taken: boolean, repeats: number) =>
+      afterRefusal({ documents: 100, refusals: 0, taken, repeats }, refusal(kind), time);
+    expect(after(true, MAX_REPEATS - 2)).toMatchObject({ kind: "again" });
+    expect(after(true, MAX_REPEATS - 1)).toEqual({ kind: "fail", code: "no_answer" });
+    expect(after(false, MAX_REPEATS)).toMatchObject({ kind: "again" });
   });
 });

@@ -32,6 +32,7 @@ const pending = (id: JobId): DispatchableJob => ({
   attempt: 0,
   round: 1,
   refusals: 0,
+  repeats: 0,
 });
 const content = (id: JobId): Promise<DocumentContent[]> => readJobContent(io.db, { id, attempt: 0 });
 
@@ -158,6 +159,6 @@ describe("dispatching a job", () => {
     const { job } = await record([{ id: "d0", query: "SECRET query", contexts: ["SECRET context"] }]);
     service.onSubmit = () => ({ success: false, errors: [{ code: 3040, message: "busy with SECRET query" }] });
     await dispatchJob(io, pending(job), await content(job));
-    expect(io.events).toEqual([{ event: "job_refused", job, attempt: 1, class: "retry", code: 3040, then: "again" }]);
+    expect(io.events).toEqual([{ event: "job_refused", job, attempt: 1, reason: "retry", code: 3040, then: "again" }]);
   });
 });

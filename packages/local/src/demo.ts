@@ -1,5 +1,14 @@
 import { join, relative, resolve } from "node:path";
-import { callerFolder, commandKey, commandSettings, parseArguments, PNPM, refuse, shellWord, sqlLine } from "./command.ts";
+import {
+  callerFolder,
+  commandKey,
+  commandSettings,
+  parseArguments,
+  PNPM,
+  refuse,
+  shellWord,
+  sqlLine,
+} from "./command.ts";
 import { ROOT } from "./configuration.ts";
 import { seconds, stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";

@@ -7,6 +7,9 @@ export interface Lock {
   release(): void;
 }
 
+/** A database that nobody refers to is closed by the garbage collector, and its lock is gone. */
+const held = new Set<DatabaseSync>();
+
 /**
  * Takes a state folder for this process, or tells who has it (a process id, as far as known).
  *
@@ -23,11 +26,13 @@ export function lockState(state: string, pid: number): Result<Lock, { readonly h
     if (!isBusy(error)) throw error;
     return err({ holder: readPid(pidFile) });
   }
+  held.add(database);
   writeFileSync(pidFile, `${pid}\n`);
   return ok({
     release() {
       if (!database.isOpen) return;
       rmSync(pidFile, { force: true });
+      held.delete(database);
       database.close();
     },
   });

@@ -2,11 +2,22 @@ import { createServer } from "node:net";
 
 export const HOST = "127.0.0.1";
 
-/** Whether somebody listens on the port already, or this user may not. */
-export function isPortFree(port: number): Promise<boolean> {
+/** The line that says why the port cannot be listened on, or `null`. */
+export function portProblem(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once("error", () => resolve(false));
-    probe.listen({ port, host: HOST, exclusive: true }, () => probe.close(() => resolve(true)));
+    probe.once("error", (error: NodeJS.ErrnoException) => {
+      const { code = error.message } = error;
+      resolve(
+        code === "EADDRINUSE"
+          ? portInUse(port)
+          : `Port ${port} cannot be used (${code}): set SLUICE_PORT to another one.`,
+      );
+    });
+    probe.listen({ port, host: HOST, exclusive: true }, () => probe.close(() => resolve(null)));
   });
+}
+
+export function portInUse(port: number): string {
+  return `Port ${port} is in use: stop what listens there, or set SLUICE_PORT to another one (0 picks a free one).`;
 }

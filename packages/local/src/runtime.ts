@@ -4,12 +4,13 @@ import { err, ok, type Result } from "@sluice/core";
 import { fullKey, writeLocalConfigurations, type LocalWorker } from "./configuration.ts";
 import { runCron } from "./cron.ts";
 import { lockState } from "./lock.ts";
-import { readNew, showErrors } from "./log.ts";
+import { readNew } from "./log.ts";
 import { startModel } from "./model-process.ts";
-import { HOST, isPortFree } from "./port.ts";
+import { portProblem } from "./port.ts";
 import type { Settings } from "./settings.ts";
-import { pause } from "./signals.ts";
-import { registryPath, startWrangler, type WranglerProcess } from "./wrangler.ts";
+import { unlessAborted } from "./signals.ts";
+import { cannotStart, startRuntime, type Running } from "./start-runtime.ts";
+import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
 
 /** The whole of Sluice, running on this machine. */
 export interface Stack {
@@ -27,10 +28,6 @@ export interface Stack {
 }
 
 const LOG_BYTES_KEPT = 20_000_000;
-const START_TIMEOUT_MS = 120_000;
-/** A Worker that does not build keeps `wrangler dev` waiting for a better one: nobody else is. */
-const ERROR_GRACE_MS = 5_000;
-const STOP_GRACE_MS = 4_000;
 
 /**
  * Starts the stack: migrations, the model where it is wanted, the four Workers in one runtime, the
@@ -46,12 +43,13 @@ export async function startStack(
   const lock = lockState(settings.state, process.pid);
   if (!lock.ok) {
     const process = lock.error.holder === null ? "" : ` (process ${lock.error.holder})`;
-    return err(`${settings.state} is in use by another dev or demo${process}: stop it, or set SLUICE_STATE to another folder.`);
+    return err(
+      `${settings.state} is in use by another dev or demo${process}: stop it, or set SLUICE_STATE to another folder.`,
+    );
   }
   cleanup.defer(() => lock.value.release());
-  if (settings.port !== 0 && !(await isPortFree(settings.port))) {
-    return err(portInUse(settings.port));
-  }
+  const taken = settings.port === 0 ? null : await portProblem(settings.port);
+  if (taken !== null) return err(taken);
   rmSync(registryPath(settings.state), { recursive: true, force: true });
   const log = openLog(settings.state);
   const fromHere = readNew(log);
@@ -122,76 +120,6 @@ export async function startStack(
   });
 }
 
-interface Running {
-  readonly url: string;
-  readonly wrangler: WranglerProcess;
-  /** Aborted when its end is wanted. */
-  readonly stopping: AbortController;
-  cron: Promise<void>;
-}
-
-async function startRuntime(
-  settings: Settings,
-  configurations: Record<LocalWorker, string>,
-  log: string,
-  signal: AbortSignal,
-): Promise<Result<Running, string>> {
-  const fromHere = readNew(log);
-  const wrangler = startWrangler(
-    [
-      "dev",
-      ...Object.values(configurations).map((path) => `--config=${path}`),
-      `--persist-to=${settings.state}`,
-      `--ip=${HOST}`,
-      `--port=${settings.port}`,
-      "--inspector-port=0",
-      "--show-interactive-dev-session=false",
-    ],
-    settings.state,
-    log,
-  );
-  const stopping = new AbortController();
-  const over = AbortSignal.any([signal, stopping.signal, AbortSignal.timeout(START_TIMEOUT_MS)]);
-  void wrangler.ended.then(() => stopping.abort());
-  void abortAfterErrors(log, stopping, over);
-  const port = await unlessAborted(wrangler.ready, over);
-  const url = `http://${HOST}:${port}`;
-  if (port === null || !(await isHealthy(url, over))) {
-    await wrangler.stop(STOP_GRACE_MS);
-    if (signal.aborted) return err("Stopped while starting.");
-    const said = fromHere();
-    if (/address already in use/i.test(said)) return err(portInUse(settings.port));
-    return err(cannotStart("the Workers did not come up", log, said));
-  }
-  stopping.abort();
-  return ok({ url, wrangler, stopping: new AbortController(), cron: Promise.resolve() });
-}
-
-async function abortAfterErrors(log: string, stopping: AbortController, over: AbortSignal): Promise<void> {
-  const fromHere = readNew(log);
-  while (!over.aborted) {
-    await pause(500, over);
-    if (showErrors(fromHere()) !== "") {
-      await pause(ERROR_GRACE_MS, over);
-      stopping.abort();
-    }
-  }
-}
-
-async function isHealthy(url: string, signal: AbortSignal): Promise<boolean> {
-  while (!signal.aborted) {
-    try {
-      const response = await fetch(`${url}/healthz`, { signal });
-      await response.arrayBuffer();
-      if (response.ok) return true;
-    } catch {
-      // Not there yet.
-    }
-    await pause(100, signal);
-  }
-  return false;
-}
-
 /** Applies what is new in migrations/: wrangler alone knows what that is. */
 async function migrate(
   configurations: Record<LocalWorker, string>,
@@ -209,27 +137,9 @@ async function migrate(
   return code === 0;
 }
 
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  return Promise.race([
-    promise,
-    new Promise<null>((resolve) => {
-      if (signal.aborted) resolve(null);
-      else signal.addEventListener("abort", () => resolve(null), { once: true });
-    }),
-  ]);
-}
-
 function openLog(state: string): string {
   const log = join(state, "sluice.log");
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size > LOG_BYTES_KEPT) renameSync(log, `${log}.old`);
   return log;
-}
-
-const portInUse = (port: number) =>
-  `Port ${port} is in use: stop what listens there, or set SLUICE_PORT to another one (0 picks a free one).`;
-
-function cannotStart(what: string, log: string, said: string): string {
-  const errors = showErrors(said);
-  return `Sluice could not start: ${what}. ${errors === "" ? `See ${log}` : `${errors}\nMore in ${log}`}`;
 }

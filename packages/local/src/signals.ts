@@ -49,3 +49,14 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 export function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
+
+/** The promise's value; `null` if the signal aborts first. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  return Promise.race([
+    promise,
+    new Promise<null>((resolve) => {
+      if (signal.aborted) resolve(null);
+      else signal.addEventListener("abort", () => resolve(null), { once: true });
+    }),
+  ]);
+}

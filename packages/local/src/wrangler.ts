@@ -6,6 +6,8 @@ import { STOP, type RuntimeEvent } from "./runtime-events.ts";
 
 /** Running wrangler's own file leaves out the launcher process that its command puts in between. */
 export const WRANGLER = fileURLToPath(import.meta.resolve("wrangler"));
+/** How long a process may take to end before it is killed. */
+export const STOP_GRACE_MS = 4_000;
 const END_WITH_PARENT = import.meta.resolve("./end-with-parent.ts");
 
 /** Wrangler, asking and telling nobody: no network, no questions, all files within the state. */

@@ -174,13 +174,14 @@ describe("a job whose input is refused", () => {
       reason: "shrink",
     },
     { how: "invalid", answer: throwing(serviceError("5006: Error: oneOf at '/' not met")), reason: "invalid" },
-  ])("is split in two halves that are due at once: $how", async ({ answer, reason }) => {
+  ])("is split in pieces that are due at once: $how", async ({ answer, reason }) => {
     const submission = await deliverTo(answer, 5);
-    const [whole, ...halves] = await jobs(env.DB);
+    const [whole, ...pieces] = await jobs(env.DB);
     expect(whole).toMatchObject({ status: "split", dueAt: null, attempts: [{ error: { reason } }] });
-    expect(halves).toMatchObject([
-      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d0", "d1", "d2"] },
-      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d3", "d4"] },
+    expect(pieces).toMatchObject([
+      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d0", "d1"] },
+      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d2", "d3"] },
+      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d4"] },
     ]);
     expect(await counters(env.DB, submission)).toMatchObject({
       recorded: 5,

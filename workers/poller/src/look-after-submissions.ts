@@ -1,5 +1,5 @@
 import { ABANDONED_AFTER, MESSAGE_LIFE, parseMessage, STAGED_AFTER, STALLED_AFTER, weighPart } from "@sluice/core";
-import { listStagedParts, readPauses, sweepSubmissions } from "@sluice/db";
+import { keepMalformedMessage, listStagedParts, readPauses, sweepSubmissions, unstagePart } from "@sluice/db";
 import { recordJob, type StepIo } from "@sluice/dispatch";
 
 /** Staged parts that one run records: each is up to 1 MB. */
@@ -27,7 +27,11 @@ async function recordStagedParts(io: StepIo, now: number): Promise<void> {
   for (const { body, submission, part: number } of staged) {
     const read = parseMessage(body);
     if (!read.ok || read.value.kind !== "part") {
-      io.log({ event: "staged_part_unreadable", submission, part: number });
+      // Kept with the messages that nobody can read, so that it does not stand before those behind it.
+      const reason = read.ok ? "it refers to another part" : read.error;
+      await keepMalformedMessage(io.db, { queue: "staged_parts", id: `${submission}/${number}`, reason, body }, now);
+      await unstagePart(io.db, submission, number);
+      io.log({ event: "staged_part_unreadable", submission, part: number, reason });
       continue;
     }
     const part = read.value;

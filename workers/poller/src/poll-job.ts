@@ -1,7 +1,7 @@
 import { groupMembers, nextPollAt } from "@sluice/core";
-import { finalizeJob, postponeJob, postponePoll, readJobDocuments, type ClaimedJob, type JobDocument } from "@sluice/db";
+import { finalizeJob, postponePoll, readJobDocuments, type ClaimedJob, type JobDocument } from "@sluice/db";
 import { settleRefusal } from "@sluice/dispatch";
-import { pollBatch, type AnswerItem } from "@sluice/inference";
+import { pollBatch, type AnswerItem, type Refusal } from "@sluice/inference";
 import { applyAnswer } from "./apply-answer.ts";
 import type { PollerIo } from "./run-poller.ts";
 
@@ -15,28 +15,34 @@ export async function pollJob(io: PollerIo, job: DispatchedJob): Promise<void> {
       return waitOn(io, job);
     case "answered":
       return finalize(io, job, answer.items, answer.tokens);
-    case "refused": {
+    case "refused":
       // The call failed, the batch may not have: ask again.
-      if (answer.refusal.mayBeRunning) return waitOn(io, job);
-      const documents = await readJobDocuments(io.db, job);
-      const members = groupMembers(documents.filter((document) => document !== null));
-      return settleRefusal(io, { ...job, members }, answer.refusal);
-    }
+      return answer.refusal.mayBeRunning ? waitOn(io, job) : giveUp(io, job, answer.refusal);
   }
 }
 
-/** Leaves the job to a later run, or gives the batch up for stuck. */
+/** Leaves the job to a later run, or gives its batch up for stuck. */
 async function waitOn(io: PollerIo, job: DispatchedJob): Promise<void> {
   const now = io.now();
-  if (now - job.dispatchedAt >= io.stuckAfter) {
-    io.log({ event: "job_stuck", job: job.id, attempt: job.attempt, minutes: Math.floor((now - job.dispatchedAt) / 60_000) });
-    const error = { reason: "stuck", message: "Workers AI gave no answer in time: the batch is dispatched again." };
-    await postponeJob(io.db, job, error, "repeated", now, now);
-    return;
-  }
+  if (now - job.dispatchedAt >= io.stuckAfter) return giveUp(io, job, STUCK, "stuck");
   // The claim set the job due at the next run; only an older one waits longer.
   const dueAt = nextPollAt(now, job.dispatchedAt, io.runInterval);
   if (dueAt > now + io.runInterval) await postponePoll(io.db, job, dueAt);
+}
+
+/** To a job whose batch is late: as if the service had forgotten it. */
+const STUCK: Refusal = {
+  class: "forgotten",
+  code: null,
+  message: "Workers AI gave no answer in time: the batch is dispatched again.",
+  retryAfterSeconds: null,
+  mayBeRunning: false,
+};
+
+async function giveUp(io: PollerIo, job: DispatchedJob, refusal: Refusal, reason?: string): Promise<void> {
+  const documents = await readJobDocuments(io.db, job);
+  const members = groupMembers(documents.filter((document) => document !== null));
+  await settleRefusal(io, { ...job, members }, refusal, reason);
 }
 
 async function finalize(

@@ -1,6 +1,6 @@
 import { DISPATCH_LEASE, isSweepDue, nextPollAt } from "@sluice/core";
-import { claimDueJobs, deferJob, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
-import { dispatchJob, dueAfterPause, pauseFor, type StepIo } from "@sluice/dispatch";
+import { claimDueJobs, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
+import { dispatchJob, keepBackPaused, type StepIo } from "@sluice/dispatch";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
 import { runWithin } from "./run-within.ts";
@@ -86,12 +86,7 @@ async function dispatchClaimed(
   job: Exclude<ClaimedJob, { status: "dispatched" }>,
   pauses: Pause[],
 ): Promise<void> {
-  const pause = pauseFor(pauses, job);
-  if (pause !== null) {
-    const now = io.now();
-    await deferJob(io.db, job, dueAfterPause(pause, now), now);
-    return;
-  }
+  if (!(await keepBackPaused(io, job, pauses))) return;
   // The texts are read before the attempt starts: what is deleted in between is left out by its list.
   const outcome = await dispatchJob(io, job, await readJobContent(io.db, job));
   // The refusal may have paused the model: then the other jobs of this claim wait as well.

@@ -37,7 +37,7 @@ const outcomes = () => rows(env.DB, "SELECT * FROM outcomes ORDER BY document_id
 
 /** A consumer that dies in the call: it started the attempt, and nothing is ever heard of it again. */
 async function dieDispatching(id: JobId): Promise<void> {
-  const job = { id, model: "@cf/baai/bge-m3", status: "pending", attempt: 0, round: 1, refusals: 0 } as const;
+  const job = { id, model: "@cf/baai/bge-m3", status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 } as const;
   const call = hold(service, "onSubmit");
   const called = call.called();
   void dispatchJob(io, job, await readJobContent(io.db, job));
@@ -97,6 +97,7 @@ describe("a job whose dispatcher died in the call", () => {
       attempt: 0,
       round: 1,
       refusals: 0,
+      repeats: 0,
     } as const;
     const late = dispatchJob(io, pending, await readJobContent(io.db, pending));
     await called;

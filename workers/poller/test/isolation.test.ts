@@ -39,7 +39,7 @@ const places = {
   last: (count: number, of: number) => Array.from({ length: count }, (_, index) => of - 1 - index),
 };
 
-const cases = [64, 100].flatMap((of) =>
+const cases = [17, 64, 100].flatMap((of) =>
   [1, 2, 5].flatMap((bad) => (Object.keys(places) as (keyof typeof places)[]).map((where) => ({ of, bad, where }))),
 );
 
@@ -74,7 +74,7 @@ async function expectIsolated(
 }
 
 describe("a batch with invalid input", () => {
-  it.each(cases)("is halved to $bad bad of $of, $where, within 2·k·log₂N + 2 calls", async ({ of, bad, where }) => {
+  it.each(cases)("is cut down to $bad bad of $of, $where, within 2·k·log₂N + 2 calls", async ({ of, bad, where }) => {
     const list = documents("d", of, 1);
     const ids = places[where](bad, of).map((place) => `d${place}`);
     const { submission } = await recordJob(io.db, list, { now: NOW, dueAt: NOW });
@@ -85,7 +85,7 @@ describe("a batch with invalid input", () => {
     await expectIsolated(submission, list, ids);
   });
 
-  it("is halved as well when only its poll says so", async () => {
+  it("is cut as well when only its poll says so", async () => {
     const list = documents("d", 64, 1);
     const { submission } = await recordJob(io.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d37"], list);
@@ -100,7 +100,7 @@ describe("a batch with invalid input", () => {
     await expectIsolated(submission, list, ["d37"]);
   });
 
-  it("is halved within one run, since each half is due at once", async () => {
+  it("is cut within one run, since each piece is due at once", async () => {
     const list = documents("d", 64, 1);
     await recordJob(io.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d0"], list);
@@ -119,7 +119,7 @@ describe("a batch that is too large", () => {
       requests.length > 6 ? Promise.reject(serviceError("3006: too large")) : undefined;
     await runUntilDone(io);
     expect(service.submits.map(({ requests }) => requests.length).toSorted((a, b) => b - a)).toEqual([
-      20, 10, 10, 5, 5, 5, 5,
+      20, 7, 7, 6, 4, 4, 3, 3,
     ]);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(list));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 20, failed: 0, completed: true });

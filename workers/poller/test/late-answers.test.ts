@@ -102,6 +102,15 @@ describe("a batch without an answer", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
   });
+
+  it("that the service forgets every time is given up, and not paid for without end", async () => {
+    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    service.onPoll = () => Promise.reject(new Error("3042: not found"));
+    await runUntilDone(io);
+    expect(service.submits).toHaveLength(10);
+    expect(await rows(env.DB, "SELECT DISTINCT code, attempts FROM outcomes")).toEqual([{ code: "no_answer", attempts: 1 }]);
+    expect(await counters(env.DB, submission)).toMatchObject({ failed: 5, completed: true });
+  });
 });
 
 describe("a document that is deleted in flight", () => {

@@ -72,8 +72,12 @@ export async function openSubmissions(api: Api): Promise<Submission[]> {
 const MOST_LINES = 5;
 
 /** The first few refused lines, each with what is wrong. */
-export function rejectedLines(errors: readonly { readonly line?: number | undefined; readonly detail: string }[]): string[] {
-  const lines = errors.slice(0, MOST_LINES).map(({ line, detail }) => `  ${line === undefined ? "" : `line ${line}: `}${detail}`);
+export function rejectedLines(
+  errors: readonly { readonly line?: number | undefined; readonly detail: string }[],
+): string[] {
+  const lines = errors
+    .slice(0, MOST_LINES)
+    .map(({ line, detail }) => `  ${line === undefined ? "" : `line ${line}: `}${detail}`);
   return errors.length > MOST_LINES ? [...lines, `  and ${errors.length - MOST_LINES} more`] : lines;
 }
 

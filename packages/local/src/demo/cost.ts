@@ -17,6 +17,10 @@ const OPERATIONS_A_MESSAGE = 3;
 const DELIVERY_MESSAGES = 100;
 
 const partSchema = z.object({ documents: z.number(), bytes: z.number() });
+/** Said once, below all pushes. */
+export const COST_NOTE =
+  "D1 counts more rows than it keeps: index entries, and the updates that jobs and submissions get on the way.";
+
 const PARTS = `SELECT p.document_count AS documents, sum(d.payload_bytes) AS bytes
   FROM parts p CROSS JOIN json_each(p.documents) n
   CROSS JOIN documents d ON d.document_id = n.value AND d.submission_id = p.submission_id
@@ -47,11 +51,10 @@ export async function showCost(url: string, push: PushMeasured): Promise<string>
     "On Cloudflare, at list price with free tiers ignored, this push would cost:",
     ...items.map(({ name, amount, dollars: price }) => `  ${pad(name, 8)} ${pad(dollars(price), 13)} ${amount}`),
     `  ${pad("total", 8)} ${pad(dollars(total), 13)} a million documents like these: about ${dollars((total / Math.max(1, documents)) * 1e6)}`,
-    "  D1 counts more rows than it keeps: index entries, and the updates that jobs and submissions get on the way.",
   ].join("\n");
 }
 
-function costItems(push: PushMeasured, parts: readonly z.output<typeof partSchema>[]): Item[] {
+export function costItems(push: PushMeasured, parts: readonly z.output<typeof partSchema>[]): Item[] {
   const documents = parts.reduce((sum, part) => sum + part.documents, 0);
   const operations = parts.reduce(
     (sum, part) => sum + OPERATIONS_A_MESSAGE * Math.ceil(part.bytes / OPERATION_BYTES),

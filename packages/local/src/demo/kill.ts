@@ -18,7 +18,10 @@ export function isHalfWay(submission: Submission): boolean {
 export async function killAndRestart(stack: Stack, submission: Submission): Promise<string | null> {
   const { queued, processing, succeeded } = submission.counts;
   console.log(
-    stage("killed", `the runtime, with ${count(processing + succeeded)} recorded (${count(succeeded)} scored) and ${count(queued)} in the Queue`),
+    stage(
+      "killed",
+      `the runtime, with ${count(processing + succeeded)} recorded (${count(succeeded)} scored) and ${count(queued)} in the Queue`,
+    ),
   );
   const started = performance.now();
   const restarted = await stack.restartAfterKill();
@@ -51,7 +54,11 @@ export async function lostDocuments(
 }
 
 /** Proves what the kill did not do. Gives the line that says it, and whether it holds. */
-export async function compareCounts(url: string, before: Submission, after: Submission): Promise<{ line: string; holds: boolean }> {
+export async function compareCounts(
+  url: string,
+  before: Submission,
+  after: Submission,
+): Promise<{ line: string; holds: boolean }> {
   const [row] = await queryD1(
     url,
     `SELECT count(*) AS documents, count(o.document_id) AS outcomes
@@ -63,7 +70,11 @@ export async function compareCounts(url: string, before: Submission, after: Subm
     z.object({ documents: z.number(), outcomes: z.number() }),
   );
   const { documents = 0, outcomes = 0 } = row ?? {};
-  const holds = documents >= recorded(before) && documents === recorded(after) && outcomes === ended(after) && outcomes === documents;
+  const holds =
+    documents >= recorded(before) &&
+    documents === recorded(after) &&
+    outcomes === ended(after) &&
+    outcomes === documents;
   const line =
     `${counted(recorded(before), "document")} recorded before the kill; D1 holds ${count(documents)} with ` +
     `${counted(outcomes, "outcome")}, the counters say ${count(ended(after))}: ` +

@@ -25,7 +25,11 @@ export interface Followed {
 }
 
 /** Pushes NDJSON and follows it to its end, with a line a stage. With `kill`, kills the runtime half way. */
-export async function pushAndFollow(around: Surroundings, text: string, kill: boolean): Promise<Result<Followed, string>> {
+export async function pushAndFollow(
+  around: Surroundings,
+  text: string,
+  kill: boolean,
+): Promise<Result<Followed, string>> {
   // Its port may be another one after a restart.
   const api = (): Api => ({ url: around.stack.url, key: around.key });
   const begun = performance.now();
@@ -40,7 +44,8 @@ export async function pushAndFollow(around: Surroundings, text: string, kill: bo
   const before = killed.value;
   const told = { dispatched: false };
   const end = await follow(api, submission.id, around.signal, async (now) => {
-    if (!told.dispatched && now.counts.processing > 0) told.dispatched = await tellOnceDispatched(api().url, now, progress);
+    if (!told.dispatched && now.counts.processing > 0 && now.counts.queued === 0)
+      told.dispatched = await tellOnceDispatched(api().url, now, progress);
     progress.show(now.counts);
     return isOver(now) || (before !== null && now.counts.processing === 0);
   });
@@ -56,7 +61,7 @@ export async function pushAndFollow(around: Surroundings, text: string, kill: bo
     console.log(line);
     if (!holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
   }
-  return ok({ end, rejected: rejectedPlaces(text, pushed.value), shortcomings });
+  return ok({ end, rejected: rejectedPlaces(text, pushed.value.rejected), shortcomings });
 }
 
 /** Gives the submission as it was at the kill; `null` where everything was done too soon for one. */
@@ -80,9 +85,8 @@ async function killHalfWay(
   return failure === null ? ok(halfWay) : err(failure);
 }
 
-/** Tells of the jobs once every part that was sent is in one that has its `request_id`. */
-async function tellOnceDispatched(url: string, { id, counts, status }: Submission, progress: Progress): Promise<boolean> {
-  if (counts.queued > 0 && status !== "completed") return false;
+/** Tells of the jobs once each has its `request_id`. */
+async function tellOnceDispatched(url: string, { id }: Submission, progress: Progress): Promise<boolean> {
   const jobs = await readJobs(url, id);
   if (jobs.length === 0 || jobs.some((job) => job.request_id === null)) return false;
   progress.clear();
@@ -90,7 +94,7 @@ async function tellOnceDispatched(url: string, { id, counts, status }: Submissio
   return true;
 }
 
-function rejectedPlaces(text: string, { rejected }: Pushed): Set<number> {
+export function rejectedPlaces(text: string, rejected: Pushed["rejected"]): Set<number> {
   const numbers = new Set(rejected.map(({ line }) => line));
   const places = new Set<number>();
   let place = 0;

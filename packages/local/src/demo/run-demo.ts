@@ -1,5 +1,5 @@
 import { counted, stage } from "./figures.ts";
-import { showCost } from "./cost.ts";
+import { COST_NOTE, showCost } from "./cost.ts";
 import { ended } from "./follow.ts";
 import { lostDocuments } from "./kill.ts";
 import { finishLeftovers, tellLeftovers } from "./leftovers.ts";
@@ -17,7 +17,14 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
   const pushes = [first.value];
   let documents = acceptedOf(file.documents, first.value);
 
-  const lost = kill ? await lostDocuments(api(), first.value.end.id, documents.map(({ document }) => document), signal) : [];
+  const lost = kill
+    ? await lostDocuments(
+        api(),
+        first.value.end.id,
+        documents.map(({ document }) => document),
+        signal,
+      )
+    : [];
   if (lost.length > 0) {
     console.log(stage("lost", `${counted(lost.length, "document")} in the local Queue, which is memory: pushed again`));
     const again = await pushAndFollow(around, lost.map(({ line }) => line).join("\n"), false);
@@ -26,7 +33,10 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
     const moved = new Set(lost.map(({ place }) => place));
     documents = [
       ...documents.filter(({ document }) => !moved.has(document.place)),
-      ...acceptedOf(lost.map((document, place) => ({ ...document, place })), again.value),
+      ...acceptedOf(
+        lost.map((document, place) => ({ ...document, place })),
+        again.value,
+      ),
     ];
   }
   await finishLeftovers(api, leftovers, signal);
@@ -36,6 +46,7 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
   for (const { end } of pushes) {
     console.log(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), ...end.usage })}`);
   }
+  console.log(`  ${COST_NOTE}`);
   return pushes.flatMap(({ shortcomings }) => shortcomings);
 }
 

@@ -36,7 +36,9 @@ export async function tellScored(url: string, end: Submission, ms: number): Prom
 
 /** A line for each reason why documents of a submission did not succeed, with what to do. */
 export function notSucceeded({ id, counts, failures }: Submission): string[] {
-  const lines = Object.entries(failures).map(([code, n]) => `${counted(n, "document")} failed: ${code}. ${advice(code, id)}`);
+  const lines = Object.entries(failures).map(
+    ([code, n]) => `${counted(n, "document")} failed: ${code}. ${advice(code, id)}`,
+  );
   if (counts.canceled > 0) lines.push(`${counted(counts.canceled, "document")} canceled, as was asked for.`);
   return lines;
 }

@@ -1,0 +1,44 @@
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Everything that is checked without running Sluice. A step prints its output only where it fails. */
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const projects = globSync(["{packages,workers}/*/tsconfig.json", ".config/tsconfig.json"], { cwd: root }).toSorted();
+const deployed = ["producer", "consumer", "poller"];
+
+const steps: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
+  ["format", "oxfmt", "-c", ".config/oxfmt.jsonc", "--check", "."],
+  ["lint", "oxlint", "-c", ".config/oxlint.jsonc", "--type-aware", "--deny-warnings", "."],
+  ["unused code", "knip", "-c", ".config/knip.jsonc", "--no-progress"],
+  ...projects.map((project) => [`types of ${dirname(project)}`, "tsc", "-p", project] as const),
+  ...deployed.map(
+    (worker) =>
+      [`bundle of ${worker}`, "wrangler", "deploy", "--dry-run", "-c", `workers/${worker}/wrangler.jsonc`] as const,
+  ),
+];
+
+const env = {
+  ...process.env,
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_WRITE_LOGS: "false",
+};
+const failed: string[] = [];
+for (const [name, command, ...args] of steps) {
+  const started = performance.now();
+  const run = spawnSync(command, args, { cwd: root, env, encoding: "utf8" });
+  const ok = run.status === 0;
+  console.log(`${ok ? "✓" : "✗"} ${name} (${((performance.now() - started) / 1_000).toFixed(1)} s)`);
+  if (ok) continue;
+  failed.push(name);
+  console.log(run.error === undefined ? `${run.stdout}${run.stderr}` : `${command}: ${run.error.message}`);
+}
+console.log(
+  failed.length === 0
+    ? `Everything is in order: ${steps.length} checks.`
+    : `${failed.length} of ${steps.length} checks failed: ${failed.join(", ")}. What each found is above.`,
+);
+process.exitCode = failed.length === 0 ? 0 : 1;

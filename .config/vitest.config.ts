@@ -1,0 +1,13 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+/** A file to write the results to as JSON, besides telling them. */
+const report = process.env["SLUICE_TEST_REPORT"] ?? "";
+
+export default defineConfig({
+  root: fileURLToPath(new URL("..", import.meta.url)),
+  test: {
+    projects: ["workers/*/vitest*.config.ts", "packages/*/vitest*.config.ts"],
+    reporters: report === "" ? ["default"] : ["default", ["json", { outputFile: report }]],
+  },
+});
