@@ -10,6 +10,8 @@ interface ClaimedHead {
   readonly attempt: number;
   readonly round: number;
   readonly refusals: number;
+  /** Batches of it that were taken in and given up. */
+  readonly repeats: number;
   readonly contexts: number;
   /** UTF-8 bytes of its requests. */
   readonly payloadBytes: number;
@@ -40,7 +42,7 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: numbe
   const rows = await query<ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null }>(db, sql`
     UPDATE jobs SET due_at = iif(status = 'dispatched', ${limits.nextPollAt}, ${limits.dispatchLeaseUntil})
     WHERE id IN (${due("interactive", limits.interactive)} UNION ALL ${due("bulk", limits.bulk)})
-    RETURNING id, model, lane, attempt, round, refusals, context_count AS contexts, payload_bytes AS payloadBytes, created_at AS createdAt,
+    RETURNING id, model, lane, attempt, round, refusals, repeated_dispatches AS repeats, context_count AS contexts, payload_bytes AS payloadBytes, created_at AS createdAt,
       status, request_id AS requestId, dispatched_at AS dispatchedAt`);
   return rows.map(({ status, requestId, dispatchedAt, ...head }) =>
     status === "dispatched" && requestId !== null && dispatchedAt !== null

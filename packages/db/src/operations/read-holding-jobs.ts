@@ -15,7 +15,7 @@ export interface HoldingJob {
 }
 
 /**
- * The open jobs that hold documents whose first job has ended: its follow-ups and halves, and
+ * The open jobs that hold documents whose first job has ended: its follow-ups and pieces, and
  * theirs. `root` is the job that recorded the document. Reads the lists of the open ones.
  */
 export async function readHoldingJobs(
