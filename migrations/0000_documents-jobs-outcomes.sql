@@ -13,6 +13,30 @@ CREATE TABLE `documents` (
 	PRIMARY KEY(`document_id`, `collection`, `submission_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `folds` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`submissions_through` text NOT NULL,
+	`jobs_through` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `heartbeats` (
+	`name` text PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `idempotency_keys` (
+	`api_key` text NOT NULL,
+	`key` text NOT NULL,
+	`submission_id` text NOT NULL,
+	`fingerprint` text,
+	`created_at` integer NOT NULL,
+	`status` integer,
+	`answer` text,
+	PRIMARY KEY(`api_key`, `key`),
+	CONSTRAINT "idempotency_keys_answered" CHECK(("idempotency_keys"."status" IS NULL) = ("idempotency_keys"."answer" IS NULL))
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE TABLE `jobs` (
 	`id` text PRIMARY KEY NOT NULL,
 	`model` text NOT NULL,
@@ -122,15 +146,35 @@ CREATE TABLE `submissions` (
 	`closed_at` integer,
 	`cancel_requested_at` integer,
 	`completed_at` integer,
+	`holder` text,
 	CONSTRAINT "submissions_recorded" CHECK("submissions"."recorded" + "submissions"."lost" <= "submissions"."total"),
 	CONSTRAINT "submissions_ended" CHECK("submissions"."succeeded" + "submissions"."failed" + "submissions"."canceled" <= "submissions"."recorded"),
 	CONSTRAINT "submissions_completed" CHECK(("submissions"."completed_at" IS NOT NULL) = ("submissions"."closed_at" IS NOT NULL AND "submissions"."succeeded" + "submissions"."failed" + "submissions"."canceled" + "submissions"."lost" = "submissions"."total"))
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `submissions_label` ON `submissions` (`label`) WHERE label IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `sweeps` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`swept_through` text NOT NULL
 );
+--> statement-breakpoint
+CREATE TABLE `totals` (
+	`kind` text NOT NULL,
+	`name` text NOT NULL,
+	`collection` text NOT NULL,
+	`total` integer DEFAULT 0 NOT NULL,
+	`succeeded` integer DEFAULT 0 NOT NULL,
+	`failed` integer DEFAULT 0 NOT NULL,
+	`canceled` integer DEFAULT 0 NOT NULL,
+	`tokens` integer DEFAULT 0 NOT NULL,
+	`unconfirmed_dispatches` integer DEFAULT 0 NOT NULL,
+	`repeated_dispatches` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`kind`, `name`, `collection`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `unfolded_submissions` (
+	`submission_id` text PRIMARY KEY NOT NULL
+) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `watched_submissions` (
 	`submission_id` text PRIMARY KEY NOT NULL

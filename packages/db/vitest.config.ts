@@ -12,5 +12,5 @@ export default defineConfig({
       },
     })),
   ],
-  test: { name: "db", include: ["test/**/*.test.ts"], setupFiles: ["test/migrate.ts"] },
+  test: { name: "db", include: ["test/**/*.test.ts"], testTimeout: 60_000, setupFiles: ["test/migrate.ts"] },
 });

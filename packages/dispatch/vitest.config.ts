@@ -12,5 +12,10 @@ export default defineConfig({
       },
     })),
   ],
-  test: { name: "dispatch", include: ["test/**/*.test.ts"], setupFiles: ["../db/test/migrate.ts"] },
+  test: {
+    name: "dispatch",
+    include: ["test/**/*.test.ts"],
+    testTimeout: 60_000,
+    setupFiles: ["../db/test/migrate.ts"],
+  },
 });

@@ -5,6 +5,7 @@ export default defineConfig({
     name: "local",
     environment: "node",
     include: ["test/**/*.test.ts"],
+    testTimeout: 60_000,
     // The harness tells of every delivery.
     onConsoleLog: (log) => !log.includes("[wrangler:"),
   },

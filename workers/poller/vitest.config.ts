@@ -12,5 +12,10 @@ export default defineConfig({
       },
     })),
   ],
-  test: { name: "poller", include: ["test/**/*.test.ts"], setupFiles: ["../../packages/db/test/migrate.ts"] },
+  test: {
+    name: "poller",
+    include: ["test/**/*.test.ts"],
+    testTimeout: 60_000,
+    setupFiles: ["../../packages/db/test/migrate.ts"],
+  },
 });

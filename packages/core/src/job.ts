@@ -101,6 +101,19 @@ export function weighPart(part: PartMessage): PartWeight {
   return { documents: part.documents.length, contexts, payloadBytes, memberBytes, outcomeBytes };
 }
 
+/** What a recorded document weighs in a job by itself; `contextIdBytes` are those of its contexts' ids as JSON. */
+export function weighDocument(document: {
+  readonly id: string;
+  readonly contexts: number;
+  readonly payloadBytes: number;
+  readonly contextIdBytes: number;
+}): PartWeight {
+  const { contexts, payloadBytes, contextIdBytes } = document;
+  const idBytes = utf8Length(JSON.stringify(document.id)) + 1;
+  const outcomeBytes = idBytes + OUTCOME_DOCUMENT_BYTES + contexts * OUTCOME_CONTEXT_BYTES + contextIdBytes;
+  return { documents: 1, contexts, payloadBytes, memberBytes: MEMBER_GROUP_BYTES + idBytes, outcomeBytes };
+}
+
 /** `{"requests":[]}` */
 const PAYLOAD_FRAME_BYTES = 15;
 const EMPTY: PartWeight = {

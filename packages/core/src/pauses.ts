@@ -13,7 +13,10 @@ interface ScopedPause {
 }
 
 /** Of the pauses of any of these scopes the one that ends last; `null`: none is in force. */
-export function lastPause<Pause extends ScopedPause>(pauses: readonly Pause[], scopes: readonly string[]): Pause | null {
+export function lastPause<Pause extends ScopedPause>(
+  pauses: readonly Pause[],
+  scopes: readonly string[],
+): Pause | null {
   const [last] = pauses
     .filter((pause) => scopes.includes(pause.scope))
     .toSorted((a, b) => (b.until ?? Infinity) - (a.until ?? Infinity));

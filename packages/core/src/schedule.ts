@@ -28,10 +28,15 @@ export function backoffUntil(now: number, tries: number, runInterval: number, ra
   return now + Math.round(base * (1 + random));
 }
 
-/** How long a started attempt may take before it counts as broken off: longer than a call may. */
-export const DISPATCH_LEASE = 2 * MINUTE;
-/** How long a call to Workers AI may take. */
-export const CALL_TIMEOUT = 60_000;
+/** How long a call to Workers AI may take: as long as a run's interval, between 10 s and a minute. */
+export function callTimeout(runInterval: number): number {
+  return Math.min(Math.max(runInterval, MINUTE / 6), MINUTE);
+}
+
+/** How long a started attempt may take before it counts as broken off: twice as long as its call may. */
+export function dispatchLease(runInterval: number): number {
+  return 2 * callTimeout(runInterval);
+}
 /** A batch without an answer for this long is dispatched again. */
 export const STUCK_AFTER_MINUTES = 60;
 

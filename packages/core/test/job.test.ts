@@ -190,13 +190,13 @@ describe("a job's list", () => {
       // By the bad ones given out so far: the most calls of the pieces so far.
       let spread = [0];
       for (const size of pieces) {
-        const next: number[] = [];
+        const next = Array.from({ length: k + 1 }, () => -Infinity);
         for (const [given, calls] of spread.entries()) {
           for (let own = 0; own <= Math.min(k - given, size); own += 1) {
             next[given + own] = Math.max(next[given + own] ?? -Infinity, calls + most(size, own));
           }
         }
-        spread = Array.from(next, (calls) => calls ?? -Infinity);
+        spread = next;
       }
       const calls = 1 + (spread[k] ?? -Infinity);
       worst.set(key, calls);

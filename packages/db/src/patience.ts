@@ -68,7 +68,8 @@ function patientStatement(statement: D1PreparedStatement, patience: Patience): D
       if (typeof value !== "function") return value;
       const method = value as (...values: unknown[]) => unknown;
       if (property === "bind") {
-        return (...values: unknown[]) => patientStatement(method.apply(target, values) as D1PreparedStatement, patience);
+        return (...values: unknown[]) =>
+          patientStatement(method.apply(target, values) as D1PreparedStatement, patience);
       }
       if (!RUNS.has(property)) return value;
       return (...values: unknown[]) => patiently(patience, () => method.apply(target, values) as Promise<unknown>);

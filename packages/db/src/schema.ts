@@ -1,6 +1,14 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { jobStatuses, lanes, pauseReasons, type JobId, type ModelName, type RequestId, type SubmissionId } from "@sluice/core";
+import {
+  jobStatuses,
+  lanes,
+  pauseReasons,
+  type JobId,
+  type ModelName,
+  type RequestId,
+  type SubmissionId,
+} from "@sluice/core";
 
 /*
  * Times are milliseconds since the epoch. Tables without a rowid are marked so in the migration by
@@ -42,14 +50,42 @@ export const submissions = sqliteTable(
     cancelRequestedAt: integer("cancel_requested_at"),
     /** Set with the last document's end, once closed. */
     completedAt: integer("completed_at"),
+    /** Who carries its push: null the request that opened it, a token one that took over, `''` nobody any more. */
+    holder: text("holder"),
   },
   (table) => [
+    // Labelled submissions only: an index on all would cost each a row.
+    index("submissions_label")
+      .on(table.label)
+      .where(sql`label IS NOT NULL`),
     check("submissions_recorded", sql`${table.recorded} + ${table.lost} <= ${table.total}`),
     check("submissions_ended", sql`${table.succeeded} + ${table.failed} + ${table.canceled} <= ${table.recorded}`),
     check(
       "submissions_completed",
       sql`(${table.completedAt} IS NOT NULL) = (${table.closedAt} IS NOT NULL AND ${table.succeeded} + ${table.failed} + ${table.canceled} + ${table.lost} = ${table.total})`,
     ),
+  ],
+);
+
+/** What was answered to a push with an `Idempotency-Key`, or which submission it is about to go on under. */
+export const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    /** The name of the API key that it belongs to. */
+    apiKey: text("api_key").notNull(),
+    key: text("key").notNull(),
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    /** SHA-256 of the options and the body; null while the body of a stream has not come to its end. */
+    fingerprint: text("fingerprint"),
+    createdAt: integer("created_at").notNull(),
+    /** The answer's HTTP status and JSON; null until it is given. */
+    status: integer("status"),
+    answer: text("answer"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.apiKey, table.key] }),
+    index("idempotency_keys_created").on(table.createdAt),
+    check("idempotency_keys_answered", sql`(${table.status} IS NULL) = (${table.answer} IS NULL)`),
   ],
 );
 
@@ -131,7 +167,9 @@ export const outcomes = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.documentId, table.collection, table.submissionId] }),
-    index("outcomes_failed").on(table.submissionId, table.code).where(sql`status = 'failed'`),
+    index("outcomes_failed")
+      .on(table.submissionId, table.code)
+      .where(sql`status = 'failed'`),
     check("outcomes_scores", sql`(${table.status} = 'succeeded') = (${table.scores} IS NOT NULL)`),
     check("outcomes_code", sql`(${table.status} = 'failed') = (${table.code} IS NOT NULL)`),
   ],
@@ -173,10 +211,19 @@ export const jobs = sqliteTable(
     members: text("members").notNull(),
   },
   (table) => [
-    index("jobs_due").on(table.lane, table.dueAt).where(sql`due_at IS NOT NULL`),
-    index("jobs_parent").on(table.parentId).where(sql`parent_id IS NOT NULL`),
-    uniqueIndex("jobs_finalized").on(table.finalizedSequence).where(sql`finalized_sequence IS NOT NULL`),
-    check("jobs_open", sql`(${table.status} IN ('pending', 'dispatching', 'dispatched')) = (${table.dueAt} IS NOT NULL)`),
+    index("jobs_due")
+      .on(table.lane, table.dueAt)
+      .where(sql`due_at IS NOT NULL`),
+    index("jobs_parent")
+      .on(table.parentId)
+      .where(sql`parent_id IS NOT NULL`),
+    uniqueIndex("jobs_finalized")
+      .on(table.finalizedSequence)
+      .where(sql`finalized_sequence IS NOT NULL`),
+    check(
+      "jobs_open",
+      sql`(${table.status} IN ('pending', 'dispatching', 'dispatched')) = (${table.dueAt} IS NOT NULL)`,
+    ),
     check("jobs_ended", sql`(${table.dueAt} IS NULL) = (${table.endedAt} IS NOT NULL)`),
     check("jobs_request", sql`${table.status} <> 'dispatched' OR ${table.requestId} IS NOT NULL`),
     check("jobs_started", sql`${table.status} NOT IN ('dispatching', 'dispatched') OR ${table.attempt} > 0`),
@@ -204,6 +251,49 @@ export const sweeps = sqliteTable("sweeps", {
 /** Submissions that were older than ten minutes and still open or short of documents. */
 export const watchedSubmissions = sqliteTable("watched_submissions", {
   submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
+});
+
+/**
+ * Sums over what has ended, so that counts need not be taken from it again: see `foldTotals`. `kind`
+ * is `lane` (by lane), `label` (by label and collection), `code` (failed documents by failure code) or
+ * `jobs` (all ended jobs).
+ */
+export const totals = sqliteTable(
+  "totals",
+  {
+    kind: text("kind", { enum: ["lane", "label", "code", "jobs"] }).notNull(),
+    name: text("name").notNull(),
+    collection: text("collection").notNull(),
+    /** Documents; of `jobs`, the jobs. */
+    total: integer("total").notNull().default(0),
+    succeeded: integer("succeeded").notNull().default(0),
+    failed: integer("failed").notNull().default(0),
+    canceled: integer("canceled").notNull().default(0),
+    tokens: integer("tokens").notNull().default(0),
+    unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
+    repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.name, table.collection] })],
+);
+
+/** How far `totals` has come. One row. */
+export const folds = sqliteTable("folds", {
+  id: integer("id").primaryKey(),
+  /** Every submission up to this one is in `totals`, or in `unfolded_submissions`. */
+  submissionsThrough: text("submissions_through").$type<SubmissionId>().notNull(),
+  /** Every ended job up to this finalized sequence is in `totals`. */
+  jobsThrough: integer("jobs_through").notNull(),
+});
+
+/** Submissions that had not ended when `totals` passed them, or began again since. */
+export const unfoldedSubmissions = sqliteTable("unfolded_submissions", {
+  submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
+});
+
+/** When something that runs by itself last did. */
+export const heartbeats = sqliteTable("heartbeats", {
+  name: text("name", { enum: ["poller"] }).primaryKey(),
+  at: integer("at").notNull(),
 });
 
 /** Messages that no version of the consumer here can read, kept whole for a person to look at. */

@@ -53,7 +53,8 @@ export const failures = sqliteView("failures", {
   attempts: integer("attempts").notNull(),
   submissionId: text("submission_id").notNull(),
   finalizedAt: text("finalized_at").notNull(),
-}).as(sql`SELECT o.collection, o.document_id, o.code, o.message, o.attempts, o.submission_id, ${finalizedAt} AS finalized_at
+})
+  .as(sql`SELECT o.collection, o.document_id, o.code, o.message, o.attempts, o.submission_id, ${finalizedAt} AS finalized_at
   FROM outcomes o
   WHERE o.status = 'failed' AND NOT EXISTS (
     SELECT 1 FROM outcomes n

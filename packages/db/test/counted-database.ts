@@ -28,7 +28,7 @@ export function countedDatabase(d1: D1Database): { d1: D1Database; counts: State
         if (property === "raw") {
           // `raw` drops the meta, so the rows come by `all` and lose their names here.
           return async () => {
-            const result = await target.all<Record<string, unknown>>();
+            const result = await target.all();
             note(target, result);
             return result.results.map((row) => Object.values(row));
           };

@@ -39,7 +39,12 @@ describe("finalizing a job", () => {
     const { submission, id } = await dispatched([{ id: "a" }, { id: "b" }]);
     const members = [[submission, ["a", "b"]]] as const;
     expect(await Promise.all([succeed(db, id, members), succeed(db, id, members)])).toEqual([true, false]);
-    expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 2, jobs: 1, tokens: 1_000, completedAt: NOW });
+    expect(await readSubmission(db, submission)).toMatchObject({
+      succeeded: 2,
+      jobs: 1,
+      tokens: 1_000,
+      completedAt: NOW,
+    });
   });
 
   it("takes no answer of an older attempt", async () => {
@@ -66,7 +71,9 @@ describe("finalizing a job", () => {
   it("shares a job's tokens out by payload and counts per submission, its parts apart or not", async () => {
     const [one, two] = [await open(db, { total: 3 }), await open(db, { total: 1 })];
     const id = jobId();
-    await record(db, id, [[part(one, 0, [{ id: "a" }, { id: "b" }]), part(two, 0, [{ id: "c" }]), part(one, 1, [{ id: "d" }], 2)]]);
+    await record(db, id, [
+      [part(one, 0, [{ id: "a" }, { id: "b" }]), part(two, 0, [{ id: "c" }]), part(one, 1, [{ id: "d" }], 2)],
+    ]);
     const members = await dispatch(db, id);
     expect(members).toHaveLength(3);
     await succeed(db, id, members);
@@ -80,7 +87,9 @@ describe("finalizing a job", () => {
     const child = { id: jobId(), round: 2, members: [[submission, ["b"]]], dueAt: NOW } as const;
     const outcomes = [{ submission, document: "a", code: "model_error", message: "no" }] as const;
     await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, { ...END, outcomes, children: [child] }, NOW);
-    expect(await readHoldingJobs(db, [{ root: id, submission, id: "b" }])).toMatchObject([{ id: child.id, round: 2, status: "pending", document: "b" }]);
+    expect(await readHoldingJobs(db, [{ root: id, submission, id: "b" }])).toMatchObject([
+      { id: child.id, round: 2, status: "pending", document: "b" },
+    ]);
     expect(await rows(`SELECT document_count, context_count, parent_id FROM jobs WHERE id = '${child.id}'`)).toEqual([
       { document_count: 1, context_count: 2, parent_id: id },
     ]);
@@ -96,7 +105,9 @@ describe("finalizing a job", () => {
     const contextIds = contexts.map((_, index) => `${index}-`.padEnd(500, "x"));
     const submission = await open(db, { total: 5 });
     const id = jobId();
-    const parts = ["a", "b", "c", "d", "e"].map((name, place) => [part(submission, place, [{ id: name, contexts, contextIds }], place)]);
+    const parts = ["a", "b", "c", "d", "e"].map((name, place) => [
+      part(submission, place, [{ id: name, contexts, contextIds }], place),
+    ]);
     await record(db, id, parts);
     await dispatch(db, id);
     const outcomes = ["a", "b", "c", "d", "e"].map((document) => ({
@@ -105,7 +116,9 @@ describe("finalizing a job", () => {
       scores: contextIds.map((name, index) => [index, 1 - index / 1_000, name] as const),
     }));
     await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, { ...END, outcomes }, NOW);
-    expect(await rows("SELECT count(*) AS n, min(rank) AS first, max(rank) AS last FROM scores")).toEqual([{ n: 5_000, first: 1, last: 1_000 }]);
+    expect(await rows("SELECT count(*) AS n, min(rank) AS first, max(rank) AS last FROM scores")).toEqual([
+      { n: 5_000, first: 1, last: 1_000 },
+    ]);
   });
 
   it("completes a submission that is closed after its last document ended", async () => {
@@ -134,7 +147,9 @@ describe("claiming jobs", () => {
     const ids = [jobId(), jobId(), jobId(), jobId()];
     for (const [index, id] of ids.entries()) {
       await record(db, id, [[part(submission, index, [{}], index)]]);
-      await env.DB.prepare("UPDATE jobs SET due_at = ?, lane = ? WHERE id = ?").bind(NOW - index, index === 0 ? "interactive" : "bulk", id).run();
+      await env.DB.prepare("UPDATE jobs SET due_at = ?, lane = ? WHERE id = ?")
+        .bind(NOW - index, index === 0 ? "interactive" : "bulk", id)
+        .run();
     }
     const jobs = await claimDueJobs(db, { ...limits, bulk: 2 }, NOW);
     expect(jobs.map((job) => job.id).toSorted()).toEqual([ids[0], ids[2], ids[3]].toSorted());

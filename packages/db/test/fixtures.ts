@@ -106,7 +106,12 @@ export async function record(db: Database, id: JobId, chunks: readonly (readonly
 
 /** Starts and confirms the first attempt. */
 export async function dispatch(db: Database, id: JobId, now = NOW): Promise<JobMembers> {
-  const started = await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: now + 120_000, token: "t" }, now);
+  const started = await startAttempt(
+    db,
+    { id, attempt: 0, status: "pending" },
+    { until: now + 120_000, token: "t" },
+    now,
+  );
   if (started === null) throw new Error("the attempt did not start");
   await confirmDispatch(db, { id, attempt: started.attempt }, "request-1" as RequestId, now + 30_000);
   return started.members;

@@ -33,7 +33,20 @@ const MINUTE = 60_000;
 async function recorded(ids: readonly string[], now = NOW) {
   const submission = await open(db, { total: ids.length }, now);
   const id = jobId(now);
-  await record(db, id, [[part(submission, 0, ids.map((name) => ({ id: name })))]], now);
+  await record(
+    db,
+    id,
+    [
+      [
+        part(
+          submission,
+          0,
+          ids.map((name) => ({ id: name })),
+        ),
+      ],
+    ],
+    now,
+  );
   return { submission, id };
 }
 
@@ -77,7 +90,13 @@ describe("canceling", () => {
 });
 
 describe("pausing", () => {
-  const pause = { scope: `model:${MODEL}`, reason: "daily_limit", message: "4006", since: NOW, until: NOW + MINUTE } as const;
+  const pause = {
+    scope: `model:${MODEL}`,
+    reason: "daily_limit",
+    message: "4006",
+    since: NOW,
+    until: NOW + MINUTE,
+  } as const;
 
   it("is in force until its time, and is not weakened by a fault when it was asked for", async () => {
     await pauseDispatching(db, pause);
@@ -122,7 +141,10 @@ describe("retrying what failed", () => {
     await dispatch(db, id);
     await fail(id, submission, ["a", "b", "c"]);
     const listed = await listFailed(db, { id: submission, collection: "default" }, "model_error", "a", 10);
-    expect(listed.map(({ document, jobId: failedIn }) => [document, failedIn])).toEqual([["b", id], ["c", id]]);
+    expect(listed.map(({ document, jobId: failedIn }) => [document, failedIn])).toEqual([
+      ["b", id],
+      ["c", id],
+    ]);
     expect(await listFailed(db, { id: submission, collection: "default" }, "no_answer", "", 10)).toEqual([]);
     const again = { id: jobId(), parent: id, model: MODEL, lane: "bulk" } as const;
     const own = { id: submission, collection: "default" };
@@ -147,7 +169,11 @@ describe("the sweep", () => {
     const fresh = await open(db, { total: 1, closed: false }, NOW + 30 * MINUTE);
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
     await sweepSubmissions(db, times(NOW + 61 * MINUTE));
-    expect(await readSubmission(db, submission)).toMatchObject({ closedAt: NOW + 61 * MINUTE, incomplete: true, total: 1 });
+    expect(await readSubmission(db, submission)).toMatchObject({
+      closedAt: NOW + 61 * MINUTE,
+      incomplete: true,
+      total: 1,
+    });
     expect(await readSubmission(db, fresh)).toMatchObject({ closedAt: null, incomplete: false });
     await sweepSubmissions(db, times(NOW + 95 * MINUTE));
     expect(await readSubmission(db, fresh)).toMatchObject({ incomplete: true });
@@ -166,7 +192,11 @@ describe("the sweep", () => {
     await record(db, late, [[part(submission, 1, [{ id: "b" }], 1)]], NOW + 1_002 * MINUTE);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 0, recorded: 2, completedAt: null });
     await succeed(db, late, await dispatch(db, late), NOW + 1_003 * MINUTE);
-    expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1, canceled: 1, completedAt: NOW + 1_003 * MINUTE });
+    expect(await readSubmission(db, submission)).toMatchObject({
+      succeeded: 1,
+      canceled: 1,
+      completedAt: NOW + 1_003 * MINUTE,
+    });
   });
 
   it("does not look at settled submissions again", async () => {

@@ -52,9 +52,19 @@ describe.each(["before", "after"] as const)("a D1 whose every call fails %s its 
     expect(await record(db, id, [[part(submission, 0, [{ id: "a" }, { id: "b" }])]])).toEqual([true]);
     const members = await dispatch(db, id);
     expect(members).toEqual([[submission, ["a", "b"]]]);
-    await claimDueJobs(db, { interactive: 1, bulk: 1, dispatchLeaseUntil: NOW + 120_000, nextPollAt: NOW + 90_000 }, NOW + 60_000);
+    await claimDueJobs(
+      db,
+      { interactive: 1, bulk: 1, dispatchLeaseUntil: NOW + 120_000, nextPollAt: NOW + 90_000 },
+      NOW + 60_000,
+    );
     await succeed(db, id, members);
-    expect(await readSubmission(db, submission)).toMatchObject({ total: 2, recorded: 2, succeeded: 2, jobs: 1, completedAt: NOW });
+    expect(await readSubmission(db, submission)).toMatchObject({
+      total: 2,
+      recorded: 2,
+      succeeded: 2,
+      jobs: 1,
+      completedAt: NOW,
+    });
     const { results } = await env.DB.prepare("SELECT attempt, status, unconfirmed_dispatches FROM jobs").all();
     expect(results).toEqual([{ attempt: 1, status: "succeeded", unconfirmed_dispatches: 0 }]);
     expect((await env.DB.prepare("SELECT id FROM submissions").all()).results).toHaveLength(1);
@@ -79,7 +89,12 @@ describe("patience", () => {
     const id = jobId();
     await record(openDatabase(env.DB), id, [[part(submission, 0, [{ id: "a" }])]]);
     const job = { id, attempt: 0, status: "pending" } as const;
-    const mine = await startAttempt(openDatabase(failing("after").d1, patience()), job, { until: NOW + 1, token: "mine" }, NOW);
+    const mine = await startAttempt(
+      openDatabase(failing("after").d1, patience()),
+      job,
+      { until: NOW + 1, token: "mine" },
+      NOW,
+    );
     const theirs = await startAttempt(openDatabase(env.DB), job, { until: NOW + 1, token: "theirs" }, NOW);
     expect([mine?.attempt, theirs]).toEqual([1, null]);
   });

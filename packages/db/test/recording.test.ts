@@ -21,10 +21,16 @@ const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 
 describe("opening a submission", () => {
   it("mints ids that rise, in one millisecond and with a clock that went back", async () => {
-    const ids = [await open(db, {}, NOW), await open(db, {}, NOW), await open(db, {}, NOW - 5_000), await open(db, {}, NOW + 1)];
+    const ids = [
+      await open(db, {}, NOW),
+      await open(db, {}, NOW),
+      await open(db, {}, NOW - 5_000),
+      await open(db, {}, NOW + 1),
+    ];
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(4);
-    for (const id of ids) expect(id).toMatch(/^sub_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    for (const id of ids)
+      expect(id).toMatch(/^sub_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
   it("puts the time into the id as a UUIDv7 does", async () => {
@@ -40,7 +46,16 @@ describe("recording parts", () => {
     const document = { id: "a/b 漢", query, contexts: ["one\t", "two 😀"], contextIds: ["x", "1"] };
     await record(db, jobId(), [[part(submission, 0, [document])]]);
     const [row] = await rows("SELECT * FROM documents");
-    expect(row).toMatchObject({ document_id: "a/b 漢", collection: "default", submission_id: submission, part: 0, place: 0, query, context_count: 2, metadata: null });
+    expect(row).toMatchObject({
+      document_id: "a/b 漢",
+      collection: "default",
+      submission_id: submission,
+      part: 0,
+      place: 0,
+      query,
+      context_count: 2,
+      metadata: null,
+    });
     expect(JSON.parse(String(row?.["contexts"]))).toEqual(document.contexts);
     expect(JSON.parse(String(row?.["context_ids"]))).toEqual(document.contextIds);
   });
@@ -72,7 +87,10 @@ describe("recording parts", () => {
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
     await record(db, id, [[part(submission, 1, [{}], 1)]]);
-    expect(await dispatch(db, id)).toEqual([[submission, [`${submission}-0`]], [submission, [`${submission}-1`]]]);
+    expect(await dispatch(db, id)).toEqual([
+      [submission, [`${submission}-0`]],
+      [submission, [`${submission}-1`]],
+    ]);
     expect(await record(db, id, [[part(submission, 2, [{}], 2)]])).toEqual([false]);
     expect(await rows("SELECT count(*) AS n FROM documents")).toEqual([{ n: 2 }]);
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 2 });
@@ -83,7 +101,11 @@ describe("recording parts", () => {
     await record(db, jobId(), [[part(submission, 0, [{}])]]);
     const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;
     const asked = [0, 1].map((number) => ({ submission, part: number }));
-    expect(await lookUpParts(db, [...asked, { submission: stranger, part: 0 }])).toEqual(["recorded", "new", "unknown_submission"]);
+    expect(await lookUpParts(db, [...asked, { submission: stranger, part: 0 }])).toEqual([
+      "recorded",
+      "new",
+      "unknown_submission",
+    ]);
   });
 
   it("clears a staged part with its recording", async () => {
@@ -147,8 +169,15 @@ describe("starting an attempt", () => {
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
     await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
-    await startAttempt(db, { id, attempt: 1, status: "dispatching" }, { until: NOW + 200_001, token: "t" }, NOW + 200_000);
-    expect(await rows("SELECT attempt, unconfirmed_dispatches FROM jobs")).toEqual([{ attempt: 2, unconfirmed_dispatches: 1 }]);
+    await startAttempt(
+      db,
+      { id, attempt: 1, status: "dispatching" },
+      { until: NOW + 200_001, token: "t" },
+      NOW + 200_000,
+    );
+    expect(await rows("SELECT attempt, unconfirmed_dispatches FROM jobs")).toEqual([
+      { attempt: 2, unconfirmed_dispatches: 1 },
+    ]);
   });
 });
 

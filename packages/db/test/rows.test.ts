@@ -20,7 +20,12 @@ async function takeTheWay(count: number): Promise<StatementCount[]> {
   const db = openDatabase(d1);
   const submission = await open(db, { total: count });
   const parts = Array.from({ length: count / PART }, (_, number) =>
-    part(submission, number, Array.from({ length: PART }, () => ({})), number * PART),
+    part(
+      submission,
+      number,
+      Array.from({ length: PART }, () => ({})),
+      number * PART,
+    ),
   );
   const id = jobId();
   await lookUpParts(db, parts);
@@ -40,7 +45,9 @@ const sum = (counts: readonly StatementCount[], what: "read" | "written") =>
 
 it("writes at most 2.1 rows and reads at most 12 a document, ten polls included", async () => {
   const counts = await takeTheWay(5_000);
-  const stored = await env.DB.prepare("SELECT count(*) AS n FROM outcomes WHERE status = 'succeeded'").first<{ n: number }>();
+  const stored = await env.DB.prepare("SELECT count(*) AS n FROM outcomes WHERE status = 'succeeded'").first<{
+    n: number;
+  }>();
   expect(stored?.n).toBe(5_000);
   expect(sum(counts, "written") / 5_000).toBeLessThanOrEqual(2.1);
   expect(sum(counts, "read") / 5_000).toBeLessThanOrEqual(12);
@@ -64,7 +71,15 @@ it("loads a job's texts with two rows a document", async () => {
   const db = openDatabase(d1);
   const submission = await open(db, { total: 500 });
   const id = jobId();
-  await record(db, id, [[part(submission, 0, Array.from({ length: 500 }, () => ({})))]]);
+  await record(db, id, [
+    [
+      part(
+        submission,
+        0,
+        Array.from({ length: 500 }, () => ({})),
+      ),
+    ],
+  ]);
   counts.length = 0;
   expect(await readJobContent(db, { id, attempt: 0 })).toHaveLength(500);
   expect(sum(counts, "read")).toBeLessThanOrEqual(2 * 500 + 5);
@@ -95,7 +110,13 @@ it("looks a document up in scores without reading its neighbours", async () => {
   const id = jobId();
   const documents = Array.from({ length: 400 }, (_, index) => ({ id: `d${index}`, contexts }));
   await record(db, id, [[part(submission, 0, documents)]]);
-  await succeed(db, id, await dispatch(db, id), NOW, contexts.map((_, index) => index / 10));
+  await succeed(
+    db,
+    id,
+    await dispatch(db, id),
+    NOW,
+    contexts.map((_, index) => index / 10),
+  );
   counts.length = 0;
   const { results } = await d1
     .prepare("SELECT context_id, score, rank FROM scores WHERE collection = ? AND document_id = ? ORDER BY rank")

@@ -1,4 +1,12 @@
-import { DISPATCH_LEASE, listMembers, nextPollAt, uuidTail, type JobId, type ModelName, type SubmissionId } from "@sluice/core";
+import {
+  dispatchLease,
+  listMembers,
+  nextPollAt,
+  uuidTail,
+  type JobId,
+  type ModelName,
+  type SubmissionId,
+} from "@sluice/core";
 import { confirmDispatch, startAttempt, type DocumentContent } from "@sluice/db";
 import { submitBatch, toRequest } from "@sluice/inference";
 import type { StepIo } from "./io.ts";
@@ -32,7 +40,12 @@ export async function dispatchJob(
   content: readonly DocumentContent[],
 ): Promise<DispatchOutcome> {
   const startedAt = io.now();
-  const started = await startAttempt(io.db, job, { until: startedAt + DISPATCH_LEASE, token: uuidTail(io.randomBytes(10)) }, startedAt);
+  const started = await startAttempt(
+    io.db,
+    job,
+    { until: startedAt + dispatchLease(io.runInterval), token: uuidTail(io.randomBytes(10)) },
+    startedAt,
+  );
   if (started === null) return "superseded";
   const documents = listMembers(started.members);
   if (documents.length === 0) return "canceled";
@@ -51,7 +64,14 @@ export async function dispatchJob(
   }
   const now = io.now();
   const held = await confirmDispatch(io.db, attempt, answer.requestId, nextPollAt(now, now, io.runInterval));
-  io.log({ event: "job_dispatched", job: job.id, attempt: started.attempt, documents: documents.length, request_id: answer.requestId, held });
+  io.log({
+    event: "job_dispatched",
+    job: job.id,
+    attempt: started.attempt,
+    documents: documents.length,
+    request_id: answer.requestId,
+    held,
+  });
   return held ? "dispatched" : "superseded";
 }
 

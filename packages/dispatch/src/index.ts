@@ -5,3 +5,4 @@ export * from "./keep-back-paused.ts";
 export * from "./pauses.ts";
 export * from "./record-job.ts";
 export * from "./settle-refusal.ts";
+export * from "./step-io.ts";

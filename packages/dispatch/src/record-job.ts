@@ -1,4 +1,4 @@
-import { DISPATCH_LEASE, mintJobId, type PartMessage, type PartWeight } from "@sluice/core";
+import { dispatchLease, mintJobId, type PartMessage, type PartWeight } from "@sluice/core";
 import { recordParts, type Pause, type PartToRecord } from "@sluice/db";
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchJob } from "./dispatch-job.ts";
@@ -17,7 +17,11 @@ export interface PlannedPart {
  * unless it is paused. Gives for each part whether it is recorded now, by this job or another;
  * one that is not must come again. What befalls the dispatch befalls the job, not its parts.
  */
-export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pauses: readonly Pause[]): Promise<boolean[]> {
+export async function recordJob(
+  io: StepIo,
+  parts: readonly PlannedPart[],
+  pauses: readonly Pause[],
+): Promise<boolean[]> {
   const [first] = parts;
   if (first === undefined) return [];
   const { model, lane } = first.part;
@@ -25,10 +29,17 @@ export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pause
   const recorded: boolean[] = [];
   for (const chunks of chunkParts(parts.map(toRecord))) {
     const now = io.now();
-    recorded.push(...(await recordParts(io.db, { ...job, leaseUntil: now + DISPATCH_LEASE }, chunks, now)));
+    recorded.push(
+      ...(await recordParts(io.db, { ...job, leaseUntil: now + dispatchLease(io.runInterval) }, chunks, now)),
+    );
   }
   try {
-    await dispatchRecorded(io, { ...job, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 }, parts, pauses);
+    await dispatchRecorded(
+      io,
+      { ...job, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 },
+      parts,
+      pauses,
+    );
   } catch (error) {
     // The job is recorded: once its lease has run out the poller takes it from here.
     io.log({ event: "dispatch_broke_off", job: job.id, error: error instanceof Error ? error.name : typeof error });

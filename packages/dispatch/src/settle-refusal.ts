@@ -1,4 +1,14 @@
-import { cut, FAILURES, groupMembers, listMembers, mintJobId, type FailureCode, type JobId, type JobMembers, type ModelName } from "@sluice/core";
+import {
+  cut,
+  FAILURES,
+  groupMembers,
+  listMembers,
+  mintJobId,
+  type FailureCode,
+  type JobId,
+  type JobMembers,
+  type ModelName,
+} from "@sluice/core";
 import { finalizeJob, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
 import { afterRefusal } from "./after-refusal.ts";
@@ -39,7 +49,13 @@ export async function settleRefusal(
     case "pause": {
       const pause = { scope: modelScope(job.model), message: refusal.message, since: now, until: decision.dueAt };
       await pauseDispatching(io.db, { ...pause, reason: decision.reason });
-      io.log({ event: "model_paused", model: job.model, reason: decision.reason, code: refusal.code, until: decision.dueAt });
+      io.log({
+        event: "model_paused",
+        model: job.model,
+        reason: decision.reason,
+        code: refusal.code,
+        until: decision.dueAt,
+      });
       await postponeJob(io.db, job, error, countOf(job, refusal), decision.dueAt, now);
       return;
     }

@@ -112,12 +112,15 @@ describe("a job that is refused", () => {
     expect(decision).toEqual(row.then);
   });
 
-  it.each(["retry", "forgotten"] as const)("as %s is given up once ten of its batches were taken in for nothing", (kind) => {
-    const time = { now: NOW, runInterval: RUN, random: 0 };
-    const after = (taken: boolean, repeats: number) =>
-      afterRefusal({ documents: 100, refusals: 0, taken, repeats }, refusal(kind), time);
-    expect(after(true, MAX_REPEATS - 2)).toMatchObject({ kind: "again" });
-    expect(after(true, MAX_REPEATS - 1)).toEqual({ kind: "fail", code: "no_answer" });
-    expect(after(false, MAX_REPEATS)).toMatchObject({ kind: "again" });
-  });
+  it.each(["retry", "forgotten"] as const)(
+    "as %s is given up once ten of its batches were taken in for nothing",
+    (kind) => {
+      const time = { now: NOW, runInterval: RUN, random: 0 };
+      const after = (taken: boolean, repeats: number) =>
+        afterRefusal({ documents: 100, refusals: 0, taken, repeats }, refusal(kind), time);
+      expect(after(true, MAX_REPEATS - 2)).toMatchObject({ kind: "again" });
+      expect(after(true, MAX_REPEATS - 1)).toEqual({ kind: "fail", code: "no_answer" });
+      expect(after(false, MAX_REPEATS)).toMatchObject({ kind: "again" });
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { DISPATCH_LEASE, externalReference, type JobId } from "@sluice/core";
+import { dispatchLease, externalReference, type JobId } from "@sluice/core";
 import { readJobContent, type DocumentContent } from "@sluice/db";
 import {
   BatchService,
@@ -15,6 +15,8 @@ import {
   type TestIo,
 } from "../test-support/index.ts";
 import { dispatchJob, type DispatchableJob } from "../src/index.ts";
+
+const DISPATCH_LEASE = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;

@@ -68,7 +68,7 @@ test("the process ends quietly when its stdin closes, and at a signal", { timeou
   for (const end of [(child: ChildProcess) => child.stdin?.end(), (child: ChildProcess) => child.kill("SIGINT")]) {
     const { child } = await start();
     let errors = "";
-    child.stderr?.on("data", (data: Buffer) => (errors += data.toString()));
+    child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
     const closed = once(child, "close");
     end(child);
     expect(await closed).toEqual([0, null]);

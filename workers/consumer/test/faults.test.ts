@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { DISPATCH_LEASE, type SubmissionId } from "@sluice/core";
+import { dispatchLease, type SubmissionId } from "@sluice/core";
 import type { Patience } from "@sluice/db";
 import {
   BatchService,
@@ -19,6 +19,8 @@ import {
 } from "@sluice/dispatch/test-support";
 import type { DeliveredMessage } from "../src/read-messages.ts";
 import { deliver, messageOf } from "./deliver.ts";
+
+const DISPATCH_LEASE = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;

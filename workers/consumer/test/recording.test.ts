@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { DISPATCH_LEASE } from "@sluice/core";
+import { dispatchLease } from "@sluice/core";
 import { readStagedPart, stagePart } from "@sluice/db";
 import {
   BatchService,
@@ -19,6 +19,8 @@ import {
   type TestIo,
 } from "@sluice/dispatch/test-support";
 import { deliver, messageOf, QUEUE, queueDelivery } from "./deliver.ts";
+
+const DISPATCH_LEASE = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;

@@ -1,4 +1,4 @@
-import { DISPATCH_LEASE, isSweepDue, nextPollAt } from "@sluice/core";
+import { dispatchLease, isSweepDue, nextPollAt } from "@sluice/core";
 import { claimDueJobs, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
 import { dispatchJob, keepBackPaused, type StepIo } from "@sluice/dispatch";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
@@ -35,8 +35,14 @@ export async function runPoller(io: PollerIo): Promise<void> {
     const bulk = Math.min(CLAIM.bulk, MAX_POLLS_PER_RUN - claimed - interactive);
     const jobs = await claimDueJobs(
       io.db,
-      { interactive, bulk, dispatchLeaseUntil: now + DISPATCH_LEASE, nextPollAt: nextPollAt(now, now, io.runInterval) },
+      {
+        interactive,
+        bulk,
+        dispatchLeaseUntil: now + dispatchLease(io.runInterval),
+        nextPollAt: nextPollAt(now, now, io.runInterval),
+      },
       now,
+      claimed === 0,
     );
     if (jobs.length === 0) break;
     claimed += jobs.length;

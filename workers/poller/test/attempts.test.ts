@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { DISPATCH_LEASE, externalReference, type JobId } from "@sluice/core";
+import { dispatchLease, externalReference, type JobId } from "@sluice/core";
 import { deleteDocument, readJobContent } from "@sluice/db";
 import { dispatchJob } from "@sluice/dispatch";
 import {
@@ -22,6 +22,8 @@ import {
 import { runPoller } from "../src/run-poller.ts";
 import { hold, nextRun, runUntilDone } from "./drive.ts";
 
+const DISPATCH_LEASE = dispatchLease(60_000);
+
 let service: BatchService;
 let io: TestIo;
 beforeEach(() => {
@@ -37,7 +39,15 @@ const outcomes = () => rows(env.DB, "SELECT * FROM outcomes ORDER BY document_id
 
 /** A consumer that dies in the call: it started the attempt, and nothing is ever heard of it again. */
 async function dieDispatching(id: JobId): Promise<void> {
-  const job = { id, model: "@cf/baai/bge-m3", status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 } as const;
+  const job = {
+    id,
+    model: "@cf/baai/bge-m3",
+    status: "pending",
+    attempt: 0,
+    round: 1,
+    refusals: 0,
+    repeats: 0,
+  } as const;
   const call = hold(service, "onSubmit");
   const called = call.called();
   void dispatchJob(io, job, await readJobContent(io.db, job));

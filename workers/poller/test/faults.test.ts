@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { DISPATCH_LEASE, type SubmissionId } from "@sluice/core";
+import { dispatchLease, type SubmissionId } from "@sluice/core";
 import {
   BatchService,
   counters,
@@ -18,6 +18,8 @@ import {
 } from "@sluice/dispatch/test-support";
 import { runPoller } from "../src/run-poller.ts";
 import { runUntilDone } from "./drive.ts";
+
+const DISPATCH_LEASE = dispatchLease(60_000);
 
 let service: BatchService;
 let submission: SubmissionId;

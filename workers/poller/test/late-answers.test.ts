@@ -108,7 +108,9 @@ describe("a batch without an answer", () => {
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
     await runUntilDone(io);
     expect(service.submits).toHaveLength(10);
-    expect(await rows(env.DB, "SELECT DISTINCT code, attempts FROM outcomes")).toEqual([{ code: "no_answer", attempts: 1 }]);
+    expect(await rows(env.DB, "SELECT DISTINCT code, attempts FROM outcomes")).toEqual([
+      { code: "no_answer", attempts: 1 },
+    ]);
     expect(await counters(env.DB, submission)).toMatchObject({ failed: 5, completed: true });
   });
 });

@@ -2,30 +2,45 @@ import { isPassing } from "@sluice/db";
 import { Hono, type Context } from "hono";
 import type { Call, Dependencies } from "./dependencies.ts";
 import { describeError } from "./log.ts";
+import { preflight, shareWith } from "./http/cors.ts";
 import { findKey, type ApiKey } from "./http/keys.ts";
 import { pathParameters } from "./http/path.ts";
 import { problemResponse } from "./http/problems.ts";
-import { jsonResponse } from "./http/respond.ts";
+import { openRoutes } from "./open-routes.ts";
 import { routes } from "./routes.ts";
 
 type Environment = { Bindings: Dependencies; Variables: { key: ApiKey } };
 
-/** How long a caller is asked to wait when D1 or a Queue is out of order, in seconds. */
+/** How long a caller is asked to wait when D1 or a Queue is out of order, or the rate limit is reached; in seconds. */
 const RETRY_AFTER = "10";
+
+/** On every answer that does not say otherwise itself. */
+const HEADERS = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+};
 
 /** The HTTP API. What it depends on comes with each request. */
 export function createApp(): Hono<Environment> {
   const app = new Hono<Environment>();
   app.use(async (context, next) => {
     await next();
-    context.res.headers.set("x-content-type-options", "nosniff");
-    context.res.headers.set("cache-control", "no-store");
+    const { headers } = context.res;
+    for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
+    shareWith(context.env.corsOrigins, context.req.raw, headers);
   });
-  app.get("/healthz", () => jsonResponse({ status: "ok" }));
-  app.all("/healthz", () => methodNotAllowed(["GET"]));
+  app.use(async (context, next) => preflight(context.req.raw, context.env.corsOrigins) ?? next());
+  for (const { path, handle } of openRoutes) {
+    app.get(path, (context) => handle(context.env, context.req.raw));
+    app.all(path, (context) => otherMethod(context.req.method, ["GET"]));
+  }
   app.use(async (context, next) => {
     const key = await findKey(context.env.keys, context.req.header("authorization") ?? null);
     if (key === null) return unauthorized(context.env);
+    const { rateLimiter } = context.env;
+    if (rateLimiter !== null && !(await rateLimiter.limit({ key: key.name })).success) return tooManyRequests();
     context.set("key", key);
     return next();
   });
@@ -39,7 +54,7 @@ export function createApp(): Hono<Environment> {
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const methods = routes.filter((route) => route.path === path).map((route) => route.method);
-    app.all(path, () => methodNotAllowed(methods));
+    app.all(path, (context) => otherMethod(context.req.method, methods));
   }
   app.notFound(() => notFound());
   app.onError((error, context) => onError(error, context.env));
@@ -64,6 +79,14 @@ function unauthorized({ keys, log }: Dependencies): Response {
   });
 }
 
+function tooManyRequests(): Response {
+  return problemResponse({
+    name: "too-many-requests",
+    detail: "The API key's rate limit is reached: wait, and push many documents in one request.",
+    headers: { "retry-after": RETRY_AFTER },
+  });
+}
+
 function forbidden(scope: string): Response {
   return problemResponse({ name: "forbidden", detail: `The key lacks the scope "${scope}", which this needs.` });
 }
@@ -72,12 +95,14 @@ function notFound(): Response {
   return problemResponse({ name: "not-found", detail: "No route of this API has this path." });
 }
 
-function methodNotAllowed(methods: readonly string[]): Response {
-  const allow = methods.includes("GET") ? [...methods, "HEAD"] : methods;
+/** OPTIONS says what a path takes; what it does not take is refused with the same. */
+function otherMethod(method: string, methods: readonly string[]): Response {
+  const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+  if (method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
   return problemResponse({
     name: "method-not-allowed",
     detail: `This path takes ${methods.join(", ")}.`,
-    headers: { allow: allow.join(", ") },
+    headers: { allow },
   });
 }
 

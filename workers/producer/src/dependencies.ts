@@ -8,6 +8,11 @@ export interface SendQueue {
   sendBatch(messages: Iterable<{ body: string; contentType: "text" }>): Promise<unknown>;
 }
 
+/** What a rate-limit binding does: counts for a key, and says whether it may go on. */
+export interface RateLimiter {
+  limit(options: { key: string }): Promise<{ success: boolean }>;
+}
+
 /** Everything outside that a request is answered with. */
 export interface Dependencies {
   readonly db: Database;
@@ -16,7 +21,15 @@ export interface Dependencies {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
+  /** Milliseconds. */
+  readonly sleep: (milliseconds: number) => Promise<void>;
   readonly log: Log;
+  /** `null`: nobody is limited. */
+  readonly rateLimiter: RateLimiter | null;
+  /** Origins whose pages may call the API from a browser; `*` is all. None: no page may. */
+  readonly corsOrigins: readonly string[];
+  /** What the page at `/docs` is made of. */
+  readonly docsAssets: { readonly script: string; readonly style: string };
 }
 
 /** A request whose key was checked, on its way to the handler of its route. */

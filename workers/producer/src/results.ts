@@ -1,13 +1,8 @@
-import { listSubmissionDocuments, readHoldingJobs, readSubmissionDocuments } from "@sluice/db";
-import type { DocumentRow, HoldingJob, ResultPosition, SubmissionRow } from "@sluice/db";
+import { listSubmissionDocuments, readSubmissionDocuments } from "@sluice/db";
+import type { ResultPosition, SubmissionRow } from "@sluice/db";
 import type { Dependencies } from "./dependencies.ts";
-import {
-  documentShape,
-  rootJob,
-  type DocumentShape,
-  type DocumentStatus,
-  type DocumentView,
-} from "./shapes/document.ts";
+import { describeDocuments } from "./describe.ts";
+import type { DocumentShape, DocumentStatus, DocumentView } from "./shapes/document.ts";
 
 /** Documents that one query looks at; of those, about as many bytes are read whole. */
 const WINDOW = 1_000;
@@ -61,18 +56,5 @@ export async function readResults(
   }
   const rows =
     ids.length === 0 ? [] : await readSubmissionDocuments(db, submission, ids, query.include.includes("text"));
-  const jobs = await holdingJobs(db, rows);
-  return {
-    documents: rows.map((row) => documentShape(row, rootJob(row) ?? jobs.get(row.document_id) ?? null, query, now())),
-    next: ended ? null : next,
-  };
-}
-
-async function holdingJobs(db: Dependencies["db"], rows: readonly DocumentRow[]): Promise<Map<string, HoldingJob>> {
-  const passedOn = rows.flatMap((row) =>
-    row.status === null && row.root_job_id !== null && row.root_due_at === null
-      ? [{ root: row.root_job_id, submission: row.submission_id, id: row.document_id }]
-      : [],
-  );
-  return new Map((await readHoldingJobs(db, passedOn)).map((job) => [job.document, job]));
+  return { documents: await describeDocuments({ db, now }, rows, query), next: ended ? null : next };
 }

@@ -1,24 +1,227 @@
+import type * as z from "zod";
 import type { Handler } from "./dependencies.ts";
-import { getDocument } from "./handlers/get-document.ts";
-import { getSubmission } from "./handlers/get-submission.ts";
-import { listResults } from "./handlers/list-results.ts";
-import { listSubmissions } from "./handlers/list-submissions.ts";
+import { cancelSubmission } from "./handlers/cancel-submission.ts";
+import { deleteDocument } from "./handlers/delete-document.ts";
+import { documentQuery, getDocument } from "./handlers/get-document.ts";
+import { documentsQuery, getDocuments } from "./handlers/get-documents.ts";
+import { getStats } from "./handlers/get-stats.ts";
+import { getSubmission, noQuery } from "./handlers/get-submission.ts";
+import { getJob, jobsQuery, listJobs } from "./handlers/list-jobs.ts";
+import { listResults, resultsQuery } from "./handlers/list-results.ts";
+import { listSubmissions, submissionsQuery } from "./handlers/list-submissions.ts";
+import { pause, pauseBody, resume, resumeBody } from "./handlers/pause.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
+import { feedQuery, readResults } from "./handlers/read-results.ts";
+import { retryQuery, retrySubmission } from "./handlers/retry-submission.ts";
 import type { Scope } from "./http/keys.ts";
+import type { ProblemName } from "./http/problems.ts";
+import { NDJSON_TYPES } from "./http/respond.ts";
+import { pushQuerySchema } from "./push/options.ts";
+import * as answers from "./shapes/answers.ts";
+import { documentOutSchema } from "./shapes/document.ts";
+import { jobSchema } from "./shapes/job.ts";
+import { acceptedSchema } from "./shapes/push.ts";
+import { statsSchema } from "./shapes/stats.ts";
+import { submissionSchema } from "./shapes/submission.ts";
 
-interface Route {
+export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   /** What the key must allow. */
   readonly scope: Scope;
   readonly handle: Handler;
+  /** What the OpenAPI document says of it. */
+  readonly id: string;
+  readonly summary: string;
+  readonly query: z.ZodObject;
+  /** `null`: the body is not needed. */
+  readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
+  readonly headers?: readonly string[];
+  readonly status?: number;
+  readonly answer: z.ZodType;
+  /** What each line holds, where NDJSON may be asked for. */
+  readonly line?: z.ZodType;
+  /** Besides those that every route has. */
+  readonly problems: readonly ProblemName[];
 }
+
+const BODY_PROBLEMS = ["not-json", "not-utf8", "broken-body", "body-too-large", "unsupported-media-type"] as const;
+const PUSH_PROBLEMS = ["empty-body", "conflict", "idempotency-key-reused", "nothing-acceptable"] as const;
 
 /** Every route that wants a key. */
 export const routes: readonly Route[] = [
-  { method: "POST", path: "/v1/documents", scope: "ingest", handle: postDocuments },
-  { method: "GET", path: "/v1/submissions", scope: "read", handle: listSubmissions },
-  { method: "GET", path: "/v1/submissions/:id", scope: "read", handle: getSubmission },
-  { method: "GET", path: "/v1/submissions/:id/results", scope: "read", handle: listResults },
-  { method: "GET", path: "/v1/collections/:collection/documents/:id", scope: "read", handle: getDocument },
+  {
+    method: "POST",
+    path: "/v1/documents",
+    scope: "ingest",
+    handle: postDocuments,
+    id: "pushDocuments",
+    summary: "Push documents: one, many in an object, or as NDJSON a document a line",
+    query: pushQuerySchema,
+    body: { schema: answers.pushBodySchema, required: true, ndjson: answers.documentInSchema },
+    headers: ["Idempotency-Key", "Content-Encoding"],
+    status: 202,
+    answer: acceptedSchema,
+    problems: [...BODY_PROBLEMS, ...PUSH_PROBLEMS],
+  },
+  {
+    method: "GET",
+    path: "/v1/submissions",
+    scope: "read",
+    handle: listSubmissions,
+    id: "listSubmissions",
+    summary: "List submissions, the newest first",
+    query: submissionsQuery,
+    answer: answers.submissionPageSchema,
+    problems: [],
+  },
+  {
+    method: "GET",
+    path: "/v1/submissions/:id",
+    scope: "read",
+    handle: getSubmission,
+    id: "getSubmission",
+    summary: "Look at a submission",
+    query: noQuery,
+    answer: submissionSchema,
+    problems: ["not-found"],
+  },
+  {
+    method: "GET",
+    path: "/v1/submissions/:id/results",
+    scope: "read",
+    handle: listResults,
+    id: "listResults",
+    summary: "Read a submission's recorded documents: pages, or all of them as NDJSON",
+    query: resultsQuery,
+    answer: answers.documentPageSchema,
+    line: documentOutSchema,
+    problems: ["not-found"],
+  },
+  {
+    method: "POST",
+    path: "/v1/submissions/:id/cancel",
+    scope: "ingest",
+    handle: cancelSubmission,
+    id: "cancelSubmission",
+    summary: "Cancel what is not dispatched yet",
+    query: noQuery,
+    answer: submissionSchema,
+    problems: ["not-found"],
+  },
+  {
+    method: "POST",
+    path: "/v1/submissions/:id/retry",
+    scope: "ingest",
+    handle: retrySubmission,
+    id: "retrySubmission",
+    summary: "Queue failed documents again",
+    query: retryQuery,
+    answer: answers.retriedSchema,
+    problems: ["not-found", "conflict"],
+  },
+  {
+    method: "GET",
+    path: "/v1/collections/:collection/documents",
+    scope: "read",
+    handle: getDocuments,
+    id: "getDocuments",
+    summary: "Read up to 100 documents by their ids, in the order asked",
+    query: documentsQuery,
+    answer: answers.documentListSchema,
+    problems: [],
+  },
+  {
+    method: "GET",
+    path: "/v1/collections/:collection/documents/:id",
+    scope: "read",
+    handle: getDocument,
+    id: "getDocument",
+    summary: "Read a document, best context first",
+    query: documentQuery,
+    answer: documentOutSchema,
+    problems: ["not-found"],
+  },
+  {
+    method: "DELETE",
+    path: "/v1/collections/:collection/documents/:id",
+    scope: "ingest",
+    handle: deleteDocument,
+    id: "deleteDocument",
+    summary: "Forget all versions of a document",
+    query: noQuery,
+    answer: answers.deletedSchema,
+    problems: ["not-found"],
+  },
+  {
+    method: "GET",
+    path: "/v1/results",
+    scope: "read",
+    handle: readResults,
+    id: "readFeed",
+    summary: "Follow documents as they end, across submissions, each at least once",
+    query: feedQuery,
+    answer: answers.documentPageSchema,
+    line: documentOutSchema,
+    problems: [],
+  },
+  {
+    method: "GET",
+    path: "/v1/jobs",
+    scope: "read",
+    handle: listJobs,
+    id: "listJobs",
+    summary: "List jobs, the newest first",
+    query: jobsQuery,
+    answer: answers.jobPageSchema,
+    problems: [],
+  },
+  {
+    method: "GET",
+    path: "/v1/jobs/:id",
+    scope: "read",
+    handle: getJob,
+    id: "getJob",
+    summary: "Look at a job and its attempts",
+    query: noQuery,
+    answer: jobSchema,
+    problems: ["not-found"],
+  },
+  {
+    method: "POST",
+    path: "/v1/pause",
+    scope: "admin",
+    handle: pause,
+    id: "pause",
+    summary: "Stop dispatching: everything, a model or a submission",
+    query: noQuery,
+    body: { schema: pauseBody, required: false },
+    answer: answers.pauseListSchema,
+    problems: ["not-found", ...BODY_PROBLEMS],
+  },
+  {
+    method: "POST",
+    path: "/v1/resume",
+    scope: "admin",
+    handle: resume,
+    id: "resume",
+    summary: "Go on with what was paused",
+    query: noQuery,
+    body: { schema: resumeBody, required: false },
+    answer: answers.pauseListSchema,
+    problems: ["not-found", ...BODY_PROBLEMS],
+  },
+  {
+    method: "GET",
+    path: "/v1/stats",
+    scope: "read",
+    handle: getStats,
+    id: "getStats",
+    summary: "The state of the whole",
+    query: noQuery,
+    answer: statsSchema,
+    problems: [],
+  },
 ];
+
+export const NDJSON = NDJSON_TYPES[0];

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { dependencies } from "../src/index.ts";
+import { dependencies } from "../src/env.ts";
 import { findKey, parseKeys } from "../src/http/keys.ts";
 import { KEY, keyRecord, pushJson, storedRows, testApi, type ProblemBody } from "./api.ts";
 
@@ -112,9 +112,9 @@ describe("a path", () => {
   it("with another method is 405 and names those allowed", async () => {
     const api = await testApi();
     const push = await api.fetch("/v1/documents");
-    expect([push.status, push.headers.get("allow")]).toEqual([405, "POST"]);
+    expect([push.status, push.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
     const list = await api.fetch("/v1/submissions", { method: "DELETE" });
-    expect([list.status, list.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect([list.status, list.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     expect((await api.fetch("/healthz", { method: "POST" })).status).toBe(405);
     expect((await api.fetch("/v1/submissions", { method: "HEAD" })).status).toBe(200);
   });

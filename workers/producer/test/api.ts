@@ -19,6 +19,8 @@ export interface TestApi {
   readonly dependencies: Dependencies;
   readonly calls: SentCall[];
   readonly logs: LogEntry[];
+  /** Milliseconds that it was asked to wait. */
+  readonly slept: number[];
   fetch(path: string, init?: RequestInit<RequestInitCfProperties>): Promise<Response>;
   /** All messages, in the order sent. */
   messages(): Message[];
@@ -38,6 +40,7 @@ let minted = 0;
 export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi> {
   const calls: SentCall[] = [];
   const logs: LogEntry[] = [];
+  const slept: number[] = [];
   const queue = (lane: Lane, binding: Queue<string>) => ({
     async sendBatch(messages: Iterable<{ body: string; contentType: "text" }>) {
       const list = [...messages];
@@ -54,7 +57,13 @@ export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi
       minted += 1;
       return Uint8Array.from({ length: bytes }, (_, index) => (minted >> (8 * (index % 4))) & 0xff);
     },
+    sleep: async (milliseconds) => {
+      slept.push(milliseconds);
+    },
     log: (entry) => logs.push(entry),
+    rateLimiter: null,
+    corsOrigins: [],
+    docsAssets: { script: "script", style: "style" },
     ...more,
   };
   const app = createApp();
@@ -62,6 +71,7 @@ export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi
     dependencies,
     calls,
     logs,
+    slept,
     fetch: async (path, init = {}) => {
       const headers = new Headers(init.headers);
       if (!headers.has("authorization")) headers.set("authorization", `Bearer ${KEY}`);
@@ -106,7 +116,7 @@ export interface ProblemBody {
 
 /** Rows of every table, together. */
 export async function storedRows(): Promise<number> {
-  const tables = ["submissions", "parts", "staged_parts", "documents", "outcomes", "jobs", "malformed_messages"];
+  const tables = ["submissions", "parts", "staged_parts", "documents", "outcomes", "jobs", "malformed_messages", "idempotency_keys", "pauses"];
   const counts = tables.map((table) => `SELECT count(*) AS rows FROM ${table}`).map((sql) => env.DB.prepare(sql));
   const results = await env.DB.batch<{ rows: number }>(counts);
   return results.reduce((sum, result) => sum + (result.results[0]?.rows ?? 0), 0);

@@ -39,7 +39,7 @@ describe("a JSON push", () => {
         failures: {},
         incomplete: false,
         stalled: null,
-        waiting: null,
+        waiting: { reason: "queue", until: null },
         usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0 },
         created_at: new Date(NOW).toISOString(),
         completed_at: null,

@@ -103,7 +103,7 @@ describe("GET a document", () => {
     expect(await read<DocumentShape>(documentPath("one"))).toMatchObject({
       attempts: 1,
       dispatched_at: at(NOW),
-      waiting: null,
+      waiting: { reason: "answer", until: at(NOW + 30_000) },
     });
   });
 

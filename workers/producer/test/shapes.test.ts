@@ -1,8 +1,8 @@
 import type { JobId, SubmissionId } from "@sluice/core";
-import type { DocumentRow, HoldingJob, SubmissionRow } from "@sluice/db";
+import type { DocumentRow, HoldingJob, Pause, SubmissionRow } from "@sluice/db";
 import { describe, expect, it } from "vitest";
 import { documentShape } from "../src/shapes/document.ts";
-import { submissionShape } from "../src/shapes/submission.ts";
+import { NOTHING_AROUND, submissionShape, type SubmissionSurroundings } from "../src/shapes/submission.ts";
 
 const NOW = 1_790_000_000_000;
 const MINUTE = 60_000;
@@ -30,6 +30,7 @@ const submissionRow = (more: Partial<SubmissionRow> = {}): SubmissionRow => ({
   closedAt: NOW,
   cancelRequestedAt: null,
   completedAt: null,
+  holder: null,
   ...more,
 });
 
@@ -44,20 +45,20 @@ describe("a submission's status", () => {
     ["canceled", { recorded: 10, canceled: 10, cancelRequestedAt: NOW, completedAt: NOW }],
     ["completed", { recorded: 10, failed: 10, completedAt: NOW }],
   ] as const)("is %s at %j", (status, more) => {
-    expect(submissionShape(submissionRow(more), [], NOW).status).toBe(status);
+    expect(submissionShape(submissionRow(more), NOTHING_AROUND, NOW).status).toBe(status);
   });
 });
 
 it("a submission's counts add up, lost documents being failed ones with a code of their own", () => {
   const row = submissionRow({ recorded: 7, succeeded: 3, failed: 1, canceled: 1, lost: 2 });
-  const shape = submissionShape(row, [{ code: "too_large", count: 1 }], NOW);
+  const shape = submissionShape(row, { ...NOTHING_AROUND, failures: [{ code: "too_large", count: 1 }] }, NOW);
   expect(shape.counts).toEqual({ total: 10, queued: 1, processing: 2, succeeded: 3, failed: 3, canceled: 1 });
   expect(shape.failures).toEqual({ too_large: 1, message_lost: 2 });
 });
 
 describe("a submission is stalled", () => {
   const stalled = (more: Partial<SubmissionRow>, age: number) =>
-    submissionShape(submissionRow(more), [], NOW + age).stalled;
+    submissionShape(submissionRow(more), NOTHING_AROUND, NOW + age).stalled;
 
   it("when documents are missing ten minutes after the last was sent, and says how many and since when", () => {
     expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE)).toBeNull();
@@ -98,6 +99,7 @@ const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
   root_round: null,
   root_refusals: null,
   root_dispatched_at: null,
+  root_divided: 0,
   root_due_at: null,
   older_submission_id: null,
   older_scores: null,
@@ -115,27 +117,82 @@ const job = (more: Partial<HoldingJob> = {}): HoldingJob => ({
   ...more,
 });
 const view = { topK: null, include: [] };
+const AT = { now: NOW, pauses: [] };
 
 describe("a document that has not ended", () => {
   it("counts the answers it used up, and the one it waits for once its job is dispatched", () => {
-    expect(documentShape(documentRow(), job(), view, NOW).attempts).toBe(1);
-    expect(documentShape(documentRow(), job({ attempt: 3 }), view, NOW).attempts).toBe(2);
-    expect(documentShape(documentRow(), null, view, NOW)).toMatchObject({ attempts: 0, job_id: "job_1" });
+    expect(documentShape(documentRow(), job(), view, AT).attempts).toBe(1);
+    expect(documentShape(documentRow(), job({ attempt: 3 }), view, AT).attempts).toBe(2);
+    expect(documentShape(documentRow(), null, view, AT)).toMatchObject({ attempts: 0, job_id: "job_1" });
   });
 
-  it("waits while its job was turned away, until that is due", () => {
-    const waiting = (more: Partial<HoldingJob>, now = NOW) =>
-      documentShape(documentRow(), job(more), view, now).waiting;
-    expect(waiting({ refusals: 2 })).toEqual({ reason: "retry", until: new Date(NOW + MINUTE).toISOString() });
-    expect(waiting({ refusals: 2 }, NOW + MINUTE)).toBeNull();
-    expect(waiting({ refusals: 2, status: "dispatching" })).toBeNull();
-    expect(waiting({ refusals: 0 })).toBeNull();
+  const waiting = (more: Partial<HoldingJob>, now = NOW, pauses: readonly Pause[] = []) =>
+    documentShape(documentRow(), job(more), view, { now, pauses }).waiting;
+  const due = new Date(NOW + MINUTE).toISOString();
+
+  it("waits for its turn, or for an answer, or for the next try of a job that was turned away", () => {
+    expect(waiting({})).toEqual({ reason: "dispatch", until: due });
+    expect(waiting({ status: "dispatching" })).toEqual({ reason: "dispatch", until: due });
+    expect(waiting({ status: "dispatched" })).toEqual({ reason: "answer", until: due });
+    expect(waiting({ refusals: 2 })).toEqual({ reason: "retry", until: due });
+    expect(waiting({ refusals: 2, status: "dispatching" })).toMatchObject({ reason: "dispatch" });
+    expect(waiting({ refusals: 2 }, NOW + MINUTE)).toEqual({ reason: "dispatch", until: null });
+    expect(documentShape(documentRow(), null, view, AT).waiting).toEqual({ reason: "dispatch", until: null });
+  });
+
+  it("waits for the end of the last pause that is about it, unless Workers AI has it already", () => {
+    const pause = (scope: string, until: number | null, reason: Pause["reason"] = "daily_limit"): Pause => ({
+      scope,
+      reason,
+      message: null,
+      since: NOW,
+      until,
+    });
+    const daily = pause("model:@cf/baai/bge-m3", NOW + 2 * MINUTE);
+    expect(waiting({}, NOW, [daily])).toEqual({ reason: "daily_limit", until: new Date(NOW + 2 * MINUTE).toISOString() });
+    expect(waiting({ status: "dispatched" }, NOW, [daily])).toMatchObject({ reason: "answer" });
+    const asked = pause(`submission:${SUBMISSION}`, null, "requested");
+    expect(waiting({}, NOW, [daily, asked])).toEqual({ reason: "requested", until: null });
+    const others = [pause("model:another", null), pause("submission:sub_2", null, "requested")];
+    expect(waiting({}, NOW, others)).toMatchObject({ reason: "dispatch" });
+  });
+});
+
+describe("a submission waits", () => {
+  const around = (more: Partial<SubmissionSurroundings>) => ({ ...NOTHING_AROUND, ...more });
+  const waiting = (more: Partial<SubmissionRow>, jobs: SubmissionSurroundings["jobs"] = [], pauses: readonly Pause[] = []) =>
+    submissionShape(submissionRow(more), around({ jobs, pauses }), NOW).waiting;
+  const pending = { status: "pending", refusals: 0, dueAt: NOW + MINUTE } as const;
+  const dispatched = { status: "dispatched", refusals: 0, dueAt: NOW + 2 * MINUTE } as const;
+  const paused: Pause = { scope: "all", reason: "requested", message: null, since: NOW, until: null };
+
+  it("for the Queue before anything is recorded, and for nothing after its end", () => {
+    expect(waiting({})).toEqual({ reason: "queue", until: null });
+    expect(waiting({ recorded: 10, succeeded: 10, completedAt: NOW })).toBeNull();
+    expect(waiting({ recorded: 10, succeeded: 10, closedAt: null })).toBeNull();
+  });
+
+  it("for what its jobs wait for: a retry is told first, then an answer", () => {
+    const turnedAway = { ...pending, refusals: 1 };
+    expect(waiting({ recorded: 10 }, [pending])?.reason).toBe("dispatch");
+    expect(waiting({ recorded: 10 }, [pending, dispatched])?.reason).toBe("answer");
+    expect(waiting({ recorded: 10 }, [dispatched, { ...dispatched, dueAt: NOW + MINUTE }])?.until).toBe(
+      new Date(NOW + MINUTE).toISOString(),
+    );
+    expect(waiting({ recorded: 10 }, [pending, dispatched, turnedAway])?.reason).toBe("retry");
+  });
+
+  it("for the end of a pause, unless Workers AI has all that is left", () => {
+    expect(waiting({ recorded: 10 }, [pending], [paused])).toEqual({ reason: "requested", until: null });
+    expect(waiting({}, [], [paused])?.reason).toBe("requested");
+    expect(waiting({ recorded: 10 }, [dispatched], [paused])?.reason).toBe("answer");
+    expect(waiting({ recorded: 9 }, [dispatched], [paused])?.reason).toBe("requested");
   });
 });
 
 it("a document's error says whether trying again may help, by its code", () => {
   const error = (code: string) =>
-    documentShape(documentRow({ status: "failed", code, message: null }), null, view, NOW).error;
+    documentShape(documentRow({ status: "failed", code, message: null }), null, view, AT).error;
   expect(error("invalid_input")).toMatchObject({
     code: "invalid_input",
     retryable: false,
@@ -151,7 +208,7 @@ it("scores take their ids from D1, and the index where there is none; a pruned t
     [0, 0.25],
   ]);
   const row = documentRow({ status: "succeeded", scores, contexts: null });
-  expect(documentShape(row, null, { topK: null, include: ["text"] }, NOW).scores).toEqual([
+  expect(documentShape(row, null, { topK: null, include: ["text"] }, AT).scores).toEqual([
     { rank: 1, score: 0.5, context_id: "b", context_index: 1, text: null },
     { rank: 2, score: 0.25, context_id: "0", context_index: 0, text: null },
   ]);
@@ -159,6 +216,6 @@ it("scores take their ids from D1, and the index where there is none; a pruned t
 
 it("metadata comes back as it was sent", () => {
   const metadata = '{"a":[1,{"b":"é"}],"__proto__":{"c":null}}';
-  const shape = documentShape(documentRow({ metadata }), null, { topK: null, include: ["metadata"] }, NOW);
+  const shape = documentShape(documentRow({ metadata }), null, { topK: null, include: ["metadata"] }, AT);
   expect(JSON.stringify(shape.metadata)).toBe(metadata);
 });

@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { Database } from "../database.ts";
-import { query } from "../statements.ts";
+import { query, transact } from "../statements.ts";
+import { beatOfPoller } from "./heartbeat.ts";
 
 interface ClaimedHead {
   readonly id: JobId;
@@ -33,17 +34,25 @@ export interface ClaimLimits {
 
 /**
  * Takes the jobs that are due, those that wait longest first, by moving each one's `due_at` ahead:
- * a run beside this finds them taken. One statement; reads index entries of due jobs only.
+ * a run beside this finds them taken. One statement; reads index entries of due jobs only. `beat`: with
+ * it, in the same call, the poller's heartbeat.
  */
-export async function claimDueJobs(db: Database, limits: ClaimLimits, now: number): Promise<ClaimedJob[]> {
+export async function claimDueJobs(
+  db: Database,
+  limits: ClaimLimits,
+  now: number,
+  beat = false,
+): Promise<ClaimedJob[]> {
   const due = (lane: Lane, limit: number) => sql`
     SELECT id FROM (SELECT id FROM jobs WHERE lane = ${lane} AND due_at IS NOT NULL AND due_at <= ${now}
       ORDER BY due_at LIMIT ${limit})`;
-  const rows = await query<ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null }>(db, sql`
+  const claim = sql`
     UPDATE jobs SET due_at = iif(status = 'dispatched', ${limits.nextPollAt}, ${limits.dispatchLeaseUntil})
     WHERE id IN (${due("interactive", limits.interactive)} UNION ALL ${due("bulk", limits.bulk)})
     RETURNING id, model, lane, attempt, round, refusals, repeated_dispatches AS repeats, context_count AS contexts, payload_bytes AS payloadBytes, created_at AS createdAt,
-      status, request_id AS requestId, dispatched_at AS dispatchedAt`);
+      status, request_id AS requestId, dispatched_at AS dispatchedAt`;
+  type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null };
+  const rows = beat ? await transact<ClaimedRow>(db, [beatOfPoller(now), claim]) : await query<ClaimedRow>(db, claim);
   return rows.map(({ status, requestId, dispatchedAt, ...head }) =>
     status === "dispatched" && requestId !== null && dispatchedAt !== null
       ? { ...head, status, requestId, dispatchedAt }

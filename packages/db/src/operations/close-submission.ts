@@ -4,11 +4,19 @@ import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
 
 /** Nothing more will be sent. Ends the submission where every document has ended already. */
-export async function closeSubmission(db: Database, id: SubmissionId, now: number): Promise<void> {
-  await query(db, sql`
+export async function closeSubmission(
+  db: Database,
+  id: SubmissionId,
+  now: number,
+  holder: string | null = null,
+): Promise<void> {
+  await query(
+    db,
+    sql`
     UPDATE submissions SET closed_at = ${now}, active_at = ${now},
       completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
-    WHERE id = ${id} AND closed_at IS NULL`);
+    WHERE id = ${id} AND closed_at IS NULL AND holder IS ${holder}`,
+  );
 }
 
 /**

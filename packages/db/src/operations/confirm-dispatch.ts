@@ -14,11 +14,14 @@ export async function confirmDispatch(
   requestId: RequestId,
   dueAt: number,
 ): Promise<boolean> {
-  const rows = await query(db, sql`
+  const rows = await query(
+    db,
+    sql`
     UPDATE jobs SET status = 'dispatched', request_id = ${requestId}, due_at = ${dueAt}, refusals = 0,
       attempts = json_set(attempts, '$[#-1].request_id', ${requestId})
     WHERE id = ${job.id} AND attempt = ${job.attempt}
       AND (status = 'dispatching' OR (status = 'dispatched' AND request_id = ${requestId}))
-    RETURNING id`);
+    RETURNING id`,
+  );
   return rows.length > 0;
 }

@@ -1,5 +1,13 @@
 import { sql } from "drizzle-orm";
-import { MAX_PARAMETER_BYTES, utf8Length, type FailureCode, type JobId, type JobMembers, type RankedScore, type SubmissionId } from "@sluice/core";
+import {
+  MAX_PARAMETER_BYTES,
+  utf8Length,
+  type FailureCode,
+  type JobId,
+  type JobMembers,
+  type RankedScore,
+  type SubmissionId,
+} from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
 import type { AttemptError } from "./postpone-job.ts";
@@ -43,8 +51,9 @@ export async function finalizeJob(
 ): Promise<boolean> {
   const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
   const ended = await transact(db, [
-    ...outcomeLists(end.outcomes).map((list) =>
-      sql`
+    ...outcomeLists(end.outcomes).map(
+      (list) =>
+        sql`
         INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, job_id, code, message,
           dispatched_at, finalized_at, scores)
         SELECT d.document_id, d.collection, d.submission_id, iif(n.value ->> 3 IS NULL, 'succeeded', 'failed'), j.model,
@@ -55,8 +64,9 @@ export async function finalizeJob(
         WHERE ${held}
         ON CONFLICT DO NOTHING`,
     ),
-    ...end.children.map((child) =>
-      sql`
+    ...end.children.map(
+      (child) =>
+        sql`
         INSERT INTO jobs (id, model, lane, status, parent_id, round, document_count, context_count, payload_bytes,
           due_at, created_at, members)
         SELECT ${child.id}, j.model, j.lane, 'pending', j.id, ${child.round}, counted.documents, counted.contexts,

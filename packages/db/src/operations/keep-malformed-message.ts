@@ -8,8 +8,11 @@ export async function keepMalformedMessage(
   message: { readonly queue: string; readonly id: string; readonly reason: string; readonly body: string },
   now: number,
 ): Promise<void> {
-  await query(db, sql`
+  await query(
+    db,
+    sql`
     INSERT INTO malformed_messages (queue, message_id, reason, received_at, body)
     VALUES (${message.queue}, ${message.id}, ${message.reason}, ${now}, ${message.body})
-    ON CONFLICT DO NOTHING`);
+    ON CONFLICT DO NOTHING`,
+  );
 }

@@ -11,12 +11,15 @@ export async function lookUpParts(
   parts: readonly { readonly submission: SubmissionId; readonly part: number }[],
 ): Promise<PartStanding[]> {
   const asked = JSON.stringify(parts.map(({ submission, part }) => [submission, part]));
-  const rows = await query<{ standing: PartStanding }>(db, sql`
+  const rows = await query<{ standing: PartStanding }>(
+    db,
+    sql`
     SELECT CASE WHEN s.id IS NULL THEN 'unknown_submission'
                 WHEN p.part IS NOT NULL THEN 'recorded' ELSE 'new' END AS standing
     FROM json_each(${asked}) asked
     LEFT JOIN submissions s ON s.id = asked.value ->> 0
     LEFT JOIN parts p ON p.submission_id = asked.value ->> 0 AND p.part = asked.value ->> 1
-    ORDER BY asked.key`);
+    ORDER BY asked.key`,
+  );
   return rows.map((row) => row.standing);
 }

@@ -27,13 +27,16 @@ export async function postponeJob(
   dueAt: number,
   now: number,
 ): Promise<void> {
-  await query(db, sql`
+  await query(
+    db,
+    sql`
     UPDATE jobs SET status = 'pending', request_id = NULL, due_at = ${dueAt}, refusals = refusals + 1,
       unconfirmed_dispatches = unconfirmed_dispatches + ${counts === "unconfirmed" ? 1 : 0},
       repeated_dispatches = repeated_dispatches + ${counts === "repeated" ? 1 : 0},
       attempts = json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),
         '$[#-1].error', json_object('reason', ${error.reason}, 'message', ${error.message}))
-    WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`);
+    WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`,
+  );
 }
 
 /** Moves the next poll of a dispatched job. */
@@ -42,6 +45,9 @@ export async function postponePoll(
   job: { readonly id: JobId; readonly attempt: number },
   dueAt: number,
 ): Promise<void> {
-  await query(db, sql`
-    UPDATE jobs SET due_at = ${dueAt} WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = 'dispatched'`);
+  await query(
+    db,
+    sql`
+    UPDATE jobs SET due_at = ${dueAt} WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = 'dispatched'`,
+  );
 }

@@ -33,6 +33,8 @@ export interface DocumentRow {
   readonly root_refusals: number | null;
   readonly root_dispatched_at: number | null;
   readonly root_due_at: number | null;
+  /** Whether some of its documents are in other jobs by now. */
+  readonly root_divided: 0 | 1;
   /** The newest older version that succeeded, where this one has not. */
   readonly older_submission_id: SubmissionId | null;
   readonly older_scores: string | null;
@@ -47,6 +49,7 @@ const columns = (texts: boolean) => sql`
   o.finalized_at, o.scores,
   p.job_id AS root_job_id, root.status AS root_status, root.attempt AS root_attempt, root.round AS root_round,
   root.refusals AS root_refusals, root.dispatched_at AS root_dispatched_at, root.due_at AS root_due_at,
+  EXISTS (SELECT 1 FROM jobs c WHERE c.parent_id = root.id) AS root_divided,
   older.submission_id AS older_submission_id, older.scores AS older_scores,
   ${texts ? sql`olderInput.contexts` : sql`NULL`} AS older_contexts`;
 
@@ -82,6 +85,57 @@ export async function readDocument(
     ORDER BY d.submission_id DESC LIMIT 1`,
   );
   return row ?? null;
+}
+
+/** The newest versions of documents of a collection, in the order asked; those that are not there are left out. */
+export async function readDocuments(
+  db: Database,
+  collection: string,
+  ids: readonly string[],
+  texts: boolean,
+): Promise<DocumentRow[]> {
+  return query<DocumentRow>(
+    db,
+    sql`
+    SELECT ${columns(texts)}
+    FROM json_each(${JSON.stringify(ids)}) asked
+    CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${collection}
+      AND d.submission_id = (SELECT max(n.submission_id) FROM documents n
+        WHERE n.document_id = asked.value AND n.collection = ${collection})
+    ${joins}
+    ORDER BY asked.key`,
+  );
+}
+
+/** Versions of documents by their whole keys, in the order asked. */
+export async function readVersions(
+  db: Database,
+  keys: readonly { readonly id: string; readonly collection: string; readonly submission: SubmissionId }[],
+  texts: boolean,
+): Promise<DocumentRow[]> {
+  const asked = JSON.stringify(keys.map(({ id, collection, submission }) => [id, collection, submission]));
+  return query<DocumentRow>(
+    db,
+    sql`
+    SELECT ${columns(texts)}
+    FROM json_each(${asked}) asked
+    CROSS JOIN documents d ON d.document_id = asked.value ->> 0 AND d.collection = asked.value ->> 1
+      AND d.submission_id = asked.value ->> 2
+    ${joins}
+    ORDER BY asked.key`,
+  );
+}
+
+/** About how many bytes the newest versions of documents take to show: a row or two each. */
+export async function weighDocuments(db: Database, collection: string, ids: readonly string[]): Promise<number> {
+  const [row] = await query<{ bytes: number }>(
+    db,
+    sql`
+    SELECT coalesce(sum((SELECT d.payload_bytes + 40 * d.context_count FROM documents d
+      WHERE d.document_id = asked.value AND d.collection = ${collection} ORDER BY d.submission_id DESC LIMIT 1)), 0) AS bytes
+    FROM json_each(${JSON.stringify(ids)}) asked`,
+  );
+  return row?.bytes ?? 0;
 }
 
 /** Documents of one submission by their ids, in the order asked. */

@@ -29,26 +29,31 @@ export async function readJobDocuments(
     contextIds: string | null;
     group: number;
     index: number;
-  }>(db, sql`
+  }>(
+    db,
+    sql`
     SELECT g.value ->> 0 AS submission, i.value AS document, d.place AS place, d.context_count AS contexts,
       d.context_ids AS contextIds, g.key AS "group", i.key AS "index"
     FROM jobs j CROSS JOIN json_each(j.members) g
     CROSS JOIN submissions s ON s.id = g.value ->> 0
     CROSS JOIN json_each(g.value, '$[1]') i
     LEFT JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}`);
-  // Sorted here, since D1 bills a sort as one more row read a document; as they come they are in order.
-  return rows.toSorted((a, b) => a.group - b.group || a.index - b.index).map((row) =>
-    row.place === null
-      ? null
-      : {
-          submission: row.submission,
-          document: row.document,
-          place: row.place,
-          contexts: row.contexts,
-          contextIds: row.contextIds === null ? null : (JSON.parse(row.contextIds) as string[]),
-        },
+    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}`,
   );
+  // Sorted here, since D1 bills a sort as one more row read a document; as they come they are in order.
+  return rows
+    .toSorted((a, b) => a.group - b.group || a.index - b.index)
+    .map((row) =>
+      row.place === null
+        ? null
+        : {
+            submission: row.submission,
+            document: row.document,
+            place: row.place,
+            contexts: row.contexts,
+            contextIds: row.contextIds === null ? null : (JSON.parse(row.contextIds) as string[]),
+          },
+    );
 }
 
 /** What a request is made from. */
@@ -66,13 +71,18 @@ export async function readJobContent(
   db: Database,
   job: { readonly id: JobId; readonly attempt: number },
 ): Promise<DocumentContent[]> {
-  const rows = await query<Omit<DocumentContent, "contexts" | "truncateInputs"> & { contexts: string; truncates: number }>(db, sql`
+  const rows = await query<
+    Omit<DocumentContent, "contexts" | "truncateInputs"> & { contexts: string; truncates: number }
+  >(
+    db,
+    sql`
     SELECT s.id AS submission, d.document_id AS document, d.place, d.query, d.contexts, s.truncate_inputs AS truncates
     FROM jobs j CROSS JOIN json_each(j.members) g
     CROSS JOIN submissions s ON s.id = g.value ->> 0
     CROSS JOIN json_each(g.value, '$[1]') i
     CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}`);
+    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}`,
+  );
   return rows.map(({ contexts, truncates, ...row }) => ({
     ...row,
     contexts: JSON.parse(contexts) as string[],

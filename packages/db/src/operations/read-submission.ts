@@ -1,8 +1,9 @@
-import { desc, eq, lt, sql } from "drizzle-orm";
+import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { submissions } from "../schema.ts";
 import { query } from "../statements.ts";
+import { submissionIdAt } from "./open-submission.ts";
 
 export type SubmissionRow = typeof submissions.$inferSelect;
 
@@ -28,16 +29,28 @@ export async function countFailures(
   );
 }
 
-/** Submissions, the newest first, after the cursor's. Reads as many rows as it gives. */
-export async function listSubmissions(
-  db: Database,
-  before: SubmissionId | null,
-  limit: number,
-): Promise<SubmissionRow[]> {
+export interface SubmissionFilter {
+  /** Only those after which this one was opened: behind a cursor. */
+  readonly before: SubmissionId | null;
+  /** Opened at this time or later, in milliseconds. */
+  readonly since: number | null;
+  readonly label: string | null;
+}
+
+/** Submissions, the newest first. Reads as many rows as it gives, with a label as many index entries besides. */
+export async function listSubmissions(db: Database, filter: SubmissionFilter, limit: number): Promise<SubmissionRow[]> {
+  const { before, since, label } = filter;
   return db
     .select()
     .from(submissions)
-    .where(before === null ? undefined : lt(submissions.id, before))
+    .where(
+      and(
+        before === null ? undefined : lt(submissions.id, before),
+        since === null ? undefined : sql`${submissions.id} >= ${submissionIdAt(since)}`,
+        // Said twice, since only the literal lets SQLite use the index on labelled ones.
+        label === null ? undefined : sql`${submissions.label} = ${label} AND ${submissions.label} IS NOT NULL`,
+      ),
+    )
     .orderBy(desc(submissions.id))
     .limit(limit);
 }

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import type { JobId, Lane, ModelName, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
@@ -57,8 +57,7 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: BodyCh
       n.value ->> 'contexts' AS contexts, n.value ->> 'bytes' AS bytes, n.value -> 'documents' AS documents
     FROM json_each(${list}) n
     CROSS JOIN submissions s ON s.id = n.value ->> 'submission'
-    WHERE NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = s.id AND p.part = n.value ->> 'part')
-      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job.id} AND (j.status <> 'pending' OR j.attempt > 0))`;
+    WHERE ${isNew(sql`n`, job.id)}`;
 
   const recorded = await transact<{ recorded: number }>(db, [
     sql`
@@ -90,11 +89,12 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: BodyCh
       FROM (${fresh}) f CROSS JOIN json_each(f.documents) d
       WHERE f.cancel_requested_at IS NOT NULL
       ON CONFLICT DO NOTHING`,
+    // Before the parts themselves: repeated, none of them is new, and what was deleted since stays gone.
+    ...chunks.map((chunk) => insertDocuments(job.id, chunk)),
     sql`
       INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
       SELECT submission, part, ${job.id}, hash, count, ${now}, documents FROM (${fresh}) WHERE true
       ON CONFLICT DO NOTHING`,
-    ...chunks.map((chunk) => insertDocuments(job.id, chunk)),
     sql`
       DELETE FROM staged_parts WHERE (submission_id, part) IN (
         SELECT p.submission_id, p.part FROM json_each(${list}) n
@@ -107,19 +107,25 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: BodyCh
   return recorded.map((row) => row.recorded === 1);
 }
 
-/** The bodies pass on whole, as they came; D1 takes the documents out. Only of parts that are this job's. */
+/** Whether the part that `row.value` describes is recorded nowhere, and its job has not started. Reads two rows. */
+function isNew(row: SQL, job: JobId): SQL {
+  return sql`
+    NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${row}.value ->> 'submission' AND p.part = ${row}.value ->> 'part')
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.attempt > 0))`;
+}
+
+/** The bodies pass on whole, as they came; D1 takes the documents out. Only of parts that are new. */
 function insertDocuments(job: JobId, chunk: readonly PartToRecord[]) {
   const bodies = `[${chunk.map((part) => part.body).join(",")}]`;
   return sql`
     INSERT INTO documents (document_id, collection, submission_id, part, place, payload_bytes, context_count,
       context_ids, metadata, query, contexts)
-    SELECT d.value ->> 'id', m.value ->> 'collection', p.submission_id, p.part, d.value ->> 'place', d.value ->> 'bytes',
+    SELECT d.value ->> 'id', m.value ->> 'collection', s.id, m.value ->> 'part', d.value ->> 'place', d.value ->> 'bytes',
       json_array_length(d.value, '$.contexts'), d.value -> 'context_ids', d.value -> 'metadata',
       d.value ->> 'query', d.value -> 'contexts'
     FROM json_each(${bodies}) m
-    CROSS JOIN parts p
-      ON p.submission_id = m.value ->> 'submission' AND p.part = m.value ->> 'part' AND p.job_id = ${job}
+    CROSS JOIN submissions s ON s.id = m.value ->> 'submission'
     CROSS JOIN json_each(m.value, '$.documents') d
-    WHERE true
+    WHERE ${isNew(sql`m`, job)}
     ON CONFLICT DO NOTHING`;
 }

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
+import { submissionIdAt } from "./open-submission.ts";
 
 /** Times in milliseconds: what was last active before them has been left alone for long enough. */
 export interface SweepTimes {
@@ -23,7 +24,7 @@ const SWEEP_SIZE = 5_000;
  * not grow with the submissions there are. Every statement may be repeated.
  */
 export async function sweepSubmissions(db: Database, times: SweepTimes): Promise<void> {
-  const horizon = `sub_${times.settledBy.toString(16).padStart(12, "0").replace(/(.{8})/, "$1-")}`;
+  const horizon = submissionIdAt(times.settledBy);
   const passed = sql`
     SELECT id, closed_at, recorded, lost, total FROM submissions
     WHERE id > (SELECT coalesce(max(swept_through), '') FROM sweeps) AND id < ${horizon}
@@ -57,7 +58,10 @@ export async function listStagedParts(
   stagedBefore: number,
   limit: number,
 ): Promise<{ readonly submission: SubmissionId; readonly part: number; readonly body: string }[]> {
-  return query(db, sql`
+  return query(
+    db,
+    sql`
     SELECT submission_id AS submission, part, body FROM staged_parts WHERE staged_at < ${stagedBefore}
-    ORDER BY submission_id, part LIMIT ${limit}`);
+    ORDER BY submission_id, part LIMIT ${limit}`,
+  );
 }

@@ -30,7 +30,9 @@ describe.runIf(hasCranfield)("real queries with twenty abstracts each", () => {
     const { id, accepted } = await together.pushLines(lines, "cran");
     expect(accepted).toBe(225);
     expect(await together.finish(id)).toMatchObject({ counts: { total: 225, succeeded: 225 } });
-    const rows = await together.sql<Row>("SELECT document_id, context_id, score, rank FROM scores WHERE collection = 'cran'");
+    const rows = await together.sql<Row>(
+      "SELECT document_id, context_id, score, rank FROM scores WHERE collection = 'cran'",
+    );
     expect(rows).toHaveLength(4_500);
     const documents = new Map(lines.map(parse).map((document) => [document.id, document]));
     for (const row of rows) {
@@ -60,7 +62,9 @@ describe.runIf(hasCranfield)("real queries with twenty abstracts each", () => {
     await together.finish(id);
     const [job] = await together.sql<{ request_id: string }>("SELECT request_id FROM jobs");
     const direct = (await (await fetch(`${url}/batches/${job?.request_id ?? ""}`)).json()) as { scores: number[][] };
-    const rows = await together.sql<Row>("SELECT document_id, context_id, score, rank FROM scores ORDER BY document_id, rank");
+    const rows = await together.sql<Row>(
+      "SELECT document_id, context_id, score, rank FROM scores ORDER BY document_id, rank",
+    );
     const gain = cranfieldGain();
     const figures = documents.map((document, n) => {
       const own = rows.filter((row) => row.document_id === document.id);

@@ -52,7 +52,9 @@ export class Together {
   async #migrate(): Promise<void> {
     const folder = join(ROOT, "migrations");
     const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
-    for (const file of readdirSync(folder).filter((name) => name.endsWith(".sql")).toSorted()) {
+    for (const file of readdirSync(folder)
+      .filter((name) => name.endsWith(".sql"))
+      .toSorted()) {
       for (const statement of readFileSync(join(folder, file), "utf8").split("--> statement-breakpoint")) {
         await DB.prepare(statement).run();
       }
@@ -132,7 +134,9 @@ export class Together {
 
   async sql<Row = Record<string, unknown>>(statement: string, ...values: (string | number)[]): Promise<Row[]> {
     const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
-    const { results } = await DB.prepare(statement).bind(...values).all<Row>();
+    const { results } = await DB.prepare(statement)
+      .bind(...values)
+      .all<Row>();
     return results;
   }
 }

@@ -16,7 +16,8 @@ beforeEach(async () => {
 const WORDS = ["river", "gate", "water", "lock", "stone", "mill", "barge", "rain", "level", "keeper", "weir", "spill"];
 /** Documents whose texts are all different, so that a score in the wrong place shows. */
 function documents(prefix: string, count: number, contexts = 5) {
-  const text = (seed: number) => Array.from({ length: 6 }, (_, k) => WORDS[(seed * (k + 3) + k * k) % WORDS.length]).join(" ");
+  const text = (seed: number) =>
+    Array.from({ length: 6 }, (_, k) => WORDS[(seed * (k + 3) + k * k) % WORDS.length]).join(" ");
   return Array.from({ length: count }, (_, n) => ({
     id: `${prefix}-${n}`,
     query: `${text(n + 1)} ${n}`,
@@ -43,8 +44,12 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
   it("scores every pair of both lanes, its answer shuffled", async () => {
     const mine = documents("way", 60);
     const [one, two] = [mine.slice(0, 30), mine.slice(30)];
-    const ids = [await together.push(one, { collection: "way" }), await together.push(two, { collection: "way", lane: "bulk" })];
-    for (const id of ids) expect(await together.finish(id)).toMatchObject({ status: "completed", counts: { total: 30, succeeded: 30 } });
+    const ids = [
+      await together.push(one, { collection: "way" }),
+      await together.push(two, { collection: "way", lane: "bulk" }),
+    ];
+    for (const id of ids)
+      expect(await together.finish(id)).toMatchObject({ status: "completed", counts: { total: 30, succeeded: 30 } });
     for (const document of mine) await expectOwnScores("way", document);
     const lanes = await together.sql("SELECT DISTINCT lane FROM jobs ORDER BY lane");
     expect(lanes).toEqual([{ lane: "bulk" }, { lane: "interactive" }]);
@@ -61,19 +66,30 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
     await together.plan({ poll });
     const collection = name.replaceAll(" ", "-");
     const mine = documents("shape", 8);
-    expect(await together.finish(await together.push(mine, { collection }))).toMatchObject({ counts: { succeeded: 8 } });
+    expect(await together.finish(await together.push(mine, { collection }))).toMatchObject({
+      counts: { succeeded: 8 },
+    });
     for (const document of mine) await expectOwnScores(collection, document);
   });
 
   it("asks again for items that fail, and keeps their neighbours' scores", async () => {
-    await together.plan({ items: [{ fault: "failed_object", match: "1", times: 1 }, { fault: "score_nan", match: "2", times: 1 }] });
+    await together.plan({
+      items: [
+        { fault: "failed_object", match: "1", times: 1 },
+        { fault: "score_nan", match: "2", times: 1 },
+      ],
+    });
     const mine = documents("again", 6);
-    expect(await together.finish(await together.push(mine, { collection: "again" }))).toMatchObject({ counts: { succeeded: 6 } });
+    expect(await together.finish(await together.push(mine, { collection: "again" }))).toMatchObject({
+      counts: { succeeded: 6 },
+    });
     for (const document of mine) await expectOwnScores("again", document);
   });
 
   it("ends a document as failed once its attempts are used up", async () => {
-    const mine = documents("broken", 3).map((document, n) => (n === 1 ? { ...document, query: `POISON ${document.query}` } : document));
+    const mine = documents("broken", 3).map((document, n) =>
+      n === 1 ? { ...document, query: `POISON ${document.query}` } : document,
+    );
     await together.plan({ items: [{ fault: "failed_text", match: "POISON" }] });
     const ended = await together.finish(await together.push(mine, { collection: "broken" }));
     expect(ended).toMatchObject({ counts: { succeeded: 2, failed: 1 }, failures: { model_error: 1 } });
@@ -81,19 +97,34 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
       { document_id: "broken-1", code: "model_error", attempts: 3 },
     ]);
     const { body } = await together.call("/v1/collections/broken/documents/broken-1");
-    expect(body).toMatchObject({ status: "failed", attempts: 3, scores: [], error: { code: "model_error", retryable: true } });
+    expect(body).toMatchObject({
+      status: "failed",
+      attempts: 3,
+      scores: [],
+      error: { code: "model_error", retryable: true },
+    });
   });
 
   it("finds the one document that Workers AI refuses the batch for", async () => {
-    const mine = documents("poison", 40).map((document, n) => (n === 23 ? { ...document, query: `POISON ${document.query}` } : document));
+    const mine = documents("poison", 40).map((document, n) =>
+      n === 23 ? { ...document, query: `POISON ${document.query}` } : document,
+    );
     await together.plan({ submit: [{ fault: "5006", match: "POISON" }] });
     const ended = await together.finish(await together.push(mine, { collection: "poison" }));
     expect(ended).toMatchObject({ counts: { succeeded: 39, failed: 1 }, failures: { invalid_input: 1 } });
-    expect(await together.sql("SELECT document_id FROM failures WHERE collection = 'poison'")).toEqual([{ document_id: "poison-23" }]);
+    expect(await together.sql("SELECT document_id FROM failures WHERE collection = 'poison'")).toEqual([
+      { document_id: "poison-23" },
+    ]);
   });
 
   it("comes through capacity errors, lost answers and a forgotten batch", async () => {
-    await together.plan({ submit: [{ fault: "3040", at: [1] }, { fault: "answer_lost", at: [2] }], poll: [{ fault: "forgotten", at: [1] }] });
+    await together.plan({
+      submit: [
+        { fault: "3040", at: [1] },
+        { fault: "answer_lost", at: [2] },
+      ],
+      poll: [{ fault: "forgotten", at: [1] }],
+    });
     const mine = documents("stormy", 5);
     expect(await together.finish(await together.push(mine, { collection: "stormy" }))).toMatchObject({
       counts: { succeeded: 5 },
@@ -123,7 +154,8 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
     await together.plan({ queued_ms: 3_600_000 });
     const second = { ...first, query: "something else altogether" };
     const id = await together.push([second], { collection: "version" });
-    const read = async () => (await together.call("/v1/collections/version/documents/version-0")).body as Record<string, unknown>;
+    const read = async () =>
+      (await together.call("/v1/collections/version/documents/version-0")).body as Record<string, unknown>;
     const waiting = await together.runUntil(read, (document) => document["submission_id"] === id);
     expect(waiting).toMatchObject({ stale: true, status: "processing", query: second.query });
     await expectOwnScores("version", first);
@@ -138,11 +170,29 @@ describe("messages", () => {
   /** What a push sent, as the message that brought it: the producer's own form. */
   async function messageOf(id: string, collection: string, document: TestDocument): Promise<string> {
     const contexts = document.contexts.map(({ text }) => text);
-    const carried = { place: 0, id: document.id, bytes: 500, query: document.query, contexts, context_ids: document.contexts.map((c) => c.id) };
-    const header = { v: 1, kind: "part", submission: id, collection, model: "@cf/baai/bge-m3", lane: "interactive", truncate_inputs: true };
+    const carried = {
+      place: 0,
+      id: document.id,
+      bytes: 500,
+      query: document.query,
+      contexts,
+      context_ids: document.contexts.map((c) => c.id),
+    };
+    const header = {
+      v: 1,
+      kind: "part",
+      submission: id,
+      collection,
+      model: "@cf/baai/bge-m3",
+      lane: "interactive",
+      truncate_inputs: true,
+    };
     return JSON.stringify({ ...header, part: 0, hash: "again", documents: [carried] });
   }
-  const malformed = () => together.sql<{ reason: string; queue: string }>("SELECT queue, reason FROM malformed_messages ORDER BY queue, reason");
+  const malformed = () =>
+    together.sql<{ reason: string; queue: string }>(
+      "SELECT queue, reason FROM malformed_messages ORDER BY queue, reason",
+    );
 
   it("change nothing when they come again", async () => {
     const [document] = documents("twice", 1);
@@ -172,7 +222,9 @@ describe("messages", () => {
     await together.feed("sluice-interactive-dead", await messageOf(id, "dead", document));
     expect(await together.finish(id)).toMatchObject({ counts: { total: 1, succeeded: 1 } });
     await expectOwnScores("dead", document);
-    const kept = await together.runUntil(malformed, (rows) => rows.some((row) => row.queue === "sluice-interactive-dead"));
+    const kept = await together.runUntil(malformed, (rows) =>
+      rows.some((row) => row.queue === "sluice-interactive-dead"),
+    );
     expect(kept).toHaveLength(2);
   });
 });

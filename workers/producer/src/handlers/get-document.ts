@@ -1,19 +1,19 @@
-import { readDocument, readHoldingJobs } from "@sluice/db";
+import { readDocument } from "@sluice/db";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
+import { describeDocuments } from "../describe.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery, viewParameters } from "../http/query.ts";
 import { jsonResponse } from "../http/respond.ts";
-import { documentShape, rootJob } from "../shapes/document.ts";
 
-const querySchema = z.strictObject(viewParameters);
+export const documentQuery = z.strictObject(viewParameters);
 
 /** Seconds: by then a document that was just pushed is recorded, if nothing is wrong. */
 const RECORDED_AFTER = "5";
 
 export async function getDocument({ db, now }: Dependencies, call: Call): Promise<Response> {
-  const query = parseQuery(querySchema, call.url.searchParams);
+  const query = parseQuery(documentQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const { collection = "", id = "" } = call.parameters;
   const include = query.value.include ?? [];
@@ -21,15 +21,11 @@ export async function getDocument({ db, now }: Dependencies, call: Call): Promis
     ? await readDocument(db, { collection, id }, include.includes("text"))
     : null;
   if (row === null) return noDocument();
-  let job = rootJob(row);
-  if (row.status === null && job === null && row.root_job_id !== null) {
-    const asked = { root: row.root_job_id, submission: row.submission_id, id: row.document_id };
-    job = (await readHoldingJobs(db, [asked]))[0] ?? null;
-  }
-  return jsonResponse(documentShape(row, job, { topK: query.value.top_k ?? null, include }, now()));
+  const [document] = await describeDocuments({ db, now }, [row], { topK: query.value.top_k ?? null, include });
+  return jsonResponse(document);
 }
 
-function noDocument(): Response {
+export function noDocument(): Response {
   return problemResponse({
     name: "not-found",
     detail:

@@ -1,26 +1,28 @@
 import { parseSubmissionId } from "@sluice/core";
-import { countFailures, readSubmission, type SubmissionRow } from "@sluice/db";
+import { readSubmission, type SubmissionRow } from "@sluice/db";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
+import { describeSubmission } from "../describe.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
 import { jsonResponse } from "../http/respond.ts";
-import { submissionShape } from "../shapes/submission.ts";
 
-const querySchema = z.strictObject({});
+export const noQuery = z.strictObject({});
 
 export async function getSubmission({ db, now }: Dependencies, call: Call): Promise<Response> {
-  const query = parseQuery(querySchema, call.url.searchParams);
+  const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const row = await findSubmission({ db }, call);
   if (row === null) return noSubmission();
-  const failures = row.failed > 0 ? await countFailures(db, [row.id]) : [];
-  return jsonResponse(submissionShape(row, failures, now()));
+  return jsonResponse(await describeSubmission({ db, now }, row));
 }
 
 /** The submission that the path names, where the key may see it. */
-export async function findSubmission({ db }: Pick<Dependencies, "db">, call: Call): Promise<SubmissionRow | null> {
+export async function findSubmission(
+  { db }: Pick<Dependencies, "db">,
+  call: Pick<Call, "parameters" | "key">,
+): Promise<SubmissionRow | null> {
   const id = parseSubmissionId(call.parameters["id"] ?? "");
   const row = id === null ? null : await readSubmission(db, id);
   return row !== null && allowsCollection(call.key, row.collection) ? row : null;

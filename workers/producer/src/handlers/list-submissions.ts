@@ -1,15 +1,25 @@
-import { parseSubmissionId } from "@sluice/core";
-import { countFailures, listSubmissions as readSubmissions } from "@sluice/db";
+import { parseSubmissionId, type SubmissionId } from "@sluice/core";
+import { listSubmissions as readSubmissions, readLabelTotals, type SubmissionRow } from "@sluice/db";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
+import { describeSubmissions } from "../describe.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
-import { allowsCollection } from "../http/keys.ts";
+import { allowsCollection, type ApiKey } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
-import { DEFAULT_LIMIT, limitParameter, parseQuery } from "../http/query.ts";
+import { DEFAULT_LIMIT, cursorParameter, limitParameter, oneOf, parseQuery, timeParameter } from "../http/query.ts";
 import { jsonResponse } from "../http/respond.ts";
-import { submissionShape } from "../shapes/submission.ts";
+import { scanNewest } from "../scan-newest.ts";
+import { collectionOption, labelOption } from "../push/options.ts";
+import { countsShape, submissionStatus, submissionStatuses, type Counts } from "../shapes/submission.ts";
 
-const querySchema = z.strictObject({ limit: limitParameter.optional(), cursor: z.string().optional() });
+export const submissionsQuery = z.strictObject({
+  status: oneOf(submissionStatuses).optional(),
+  collection: collectionOption.optional(),
+  label: labelOption.optional(),
+  since: timeParameter.describe("Those opened then or later.").optional(),
+  limit: limitParameter.optional(),
+  cursor: cursorParameter,
+});
 
 const cursorSchema = z.strictObject({
   before: z.string().transform((text, context) => {
@@ -21,30 +31,44 @@ const cursorSchema = z.strictObject({
 });
 
 /**
- * Submissions, the newest first. A page of a key that is limited to some collections may hold fewer
- * than `limit` and still have a next one.
+ * Submissions, the newest first. A page looks through 2,000 of them at most: with a filter, or a key
+ * that is limited to some collections, it may hold fewer than `limit` and still have a next one.
  */
-export async function listSubmissions({ db, now }: Dependencies, call: Call): Promise<Response> {
-  const query = parseQuery(querySchema, call.url.searchParams);
+export async function listSubmissions(dependencies: Dependencies, call: Call): Promise<Response> {
+  const query = parseQuery(submissionsQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const cursor = readCursor(query.value.cursor, cursorSchema);
   if (!cursor.ok) return problemResponse(invalid(cursor.error));
 
-  const limit = query.value.limit ?? DEFAULT_LIMIT;
-  const found = await readSubmissions(db, cursor.value?.before ?? null, limit + 1);
-  const page = found.slice(0, limit);
-  const rows = page.filter((row) => allowsCollection(call.key, row.collection));
-  const withFailures = rows.filter((row) => row.failed > 0).map((row) => row.id);
-  const failures = withFailures.length > 0 ? await countFailures(db, withFailures) : [];
-  const last = page.at(-1);
-  return jsonResponse({
-    data: rows.map((row) =>
-      submissionShape(
-        row,
-        failures.filter((failure) => failure.submission === row.id),
-        now(),
-      ),
-    ),
-    next_cursor: found.length > limit && last !== undefined ? writeCursor({ before: last.id }) : null,
+  const { status, collection, label = null, since = null, limit = DEFAULT_LIMIT } = query.value;
+  const page = await scanNewest<SubmissionRow, SubmissionId>({
+    before: cursor.value?.before ?? null,
+    limit,
+    filtered: status !== undefined || collection !== undefined || call.key.collections !== null,
+    read: (before, size) => readSubmissions(dependencies.db, { before, since, label }, size),
+    matches: (row) =>
+      allowsCollection(call.key, row.collection) &&
+      (collection === undefined || row.collection === collection) &&
+      (status === undefined || submissionStatus(row) === status),
   });
+  return jsonResponse({
+    data: await describeSubmissions(dependencies, page.rows),
+    next_cursor: page.next === null ? null : writeCursor({ before: page.next }),
+    ...(label !== null && { counts: await labelCounts(dependencies, call.key, label, collection ?? null) }),
+  });
+}
+
+/** The documents of all submissions of a label, as far as the key may see them. */
+async function labelCounts(
+  { db }: Pick<Dependencies, "db">,
+  key: ApiKey,
+  label: string,
+  collection: string | null,
+): Promise<Counts> {
+  const sum = { total: 0, recorded: 0, succeeded: 0, failed: 0, canceled: 0, lost: 0 };
+  for (const one of await readLabelTotals(db, label)) {
+    if (!allowsCollection(key, one.collection) || (collection !== null && one.collection !== collection)) continue;
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += one[name];
+  }
+  return countsShape(sum);
 }

@@ -1,128 +1,75 @@
-import { nameDocument, type Result, type SubmissionId } from "@sluice/core";
+import type { SubmissionId } from "@sluice/core";
 import type { Call, Dependencies } from "../dependencies.ts";
-import { EMPTY_BODY, readBody, typeProblem, type BodyPiece } from "../http/body.ts";
-import { allowsCollection } from "../http/keys.ts";
-import { invalid, problemResponse, type LineProblem, type Problem } from "../http/problems.ts";
-import { NDJSON_TYPES, jsonResponse, mediaType } from "../http/respond.ts";
-import type { AcceptedDocument } from "../push/accepted.ts";
-import { readJsonPush } from "../push/json-push.ts";
-import { NdjsonPush } from "../push/ndjson-push.ts";
-import { fillOptions, parsePushQuery, type GivenOptions, type PushOptions } from "../push/options.ts";
-import { push, type PushEnd } from "../push/push.ts";
-import { submissionShape } from "../shapes/submission.ts";
-import { newSubmissionRow } from "../shapes/new-submission.ts";
+import { readBody, typeProblem } from "../http/body.ts";
+import { invalid, problemResponse } from "../http/problems.ts";
+import { JSON_TYPE, NDJSON_TYPES, mediaType } from "../http/respond.ts";
+import { Fingerprint } from "../push/fingerprint.ts";
+import {
+  anotherBody,
+  keepPushAnswer,
+  lookUpKey,
+  parseIdempotencyKey,
+  stillRunning,
+  type PushKey,
+} from "../push/idempotency.ts";
+import { parsePushQuery, type GivenOptions } from "../push/options.ts";
+import { takePush, type IncomingPush, type TakenPush } from "../push/take-push.ts";
 
-/** Names of documents are given back for JSON up to this many. */
-const MOST_NAMED = 100;
-/** Seconds. */
-const RETRY_AFTER = "10";
+const ACCEPTED = 202;
 
 export async function postDocuments(dependencies: Dependencies, call: Call): Promise<Response> {
-  const ndjson = (NDJSON_TYPES as readonly string[]).includes(
-    mediaType(call.request.headers.get("content-type") ?? ""),
-  );
-  const problem = typeProblem(call.request, ["application/json", ...NDJSON_TYPES]);
+  const { headers } = call.request;
+  const problem = typeProblem(call.request, [JSON_TYPE, ...NDJSON_TYPES]);
   if (problem !== null) return problemResponse(problem);
+  const key = parseIdempotencyKey(headers.get("idempotency-key"));
+  if (!key.ok) return problemResponse(key.error);
   const query = parsePushQuery(call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
-  const body: Result<AsyncIterable<BodyPiece>, Problem> = readBody(call.request);
+  const body = readBody(call.request);
   if (!body.ok) return problemResponse(body.error);
-  return ndjson
-    ? pushNdjson(dependencies, call, query.value, body.value)
-    : pushJson(dependencies, call, query.value, body.value);
+  const kind = mediaType(headers.get("content-type") ?? "") === JSON_TYPE ? "json" : "ndjson";
+  const incoming: IncomingPush = { apiKey: call.key, kind, query: query.value, body: body.value };
+  if (key.value !== null) return pushUnderKey(dependencies, incoming, { apiKey: call.key.name, key: key.value });
+  const taken = await takePush(dependencies, incoming, null);
+  return taken instanceof Response ? taken : acceptedResponse(taken, JSON.stringify(taken.answer));
 }
 
-async function pushJson(
-  dependencies: Dependencies,
-  call: Call,
-  query: GivenOptions,
-  body: AsyncIterable<BodyPiece>,
-): Promise<Response> {
-  const read = await readJsonPush(body, query);
-  if (!read.ok) return problemResponse(read.error);
-  const { options, documents } = read.value;
-  if (!allowsCollection(call.key, options.collection)) return notThisCollection(options.collection);
-  const end = await push(dependencies, options, documents);
-  if (end.kind !== "sent") return brokenOff(end);
-  const names = documents.length <= MOST_NAMED ? documentNames(documents, end.submission) : null;
-  return accepted(dependencies, options, end, { names, rejectedCount: 0, rejected: [] });
-}
-
-async function pushNdjson(
-  dependencies: Dependencies,
-  call: Call,
-  query: GivenOptions,
-  body: AsyncIterable<BodyPiece>,
-): Promise<Response> {
-  const options = fillOptions(query, null);
-  if (!allowsCollection(call.key, options.collection)) return notThisCollection(options.collection);
-  const lines = new NdjsonPush(options);
-  const end = await push(dependencies, options, lines.read(body));
-  const { rejectedCount, rejected } = lines;
-  if (end.kind === "nothing")
-    return problemResponse(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
-  if (end.kind !== "sent") return brokenOff(end);
-  return accepted(dependencies, options, end, { names: null, rejectedCount, rejected });
-}
-
-type SentPush = Extract<PushEnd, { kind: "sent" }>;
-
-function accepted(
-  { now }: Dependencies,
-  options: PushOptions,
-  end: SentPush,
-  told: {
-    readonly names: readonly { readonly id: string }[] | null;
-    readonly rejectedCount: number;
-    readonly rejected: readonly LineProblem[];
-  },
-): Response {
-  const row = newSubmissionRow(options, { id: end.submission, createdAt: end.createdAt, total: end.accepted });
-  return jsonResponse(
-    {
-      submission: submissionShape(row, [], now()),
-      documents: told.names,
-      accepted: end.accepted,
-      rejected_count: told.rejectedCount,
-      rejected: told.rejected,
-    },
-    202,
-    { location: `/v1/submissions/${end.submission}` },
-  );
-}
-
-function documentNames(documents: readonly AcceptedDocument[], submission: SubmissionId): { id: string }[] {
-  return documents.map(({ document, place }) => ({ id: document.id ?? nameDocument(submission, place) }));
-}
-
-function brokenOff(end: Exclude<PushEnd, SentPush>): Response {
-  switch (end.kind) {
-    case "nothing":
-      return problemResponse(EMPTY_BODY);
-    case "broken_input":
-      return problemResponse({ ...end.problem, members: { submission: end.submission } });
-    case "unsent":
-      return problemResponse({
-        name: "unavailable",
-        detail:
-          end.submission === null
-            ? "The push could not be taken in for now, and nothing of it was: push it again."
-            : "The push broke off half way: part of it may be taken in under the submission named here. Push it again.",
-        headers: { "retry-after": RETRY_AFTER },
-        members: { submission: end.submission },
-      });
+/** A push with an `Idempotency-Key`: what its key stands for decides whether it runs, goes on, or is told what was. */
+async function pushUnderKey(dependencies: Dependencies, incoming: IncomingPush, key: PushKey): Promise<Response> {
+  const standing = await lookUpKey(dependencies, key);
+  if (standing.kind === "running") return stillRunning(standing.retryAfter);
+  const fingerprint = new Fingerprint([incoming.kind, ...inOrder(incoming.query)]);
+  if (standing.kind === "answered") {
+    const problem = await fingerprint.readThrough(incoming.body);
+    if (problem !== null) return problemResponse(problem);
+    if (fingerprint.value !== standing.fingerprint) return anotherBody(standing.submission);
+    return acceptedResponse(standing, standing.text, { "idempotency-replayed": "true" }, standing.status);
   }
+  const watched = { ...incoming, body: fingerprint.watch(incoming.body) };
+  const brokenOff = standing.kind === "broken_off" ? standing : null;
+  const taken = await takePush(dependencies, watched, { key, fingerprint, brokenOff });
+  if (taken instanceof Response) return taken;
+  const text = JSON.stringify(taken.answer);
+  const { submission, skipped } = taken;
+  const kept = { submission, fingerprint: fingerprint.value ?? "", status: ACCEPTED, text };
+  await keepPushAnswer(dependencies, key, kept);
+  return acceptedResponse(taken, text, skipped === null ? {} : { "idempotency-resumed": String(skipped) });
 }
 
-function nothingAcceptable(rejectedCount: number, rejected: readonly LineProblem[]): Problem {
-  return {
-    name: "nothing-acceptable",
-    detail: `None of the ${rejectedCount} lines is acceptable; errors tells why, for the first ${rejected.length}.`,
-    errors: rejected,
-    members: { rejected_count: rejectedCount },
-  };
+/** Options as given, in one order. */
+function inOrder(query: GivenOptions): (string | boolean | null)[] {
+  const { collection, model, lane, label, truncate_inputs } = query;
+  return [collection ?? null, model ?? null, lane ?? null, label ?? null, truncate_inputs ?? null];
 }
 
-function notThisCollection(collection: string): Response {
-  return problemResponse({ name: "forbidden", detail: `The key does not allow the collection "${collection}".` });
+function acceptedResponse(
+  { submission }: Pick<TakenPush, "submission"> | { readonly submission: SubmissionId },
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+  status = ACCEPTED,
+): Response {
+  return new Response(text, {
+    status,
+    headers: { "content-type": JSON_TYPE, location: `/v1/submissions/${submission}`, ...headers },
+  });
 }

@@ -21,10 +21,13 @@ export const PROBLEMS = {
   forbidden: { status: 403, title: "The API key does not allow this" },
   "not-found": { status: 404, title: "There is no such thing" },
   "method-not-allowed": { status: 405, title: "The method is not allowed here" },
+  conflict: { status: 409, title: "It cannot be done as things stand" },
   "body-too-large": { status: 413, title: "The body is too large" },
   "unsupported-media-type": { status: 415, title: "The body's type or encoding is not supported" },
   invalid: { status: 422, title: "What was sent is not valid" },
+  "idempotency-key-reused": { status: 422, title: "The Idempotency-Key was used for another push" },
   "nothing-acceptable": { status: 422, title: "No line holds an acceptable document" },
+  "too-many-requests": { status: 429, title: "Too many requests" },
   internal: { status: 500, title: "Something went wrong here" },
   unavailable: { status: 503, title: "Not possible for now" },
 } as const satisfies Record<string, ProblemKind>;

@@ -6,17 +6,28 @@ export const MAX_LIMIT = 1_000;
 export const DEFAULT_LIMIT = 50;
 const MAX_TOP_K = 1_000;
 
-const wholeNumber = (most: number) => {
-  const error = `must be a whole number from 1 to ${most}`;
+export const wholeNumber = (most: number, least = 1) => {
+  const error = `must be a whole number from ${least} to ${most}`;
   return z
     .string()
     .regex(/^[0-9]{1,9}$/, error)
     .transform(Number)
-    .pipe(z.int(error).min(1, error).max(most, error));
+    .pipe(z.int(error).min(least, error).max(most, error))
+    .meta({ parameter: { type: "integer", minimum: least, maximum: most } });
 };
 
 export const limitParameter = wholeNumber(MAX_LIMIT);
 export const topKParameter = wholeNumber(MAX_TOP_K);
+
+export const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names) =>
+  z.enum(names, { error: `must be one of: ${names.join(", ")}` });
+
+export const cursorParameter = z.string().describe("Where to go on: a `next_cursor`, as it came.").optional();
+
+/** A time as RFC 3339, in milliseconds. */
+export const timeParameter = z.iso
+  .datetime({ offset: true, error: "must be a time as RFC 3339, such as 2026-01-31T12:00:00Z" })
+  .transform((text) => Date.parse(text));
 
 const includes = ["text", "metadata"] as const;
 export type Include = (typeof includes)[number];
@@ -25,21 +36,28 @@ export type Include = (typeof includes)[number];
 export const includeParameter = z
   .string()
   .transform((text) => text.split(","))
-  .pipe(z.array(z.enum(includes, { error: `must be a list of: ${includes.join(", ")}, separated by commas` })));
+  .pipe(z.array(z.enum(includes, { error: `must be a list of: ${includes.join(", ")}, separated by commas` })))
+  .meta({ parameter: { type: "array", items: { enum: includes } } });
 
 /** What of a document is shown. */
 export const viewParameters = { top_k: topKParameter.optional(), include: includeParameter.optional() };
 
-/** The parameters of a query string by a schema: unknown and repeated ones are refused by name. */
+/**
+ * The parameters of a query string by a schema: unknown ones are refused by name, and repeated ones
+ * where the schema has no list of them.
+ */
 export function parseQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape, z.core.$strict>,
   parameters: URLSearchParams,
 ): Result<z.output<z.ZodObject<Shape, z.core.$strict>>, FieldProblem[]> {
-  const repeated = [...new Set(parameters.keys())].filter((name) => parameters.getAll(name).length > 1);
+  const isList = (name: string) => schema.shape[name] instanceof z.ZodArray;
+  const names = [...new Set(parameters.keys())];
+  const repeated = names.filter((name) => !isList(name) && parameters.getAll(name).length > 1);
   if (repeated.length > 0) {
     return err(repeated.map((name) => ({ pointer: place(name), detail: "is given more than once: give it once" })));
   }
-  const parsed = schema.safeParse(Object.fromEntries(parameters));
+  const value = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)]);
+  const parsed = schema.safeParse(Object.fromEntries(value));
   if (parsed.success) return ok(parsed.data);
   return err(parsed.error.issues.flatMap((issue) => problemsOf(issue, Object.keys(schema.shape))));
 }

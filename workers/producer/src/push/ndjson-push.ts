@@ -6,11 +6,10 @@ import { acceptDocument, type AcceptedDocument } from "./accepted.ts";
 import { LineSplitter, type Line } from "./lines.ts";
 import type { PushOptions } from "./options.ts";
 import type { PushItem } from "./push.ts";
+import { MOST_REJECTED } from "../shapes/push.ts";
 
 /** A line of a valid document of 1 MB is longer only where it writes plain ASCII as `\u` escapes. */
 const MAX_LINE_BYTES = 3_000_000;
-/** Refused lines that are told; all are counted. */
-const MOST_REJECTED = 100;
 /** Problems that are told of one line. */
 const MOST_PROBLEMS = 3;
 /**

@@ -31,12 +31,12 @@ export interface PushOptions {
 export type GivenOptions = z.output<typeof optionsSchema>;
 
 const collectionRule = 'collection must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and not "." or ".."';
-const collection = z
+export const collectionOption = z
   .string({ error: collectionRule })
   .regex(/^[A-Za-z0-9._-]{1,64}$/, collectionRule)
   .refine((name) => name !== "." && name !== "..", collectionRule);
 
-const label = z.string({ error: "label must be a string" }).check((check) => {
+export const labelOption = z.string({ error: "label must be a string" }).check((check) => {
   const flaw = labelFlaw(check.value);
   if (flaw !== null) check.issues.push({ code: "custom", input: undefined, message: `label ${flaw}` });
 });
@@ -47,10 +47,10 @@ function labelFlaw(text: string): string | null {
 }
 
 const fields = {
-  collection: collection.optional(),
+  collection: collectionOption.optional(),
   model: z.enum(modelNames, { error: `model must be one of: ${modelNames.join(", ")}` }).optional(),
   lane: z.enum(lanes, { error: `lane must be one of: ${lanes.join(", ")}` }).optional(),
-  label: label.optional(),
+  label: labelOption.optional(),
 };
 const truncateRule = "truncate_inputs must be true or false";
 const optionsSchema = z.object({ ...fields, truncate_inputs: z.boolean({ error: truncateRule }).optional() });

@@ -11,12 +11,44 @@ import {
   type SerializedDocument,
   type SubmissionId,
 } from "@sluice/core";
-import { closeSubmission, isPassing, openSubmission, raiseTotal, reopenSubmission, stagePart } from "@sluice/db";
+import {
+  closeSubmission,
+  isPassing,
+  letGoOfPush,
+  openKeyedSubmission,
+  openSubmission,
+  raiseTotal,
+  reopenSubmission,
+  stagePart,
+  type KeyClaim,
+  type OpenedSubmission,
+  type SubmissionRow,
+} from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
 import { describeError } from "../log.ts";
 import type { PushOptions } from "./options.ts";
+import { sendPatiently } from "./pushback.ts";
+import { RecordedParts } from "./recorded-parts.ts";
 
-export type SendingIo = Pick<Dependencies, "db" | "queues" | "now" | "random" | "log">;
+export type SendingIo = Pick<Dependencies, "db" | "queues" | "now" | "random" | "log"> & {
+  /** Without it a Queue's pushback is not waited out. */
+  readonly sleep?: Dependencies["sleep"];
+};
+
+/** A push that broke off, in the hands of this request. */
+export interface TakenOver {
+  readonly row: SubmissionRow;
+  readonly holder: string;
+}
+
+/** Why a push does not go on. */
+export type SendingFailure =
+  /** D1 or the Queue is out of order for now. */
+  | "unsent"
+  /** What came is not what was recorded under the same key. */
+  | "other_body"
+  /** Another request has it. */
+  | "taken";
 
 /**
  * A message that waits for its call, as bytes: long strings that outlive a young collection pile up
@@ -54,7 +86,13 @@ export class Sending {
   readonly #header: PartHeader;
   readonly #packer: PartPacker;
   readonly #closed: boolean;
+  readonly #holder: string | null;
+  readonly #recorded: RecordedParts | null;
   #part = 0;
+  /** Documents of a push that was taken over which were recorded before. */
+  skipped = 0;
+  /** Why a method gave `false`. */
+  failure: SendingFailure = "unsent";
   #total: number;
   /** Documents that `total` has counted ahead, as the submission was opened. */
   #ahead: number;
@@ -64,8 +102,9 @@ export class Sending {
   private constructor(
     io: SendingIo,
     options: PushOptions,
-    opened: { readonly id: SubmissionId; readonly createdAt: number },
+    opened: OpenedSubmission,
     first: { readonly total: number; readonly closed: boolean },
+    holder: string | null,
   ) {
     this.submission = opened.id;
     this.createdAt = opened.createdAt;
@@ -73,27 +112,40 @@ export class Sending {
     this.#header = partHeader(opened.id, options);
     this.#packer = new PartPacker(this.#header);
     this.#closed = first.closed;
+    this.#holder = holder;
+    this.#recorded = holder === null ? null : new RecordedParts(io.db, opened.id);
     this.#total = first.total;
     this.#ahead = first.total;
   }
 
   /**
-   * Writes the submission's row. `total` counts the documents of its first part; `closed` says that
-   * there will be no other. `null`: D1 is out of order for now.
+   * Writes the submission's row, under `claim` where there is one. `total` counts the documents of its
+   * first part; `closed` says that there will be no other. `taken`: another push has the key.
    */
   static async open(
     io: SendingIo,
     options: PushOptions,
     first: { readonly total: number; readonly closed: boolean },
-  ): Promise<Sending | null> {
+    claim: KeyClaim | null,
+  ): Promise<Sending | "unsent" | "taken"> {
     try {
-      const opened = await openSubmission(io.db, { ...options, ...first }, uuidTail(io.random(10)), io.now());
-      return new Sending(io, options, opened, first);
+      const row = { ...options, ...first };
+      const tail = uuidTail(io.random(10));
+      const opened =
+        claim === null
+          ? await openSubmission(io.db, row, tail, io.now())
+          : await openKeyedSubmission(io.db, row, claim, tail, io.now());
+      return opened === null ? "taken" : new Sending(io, options, opened, first, null);
     } catch (error) {
       if (!isPassing(error)) throw error;
       io.log({ event: "push_not_opened", ...describeError(error) });
-      return null;
+      return "unsent";
     }
+  }
+
+  /** Goes on with a push from its first document: parts that are recorded already are not sent again. */
+  static resume(io: SendingIo, options: PushOptions, { row, holder }: TakenOver): Sending {
+    return new Sending(io, options, row, { total: row.total, closed: row.closedAt !== null }, holder);
   }
 
   async add(document: SerializedDocument): Promise<boolean> {
@@ -109,9 +161,9 @@ export class Sending {
       if (!sent) await this.#attempt("push_not_reopened", () => reopenSubmission(this.#io.db, this.submission));
       return sent;
     }
-    return (
-      sent && this.#attempt("push_not_closed", () => closeSubmission(this.#io.db, this.submission, this.#io.now()))
-    );
+    // What was sent before and did not come now: this is not the push that broke off.
+    if (sent && this.#ahead > 0) return this.#fail("other_body");
+    return sent && this.#attempt("push_not_closed", () => this.#close());
   }
 
   /** Gives up. What is under way comes to its end first: it would be cut off with the answer. */
@@ -119,11 +171,33 @@ export class Sending {
     await this.#underWay;
   }
 
+  /** Says that the push broke off, so that the same key may go on with it at once. */
+  async letGo(): Promise<void> {
+    await this.#attempt("push_not_let_go", () => letGoOfPush(this.#io.db, this.submission, this.#holder));
+  }
+
+  #close(): Promise<void> {
+    return closeSubmission(this.#io.db, this.submission, this.#io.now(), this.#holder);
+  }
+
+  #fail(failure: SendingFailure): false {
+    this.failure = failure;
+    return false;
+  }
+
   async #send(packed: PackedPart): Promise<boolean> {
     const part = this.#part;
     this.#part += 1;
     const { documents, bytes, count } = packed;
-    const message = { part, content: { hash: await sha256(documents), documents } };
+    const hash = await sha256(documents);
+    const recorded = this.#recorded === null ? null : await this.#recorded.hashOf(part);
+    if (recorded !== null) {
+      if (recorded !== hash) return this.#fail("other_body");
+      this.#count(count);
+      this.skipped += count;
+      return true;
+    }
+    const message = { part, content: { hash, documents } };
     if (!isStaged(packed)) return this.#enqueue(message, bytes, count);
     if (!(await this.#stage(part, this.#body(message), count))) return false;
     return this.#enqueue({ part, content: null }, stagedBody(this.#header, part).length, 0);
@@ -133,7 +207,10 @@ export class Sending {
     this.#count(documents);
     // The level as it is now: a call under way may raise it too, and the greater one stays.
     const staged = { part, body, total: this.#total };
-    return this.#attempt("part_not_staged", () => stagePart(this.#io.db, this.submission, staged, this.#io.now()));
+    return this.#attempt("part_not_staged", async () => {
+      const { db, now } = this.#io;
+      if (!(await stagePart(db, this.submission, staged, now(), this.#holder))) this.#lose();
+    });
   }
 
   async #enqueue(message: WaitingMessage, bytes: number, documents: number): Promise<boolean> {
@@ -154,14 +231,22 @@ export class Sending {
     if (call.messages.length === 0) return true;
     this.#call = { messages: [], bytes: 0, documents: 0 };
     const raise = this.#count(call.documents) ? this.#total : null;
+    if (raise !== null && this.#closed) return this.#fail("other_body");
     this.#underWay = this.#attempt("push_not_sent", async () => {
       const { db, queues, now } = this.#io;
-      if (raise !== null) await raiseTotal(db, this.submission, raise, now());
-      await queues[this.#header.lane].sendBatch(
-        call.messages.map((message) => ({ body: this.#body(message), contentType: "text" as const })),
+      if (raise !== null && !(await raiseTotal(db, this.submission, raise, now(), this.#holder))) this.#lose();
+      await sendPatiently(this.#io, () =>
+        queues[this.#header.lane].sendBatch(
+          call.messages.map((message) => ({ body: this.#body(message), contentType: "text" as const })),
+        ),
       );
     });
     return true;
+  }
+
+  #lose(): never {
+    this.#fail("taken");
+    throw new Error("the push is closed, or another request has it");
   }
 
   #body({ part, content }: WaitingMessage): string {

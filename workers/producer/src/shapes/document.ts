@@ -1,52 +1,59 @@
 import {
+  EVERYTHING,
   FAILURES,
+  lanes,
+  lastPause,
+  modelScope,
+  submissionScope,
+  waitingOfJob,
   type FailureCode,
-  type JobId,
-  type Lane,
-  type ModelName,
   type RankedScore,
-  type SubmissionId,
 } from "@sluice/core";
-import type { DocumentRow, HoldingJob } from "@sluice/db";
+import type { DocumentRow, HoldingJob, Pause } from "@sluice/db";
+import * as z from "zod";
 import type { Include } from "../http/query.ts";
-import { time, type Waiting } from "./time.ts";
+import { time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
 
-export type DocumentStatus = "queued" | "processing" | "succeeded" | "failed" | "canceled";
+export const documentStatuses = ["queued", "processing", "succeeded", "failed", "canceled"] as const;
+export type DocumentStatus = (typeof documentStatuses)[number];
+
+const scoreSchema = z.strictObject({
+  rank: z.int().min(1).describe("From 1, the best; ties by index."),
+  score: z.number().describe("A similarity, comparable within a model only."),
+  context_id: z.string(),
+  context_index: z.int().min(0),
+  text: z.string().nullable().optional().describe("With `include=text`; null where that version's input is gone."),
+});
+type ScoreShape = z.infer<typeof scoreSchema>;
 
 /** A document as every route gives it. */
-export interface DocumentShape {
-  readonly id: string;
-  readonly collection: string;
-  readonly status: DocumentStatus;
-  readonly query: string;
-  readonly model: ModelName;
-  readonly lane: Lane;
-  /** Best first; of the version `scored_submission_id`. */
-  readonly scores: readonly ScoreShape[];
-  readonly scored_submission_id: SubmissionId | null;
-  /** Whether the scores are those of an older version. */
-  readonly stale: boolean;
-  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
-  /** Answers that were used up, and the one that is waited for. */
-  readonly attempts: number;
-  /** Only where asked for. */
-  readonly metadata?: unknown;
-  readonly submission_id: SubmissionId;
-  readonly job_id: JobId | null;
-  readonly waiting: Waiting | null;
-  readonly created_at: string;
-  readonly dispatched_at: string | null;
-  readonly finalized_at: string | null;
-}
-
-interface ScoreShape {
-  readonly rank: number;
-  readonly score: number;
-  readonly context_id: string;
-  readonly context_index: number;
-  /** Only where asked for; `null` where the version it belongs to was pruned. */
-  readonly text?: string | null;
-}
+export const documentOutSchema = z.strictObject({
+  id: z.string(),
+  collection: z.string(),
+  status: z.enum(documentStatuses),
+  query: z.string(),
+  model: z.string(),
+  lane: z.enum(lanes),
+  scores: z.array(scoreSchema).describe("Best first; of the version `scored_submission_id`."),
+  scored_submission_id: z.string().nullable(),
+  stale: z.boolean().describe("Whether the scores are those of an older version."),
+  error: z
+    .strictObject({
+      code: z.string(),
+      message: z.string(),
+      retryable: z.boolean().describe("Whether queueing it again may help."),
+    })
+    .nullable(),
+  attempts: z.int().min(0).describe("Answers that were used up, and the one that is waited for."),
+  metadata: z.looseObject({}).nullable().optional().describe("With `include=metadata`."),
+  submission_id: z.string().describe("The push that this version came with."),
+  job_id: z.string().nullable(),
+  waiting: waitingSchema.nullable(),
+  created_at: timeSchema,
+  dispatched_at: timeSchema.nullable(),
+  finalized_at: timeSchema.nullable(),
+});
+export type DocumentShape = z.infer<typeof documentOutSchema>;
 
 export interface DocumentView {
   /** Most scores shown; `null`: all. */
@@ -59,7 +66,7 @@ export function documentShape(
   row: DocumentRow,
   job: HoldingJob | null,
   view: DocumentView,
-  now: number,
+  { now, pauses }: { readonly now: number; readonly pauses: readonly Pause[] },
 ): DocumentShape {
   const stale = row.older_submission_id !== null;
   return {
@@ -78,19 +85,19 @@ export function documentShape(
     stale,
     error: errorShape(row),
     attempts: row.attempts ?? attemptsOf(job),
-    ...(view.include.includes("metadata") && { metadata: row.metadata === null ? null : JSON.parse(row.metadata) }),
+    ...(view.include.includes("metadata") && { metadata: parseMetadata(row.metadata) }),
     submission_id: row.submission_id,
     job_id: row.status === null ? (job?.id ?? row.root_job_id) : row.outcome_job_id,
-    waiting: waiting(job, now),
+    waiting: row.status === null ? waitingOf(row, job, pauses, now) : null,
     created_at: time(row.created_at),
     dispatched_at: time(row.status === null ? (job?.dispatched_at ?? null) : row.outcome_dispatched_at),
     finalized_at: time(row.finalized_at),
   };
 }
 
-/** The job that recorded a document, where it holds it still. */
+/** The job that recorded a document, where it surely holds it still. */
 export function rootJob(row: DocumentRow): HoldingJob | null {
-  if (row.root_job_id === null || row.root_status === null || row.root_due_at === null) return null;
+  if (row.root_divided === 1 || row.root_job_id === null || row.root_status === null || row.root_due_at === null) return null;
   return {
     id: row.root_job_id,
     status: row.root_status,
@@ -135,7 +142,17 @@ function attemptsOf(job: HoldingJob | null): number {
   return job.attempt > 0 ? job.round : job.round - 1;
 }
 
-function waiting(job: HoldingJob | null, now: number): Waiting | null {
-  if (job === null || job.status !== "pending" || job.refusals === 0) return null;
-  return job.due_at !== null && job.due_at > now ? { reason: "retry", until: time(job.due_at) } : null;
+function parseMetadata(text: string | null): Record<string, unknown> | null {
+  return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
+}
+
+function waitingOf(
+  row: DocumentRow,
+  job: HoldingJob | null,
+  pauses: readonly Pause[],
+  now: number,
+): Waiting | null {
+  const pause = lastPause(pauses, [EVERYTHING, modelScope(row.model), submissionScope(row.submission_id)]);
+  if (job === null) return waitingShape({ reason: "dispatch", until: null });
+  return waitingShape(waitingOfJob({ ...job, dueAt: job.due_at }, pause, now));
 }

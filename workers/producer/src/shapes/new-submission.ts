@@ -25,5 +25,6 @@ export function newSubmissionRow(
     closedAt: sent.createdAt,
     cancelRequestedAt: null,
     completedAt: null,
+    holder: null,
   };
 }

@@ -1,44 +1,54 @@
-import { STALLED_AFTER, type Lane, type ModelName, type SubmissionId } from "@sluice/core";
-import type { SubmissionRow } from "@sluice/db";
-import { time, type Waiting } from "./time.ts";
+import { EVERYTHING, STALLED_AFTER, lanes, lastPause, modelScope, submissionScope, waitingOfJob } from "@sluice/core";
+import type { Pause, SubmissionRow, WaitingJobRow } from "@sluice/db";
+import * as z from "zod";
+import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
 
-export type SubmissionStatus = "receiving" | "queued" | "processing" | "canceling" | "completed" | "canceled";
+export const submissionStatuses = ["receiving", "queued", "processing", "canceling", "completed", "canceled"] as const;
+export type SubmissionStatus = (typeof submissionStatuses)[number];
+
+export const countsSchema = z
+  .strictObject({ total: count, queued: count, processing: count, succeeded: count, failed: count, canceled: count })
+  .describe("Documents by state; `total` is the sum of the others. While receiving, what was sent so far.");
+export type Counts = z.infer<typeof countsSchema>;
 
 /** A submission as every route gives it. */
-export interface SubmissionShape {
-  readonly id: SubmissionId;
-  readonly collection: string;
-  readonly model: ModelName;
-  readonly lane: Lane;
-  readonly label: string | null;
-  readonly status: SubmissionStatus;
-  readonly counts: Counts;
-  /** Failed documents by code. */
-  readonly failures: Readonly<Record<string, number>>;
-  readonly incomplete: boolean;
-  readonly stalled: { readonly missing: number; readonly since: string } | null;
-  readonly waiting: Waiting | null;
-  readonly usage: { readonly tokens: number; readonly jobs: number; readonly unconfirmed_dispatches: number };
-  readonly created_at: string;
-  readonly completed_at: string | null;
-}
+export const submissionSchema = z.strictObject({
+  id: z.string(),
+  collection: z.string(),
+  model: z.string(),
+  lane: z.enum(lanes),
+  label: z.string().nullable(),
+  status: z.enum(submissionStatuses).describe("`completed`: every document ended, failures included."),
+  counts: countsSchema,
+  failures: z.record(z.string(), count).describe("Failed documents by code."),
+  incomplete: z.boolean().describe("Whether its push broke off, and was closed with what it had sent."),
+  stalled: z
+    .strictObject({ missing: count, since: timeSchema })
+    .nullable()
+    .describe("Documents that were sent and not recorded for 10 minutes."),
+  waiting: waitingSchema.nullable(),
+  usage: z.strictObject({
+    tokens: count,
+    jobs: count,
+    unconfirmed_dispatches: count.describe("Dispatches of which it is not known whether Workers AI ran them."),
+  }),
+  created_at: timeSchema,
+  completed_at: timeSchema.nullable(),
+});
+export type SubmissionShape = z.infer<typeof submissionSchema>;
 
-/** `total` is the sum of the others. */
-interface Counts {
-  readonly total: number;
-  readonly queued: number;
-  readonly processing: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly canceled: number;
+/** What there is to know about a submission besides its row. */
+export interface SubmissionSurroundings {
+  /** Recorded documents that failed, by code. */
+  readonly failures: readonly { readonly code: string; readonly count: number }[];
+  /** Open jobs that hold its documents. */
+  readonly jobs: readonly Pick<WaitingJobRow, "status" | "refusals" | "dueAt">[];
+  readonly pauses: readonly Pause[];
 }
+export const NOTHING_AROUND: SubmissionSurroundings = { failures: [], jobs: [], pauses: [] };
 
-/** `failures` are the recorded documents that failed, by code; `now` in milliseconds. */
-export function submissionShape(
-  row: SubmissionRow,
-  failures: readonly { readonly code: string; readonly count: number }[],
-  now: number,
-): SubmissionShape {
+/** `now` in milliseconds. */
+export function submissionShape(row: SubmissionRow, around: SubmissionSurroundings, now: number): SubmissionShape {
   return {
     id: row.id,
     collection: row.collection,
@@ -46,28 +56,34 @@ export function submissionShape(
     lane: row.lane,
     label: row.label,
     status: submissionStatus(row),
-    counts: {
-      total: row.total,
-      queued: missing(row),
-      processing: row.recorded - row.succeeded - row.failed - row.canceled,
-      succeeded: row.succeeded,
-      failed: row.failed + row.lost,
-      canceled: row.canceled,
-    },
+    counts: countsShape(row),
     failures: {
-      ...Object.fromEntries(failures.map(({ code, count }) => [code, count])),
+      ...Object.fromEntries(around.failures.map(({ code, count }) => [code, count])),
       ...(row.lost > 0 && { message_lost: row.lost }),
     },
     incomplete: row.incomplete,
     stalled: stalled(row, now),
-    waiting: null,
+    waiting: waitingOf(row, around, now),
     usage: { tokens: row.tokens, jobs: row.jobs, unconfirmed_dispatches: row.unconfirmedDispatches },
     created_at: time(row.createdAt),
     completed_at: time(row.completedAt),
   };
 }
 
-function submissionStatus(row: SubmissionRow): SubmissionStatus {
+export type CountedRow = Pick<SubmissionRow, "total" | "recorded" | "succeeded" | "failed" | "canceled" | "lost">;
+
+export function countsShape(row: CountedRow): Counts {
+  return {
+    total: row.total,
+    queued: missing(row),
+    processing: processing(row),
+    succeeded: row.succeeded,
+    failed: row.failed + row.lost,
+    canceled: row.canceled,
+  };
+}
+
+export function submissionStatus(row: SubmissionRow): SubmissionStatus {
   if (row.completedAt !== null) return row.cancelRequestedAt === null ? "completed" : "canceled";
   if (row.cancelRequestedAt !== null) return "canceling";
   if (row.closedAt === null) return "receiving";
@@ -75,8 +91,32 @@ function submissionStatus(row: SubmissionRow): SubmissionStatus {
 }
 
 /** Documents that were sent and are neither recorded nor given up. */
-function missing(row: SubmissionRow): number {
+function missing(row: CountedRow): number {
   return row.total - row.recorded - row.lost;
+}
+
+/** Recorded documents that have not ended. */
+export function processing(row: CountedRow): number {
+  return row.recorded - row.succeeded - row.failed - row.canceled;
+}
+
+/** Of a submission's jobs the one that tells most: what is turned away, then what is about to be answered. */
+const TELLING = ["retry", "answer", "dispatch"] as const;
+
+function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings, now: number): Waiting | null {
+  if (row.completedAt !== null || missing(row) + processing(row) === 0) return null;
+  const pause = lastPause(pauses, [EVERYTHING, modelScope(row.model), submissionScope(row.id)]);
+  // What Workers AI has already goes on: with nothing else left, a pause is no matter.
+  const all = jobs.map((job) => waitingOfJob(job, null, now)).filter((waiting) => waiting !== null);
+  const heldBack = missing(row) > 0 || all.length === 0 || all.some((waiting) => waiting.reason !== "answer");
+  if (pause !== null && heldBack) return waitingShape({ reason: pause.reason, until: pause.until });
+  if (processing(row) === 0) return waitingShape({ reason: "queue", until: null });
+  for (const reason of TELLING) {
+    const times = all.filter((waiting) => waiting.reason === reason).map(({ until }) => until);
+    const known = times.filter((until) => until !== null);
+    if (times.length > 0) return waitingShape({ reason, until: known.length === 0 ? null : Math.min(...known) });
+  }
+  return waitingShape({ reason: "answer", until: null });
 }
 
 function stalled(row: SubmissionRow, now: number): SubmissionShape["stalled"] {

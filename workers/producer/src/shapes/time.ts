@@ -1,3 +1,6 @@
+import { waitingReasons, type WaitingFor } from "@sluice/core";
+import * as z from "zod";
+
 /** A time of D1, in milliseconds since the epoch, as RFC 3339. */
 export function time(milliseconds: number): string;
 export function time(milliseconds: number | null): string | null;
@@ -5,9 +8,21 @@ export function time(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 
-/** Why something waits, and until when. The list of reasons is closed. */
-export interface Waiting {
-  /** `retry`: Workers AI turned the job away for now, and it is tried again. */
-  readonly reason: "retry";
-  readonly until: string;
+export const timeSchema = z.iso.datetime();
+export const count = z.int().min(0);
+
+export const waitingSchema = z
+  .strictObject({
+    reason: z.enum(waitingReasons).describe(
+      "`queue`: its message is in the Queue. `dispatch`: its turn has not come. `answer`: Workers AI has it. " +
+        "`retry`: Workers AI turned it away for now. `requested`: someone paused it. `daily_limit`: the account's " +
+        "allowance is used up until 00:00 UTC. `configuration`: the account or the model is at fault. The list is closed.",
+    ),
+    until: timeSchema.nullable().describe("When it is looked at next; null where nobody knows."),
+  })
+  .describe("What it waits for. Null: for nothing.");
+export type Waiting = z.infer<typeof waitingSchema>;
+
+export function waitingShape(waiting: WaitingFor | null): Waiting | null {
+  return waiting === null ? null : { reason: waiting.reason, until: time(waiting.until) };
 }

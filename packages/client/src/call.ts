@@ -1,0 +1,128 @@
+import { errorOf, SluiceError } from "./errors.ts";
+import type { Io } from "./io.ts";
+import { addWait, NO_WAITS, waitBeforeRetry } from "./retry.ts";
+
+/** How requests are made. */
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly key: string;
+  /** Further tries of a request that failed for a reason that may pass. */
+  readonly retries: number;
+  /** Milliseconds for one try. */
+  readonly timeout: number;
+  readonly io: Io;
+}
+
+export type Body = string | ReadableStream<Uint8Array>;
+
+/** A request that may safely be made again. */
+export interface Call {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** With its query string. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Makes the body anew for each try. */
+  readonly body?: () => Body;
+  /** Milliseconds for one try; `null`: as long as it takes. */
+  readonly timeout?: number | null;
+  readonly signal?: AbortSignal | undefined;
+  /** Told before each wait; may throw to end it. */
+  readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
+}
+
+export interface Answer {
+  readonly headers: Headers;
+  /** Parsed JSON; `null` for an empty body. */
+  readonly value: unknown;
+}
+
+/**
+ * Makes a request, again where that may help, and gives the answer's JSON. Throws a `SluiceError`, or
+ * the reason of `signal`.
+ */
+export async function makeCall(connection: Connection, call: Call): Promise<Answer> {
+  const { io, retries } = connection;
+  let waits = NO_WAITS;
+  for (;;) {
+    const answer = await tryCall(connection, call);
+    if (!(answer instanceof SluiceError)) return answer;
+    const wait = waitBeforeRetry(answer, waits, retries, io.random());
+    if (wait === null) throw answer;
+    call.onRetry?.(answer, wait);
+    await io.sleep(wait, call.signal);
+    waits = addWait(waits, answer, wait);
+  }
+}
+
+async function tryCall(connection: Connection, call: Call): Promise<Answer | SluiceError> {
+  call.signal?.throwIfAborted();
+  const { url, key, io } = connection;
+  const timeout = call.timeout === undefined ? connection.timeout : call.timeout;
+  let late = false;
+  const over = new AbortController();
+  const onAbort = () => over.abort(call.signal?.reason);
+  call.signal?.addEventListener("abort", onAbort);
+  const onLate = () => {
+    late = true;
+    over.abort();
+  };
+  const timer = timeout === null ? null : setTimeout(onLate, timeout);
+  try {
+    const response = await io.fetch(`${url}${call.path}`, {
+      method: call.method,
+      headers: { authorization: `Bearer ${key}`, accept: "application/json", ...call.headers },
+      signal: over.signal,
+      ...withBody(call.body?.()),
+    });
+    const text = await response.text();
+    if (!response.ok) return errorOf(response, text, io.now());
+    const value = text === "" ? null : parse(text);
+    return value === undefined ? errorOf(response, "", io.now()) : { headers: response.headers, value };
+  } catch (error) {
+    call.signal?.throwIfAborted();
+    return late ? tookTooLong(url, timeout ?? 0) : noAnswer(url, error);
+  } finally {
+    if (timer !== null) clearTimeout(timer);
+    call.signal?.removeEventListener("abort", onAbort);
+    // An answer may come before all of the body was sent: the rest of it is not wanted.
+    over.abort();
+  }
+}
+
+function withBody(body: Body | undefined): RequestInit & { duplex?: "half" } {
+  if (body === undefined) return {};
+  // Node wants to be told that a stream goes out before the answer comes in.
+  return body instanceof ReadableStream ? { body, duplex: "half" } : { body };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function noAnswer(url: string, cause: unknown): SluiceError {
+  const detail = `${url} gave no answer, or the connection broke.`;
+  return new SluiceError({ status: null, code: "no-answer", title: "No answer", detail, cause });
+}
+
+function tookTooLong(url: string, timeout: number): SluiceError {
+  const detail = `${url} did not answer within ${timeout / 1_000} s.`;
+  return new SluiceError({ status: null, code: "timeout", title: "No answer in time", detail });
+}
+
+type Parameter = string | number | boolean | readonly string[] | undefined;
+
+/** A query string with what is given of `parameters`, or `""`. */
+export function queryString(parameters: Readonly<Record<string, Parameter>>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [value]) search.append(name, String(one));
+  }
+  const text = search.toString();
+  return text === "" ? "" : `?${text}`;
+}

@@ -1,0 +1,68 @@
+import { Sluice } from "../index.ts";
+import { webIo } from "../io.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import type { Output } from "./output.ts";
+
+/** What a command has to work with. */
+export interface Cli {
+  readonly out: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborts at Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly randomBytes: (count: number) => Uint8Array;
+}
+
+/** A way to end that the command chose: its message, if any, goes to stderr. */
+export class CommandError extends Error {
+  readonly code: ExitCode;
+
+  constructor(code: ExitCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const DEFAULT_URL = "http://127.0.0.1:8787";
+
+/** The client for SLUICE_URL and SLUICE_API_KEY. */
+export function clientOf({ env }: Pick<Cli, "env">): Sluice {
+  const key = env["SLUICE_API_KEY"] ?? "";
+  if (key === "") throw new CommandError(EXIT.usage, "SLUICE_API_KEY is not set: it holds the key to the API.");
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new CommandError(EXIT.usage, "SLUICE_API_KEY must be printable ASCII without spaces.");
+  }
+  const url = env["SLUICE_URL"] || DEFAULT_URL;
+  if (!/^https?:\/\/./.test(url)) {
+    throw new CommandError(EXIT.usage, `SLUICE_URL must start with http:// or https://: ${url}`);
+  }
+  // A person who has the wrong address should not wait for the tries that a broken connection is worth.
+  let reached = false;
+  let unreachable = false;
+  return new Sluice(
+    { url, key },
+    {
+      async fetch(input, init) {
+        try {
+          const response = await webIo.fetch(input, init);
+          reached = true;
+          return response;
+        } catch (error) {
+          unreachable = !reached && nothingListens(error);
+          throw error;
+        }
+      },
+      sleep(milliseconds, signal) {
+        if (!unreachable) return webIo.sleep(milliseconds, signal);
+        const message = `Nothing answers at ${url}. Is it running there? SLUICE_URL says where the API is.`;
+        throw new CommandError(EXIT.error, message);
+      },
+    },
+  );
+}
+
+function nothingListens(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && ["ECONNREFUSED", "ENOTFOUND"].includes(String(cause.code));
+}

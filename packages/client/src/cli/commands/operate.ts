@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import type { FailureCode, Pause } from "../../types.ts";
+import { clientOf, CommandError, type Cli } from "../cli.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { ago, plural, until } from "../text.ts";
+
+export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
+  const submission = await clientOf(cli).cancel(id, { signal: cli.signal });
+  if (!cli.out.human) {
+    cli.out.record(submission);
+    return EXIT.ok;
+  }
+  const open = submission.counts.queued + submission.counts.processing;
+  const rest = open === 0 ? "" : ` ${plural(open, "document")} have not ended: what is dispatched finishes.`;
+  cli.out.print(`${id} is ${submission.status}.${rest}`);
+  return EXIT.ok;
+}
+
+export async function retry(cli: Cli, id: string, flags: { readonly code?: FailureCode }): Promise<ExitCode> {
+  const { queued, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
+  if (!cli.out.human) cli.out.record({ submission, queued });
+  else if (queued === 0) cli.out.print(`${id} has no failed documents to queue again.`);
+  else cli.out.print(`${plural(queued, "document")} queued again. Follow it: sluice status ${id}`);
+  return EXIT.ok;
+}
+
+interface TargetFlags {
+  readonly model?: string;
+  readonly submission?: string;
+}
+
+export async function pause(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
+  return tellPauses(cli, await clientOf(cli).pause(flags, { signal: cli.signal }));
+}
+
+export async function resume(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
+  return tellPauses(cli, await clientOf(cli).resume(flags, { signal: cli.signal }));
+}
+
+function tellPauses({ out, now }: Cli, pauses: readonly Pause[]): ExitCode {
+  if (!out.human) {
+    for (const one of pauses) out.record(one);
+  } else if (pauses.length === 0) {
+    out.print("Nothing is paused.");
+  } else {
+    out.table(
+      [{ title: "PAUSED" }, { title: "WHY" }, { title: "SINCE" }, { title: "UNTIL" }],
+      pauses.map((one) => [
+        one.scope === "all" ? "everything" : one.scope,
+        one.message === null ? one.reason : `${one.reason}: ${one.message}`,
+        ago(one.since, now()),
+        one.until === null ? "resumed" : until(one.until, now()),
+      ]),
+    );
+  }
+  return EXIT.ok;
+}
+
+const SCOPES = ["ingest", "read", "admin"] as const;
+
+export interface KeyFlags {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly collections?: readonly string[];
+}
+
+/** Makes a key. It is shown once, here; the API is told its hash. */
+export function newKey(cli: Cli, flags: KeyFlags): ExitCode {
+  const unknown = flags.scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
+  if (unknown !== undefined) throw new CommandError(EXIT.usage, `There is no scope "${unknown}": ${SCOPES.join(", ")}`);
+  const key = `sluice_${Buffer.from(cli.randomBytes(24)).toString("base64url")}`;
+  const entry = {
+    name: flags.name,
+    sha256: createHash("sha256").update(key).digest("hex"),
+    scopes: flags.scopes,
+    ...(flags.collections !== undefined && { collections: flags.collections }),
+  };
+  if (!cli.out.human) {
+    cli.out.record({ key, entry });
+    return EXIT.ok;
+  }
+  cli.out.print(`${cli.out.style(key, "bold")}   shown this once: keep it\n`);
+  cli.out.print("Its entry in the list that the secret SLUICE_API_KEYS holds:\n");
+  cli.out.print(JSON.stringify(entry));
+  cli.out.print(`\nUpload the list with the entry added: npx wrangler secret put SLUICE_API_KEYS --name sluice-producer`);
+  return EXIT.ok;
+}
+

@@ -1,0 +1,82 @@
+import type { PushResult, Submission } from "../../index.ts";
+import type { Estimate } from "../estimate.ts";
+import type { Output } from "../output.ts";
+import { count, dollars, duration, oneLine, plural } from "../text.ts";
+import { failuresWords } from "../words.ts";
+import type { RefusedLines } from "./push-refused.ts";
+
+/** Refused lines that are told on a terminal; the file has them all. */
+const MOST_TOLD = 10;
+
+export function printEstimate(out: Output, name: string, estimate: Estimate): void {
+  if (!out.human) return out.record({ estimate });
+  const { documents, contexts, refused, tokens, jobs, usd } = estimate;
+  out.print(`${out.style(name, "bold")}  an estimate; nothing was sent\n`);
+  out.table(
+    [{ title: "" }, { title: "", side: "right" }, { title: "" }],
+    [
+      ["documents", count(documents), `${plural(contexts, "context")}`],
+      ["tokens", `~${count(tokens)}`, "at 4 characters a token"],
+      ["jobs", `~${count(jobs)}`, "calls of the Batch API"],
+      ["dollars", `~${dollars(usd.total)}`, `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)}`],
+    ],
+  );
+  out.print(out.style("\nList prices, free tiers left aside.", "dim"));
+  if (refused > 0) out.print(out.style(`${plural(refused, "line")} would be refused.`, "yellow"));
+}
+
+export function printPushed(out: Output, pushed: PushResult, name: string, took: number): void {
+  if (!out.human || pushed.submissions.length === 0) return;
+  const ids = pushed.submissions.map(({ id }) => out.style(id, "bold")).join(", ");
+  const { accepted, alreadyThere } = pushed;
+  if (alreadyThere === accepted) {
+    out.print(`All ${plural(accepted, "document")} of ${name} were there already, as ${ids}.`);
+    out.print(out.style("To push them anew, take another key: --key ANYTHING", "dim"));
+    return;
+  }
+  out.print(`Pushed ${plural(accepted, "document")} as ${ids} in ${duration(took)}`);
+  if (alreadyThere > 0) out.print(`${count(alreadyThere)} of them were there already: the push went on where it broke off.`);
+}
+
+export function printRefused(out: Output, refused: RefusedLines, file: string | null): void {
+  if (refused.count === 0) return;
+  out.note(out.noteStyle(`${plural(refused.count, "line")} refused${file === null ? "" : `, now in ${file}`}`, "yellow"));
+  for (const { first, detail } of refused.lines.slice(0, MOST_TOLD)) out.note(`  line ${count(first)}: ${oneLine(detail)}`);
+  const more = refused.lines.length - MOST_TOLD;
+  if (more > 0) out.note(`  and ${count(more)} more`);
+  if (refused.count > refused.lines.length) out.note(`  ${count(refused.count - refused.lines.length)} of them could not be found`);
+}
+
+/** How the documents ended, and what to do next. */
+export function printScored(out: Output, submissions: readonly Submission[], waited: boolean): void {
+  const [first] = submissions;
+  if (first === undefined) return;
+  if (!waited) {
+    out.print(`\nFollow it:   sluice status ${first.id}`);
+    return;
+  }
+  const sum = (name: keyof Submission["counts"]) => submissions.reduce((all, { counts }) => all + counts[name], 0);
+  const parts = [out.style(`${count(sum("succeeded"))} succeeded`, "green")];
+  const failures: Record<string, number> = {};
+  for (const submission of submissions) {
+    for (const [code, number] of Object.entries(submission.failures)) failures[code] = (failures[code] ?? 0) + number;
+  }
+  if (sum("failed") > 0) parts.push(out.style(`${count(sum("failed"))} failed (${failuresWords(failures)})`, "red"));
+  if (sum("canceled") > 0) parts.push(out.style(`${count(sum("canceled"))} canceled`, "yellow"));
+  out.print(parts.join(" · "));
+  out.print(`\nResults:   sluice results ${first.id}`);
+  if (sum("failed") > 0) out.print(`Failures:  sluice results ${first.id} --status failed`);
+}
+
+/** What a program gets of a push. */
+export function recordOf(pushed: PushResult, submissions: readonly Submission[], refused: RefusedLines, file: string | null) {
+  return {
+    submissions,
+    accepted: pushed.accepted,
+    already_there: pushed.alreadyThere,
+    idempotency_key: pushed.idempotencyKey,
+    rejected_count: refused.count,
+    rejected: refused.lines.map(({ first, detail }) => ({ line: first, detail })),
+    rejected_file: file,
+  };
+}

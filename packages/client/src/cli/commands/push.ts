@@ -1,0 +1,176 @@
+import { SluicePushError, type PushResult, type Sluice, type Submission } from "../../index.ts";
+import { Checker } from "../check.ts";
+import { clientOf, CommandError, type Cli } from "../cli.ts";
+import { Estimator, type Estimate } from "../estimate.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { formats, type Entry } from "../formats/index.ts";
+import { contentKey, openInput, readLines, type Input } from "../input.ts";
+import { barProgress, noProgress, type Progress } from "../progress.ts";
+import { dollars, duration, plural } from "../text.ts";
+import type { PushFlags } from "./push-options.ts";
+import { printEstimate, printPushed, printRefused, printScored, recordOf } from "./push-report.ts";
+import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts";
+
+/** Pushes a file and follows it to its end. */
+export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promise<ExitCode> {
+  const client = flags.estimate === true ? null : clientOf(cli);
+  const input = await openInput(path, cli.signal);
+  try {
+    if (client === null || flags.maxUsd !== undefined) {
+      const estimate = await estimateFile(cli, input, flags);
+      if (client === null) {
+        printEstimate(cli.out, input.name, estimate);
+        return EXIT.ok;
+      }
+      if (estimate.usd.total > (flags.maxUsd ?? Infinity)) return overBudget(estimate, flags);
+    }
+    return await sendFile(cli, client, input, flags);
+  } finally {
+    await input.close();
+  }
+}
+
+async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<Estimate> {
+  const estimator = new Estimator();
+  const checker = new Checker({ model: flags.model, truncateInputs: flags.truncate });
+  for await (const entry of formats[flags.format](readLines(input))) {
+    cli.signal.throwIfAborted();
+    estimator.add(checker.check(entry));
+  }
+  return estimator.estimate();
+}
+
+function overBudget({ usd }: Estimate, { maxUsd = 0 }: PushFlags): never {
+  const message = `About ${dollars(usd.total)} is more than --max-usd ${maxUsd}. Nothing was sent; --estimate tells more.`;
+  throw new CommandError(EXIT.overBudget, message);
+}
+
+async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags): Promise<ExitCode> {
+  const { out } = cli;
+  const { collection, model, lane, label, truncate, format } = flags;
+  const key = flags.key ?? (await contentKey(input, { collection, model, lane, label, truncate, format }));
+  const progress = out.stderrIsTerminal ? barProgress(process.stderr, cli.now) : noProgress;
+  const reading = new Reading(formats[format](readLines(input)));
+  const started = cli.now();
+  let pushed: PushResult;
+  try {
+    pushed = await client.push(reading.items(), {
+      ...{ collection, model, lane, label, truncateInputs: truncate, gzip: flags.gzip, idempotencyKey: key },
+      signal: cli.signal,
+      onProgress({ sent, bytes: sentBytes, retry }) {
+        progress.sending(sent, sentBytes, input.size);
+        if (retry !== null) progress.pausing(`${retry.error.title}: again in ${duration(retry.wait)}`);
+      },
+    });
+  } catch (error) {
+    progress.clear();
+    if (cli.signal.aborted) return interrupted(cli, input.name, reading.count, flags);
+    if (error instanceof SluicePushError && error.code === "nothing-acceptable") {
+      pushed = error.pushed;
+    } else {
+      if (error instanceof SluicePushError && error.pushed.accepted > 0) tellAccepted(cli, error.pushed);
+      throw error;
+    }
+  }
+  progress.clear();
+  const refused = await findRefused(pushed, reading, input, flags);
+  const file = refused.lines.length === 0 ? null : await writeRefused(out, input, refused, format);
+  printPushed(out, pushed, input.name, cli.now() - started);
+  printRefused(out, refused, file);
+  return follow(cli, client, { pushed, refused, file, wait: flags.wait }, progress);
+}
+
+interface Followed {
+  readonly pushed: PushResult;
+  readonly refused: RefusedLines;
+  readonly file: string | null;
+  readonly wait: boolean;
+}
+
+async function follow(cli: Cli, client: Sluice, { pushed, refused, file, wait }: Followed, progress: Progress): Promise<ExitCode> {
+  const { out } = cli;
+  let submissions = pushed.submissions;
+  try {
+    if (wait && submissions.length > 0) submissions = await waitForAll(cli, client, submissions, progress);
+  } catch (error) {
+    progress.clear();
+    if (!cli.signal.aborted) throw error;
+    out.note(`Stopped waiting. Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`);
+    return EXIT.interrupted;
+  }
+  progress.clear();
+  if (out.human) printScored(out, submissions, wait);
+  else out.record(recordOf(pushed, submissions, refused, file));
+  const unscored = submissions.some(({ counts }) => counts.failed + counts.canceled > 0);
+  if (wait && unscored) return EXIT.failed;
+  return refused.count > 0 ? EXIT.refused : EXIT.ok;
+}
+
+/** Follows submissions one after another, telling the state of all of them. */
+async function waitForAll(
+  cli: Cli,
+  client: Sluice,
+  submissions: readonly Submission[],
+  progress: Progress,
+): Promise<Submission[]> {
+  const latest = new Map(submissions.map((submission) => [submission.id, submission]));
+  for (const { id } of submissions) {
+    await client.wait(id, {
+      signal: cli.signal,
+      onProgress(submission) {
+        latest.set(id, submission);
+        progress.scoring(sumCounts([...latest.values()]));
+      },
+    });
+  }
+  return [...latest.values()];
+}
+
+function sumCounts(submissions: readonly Submission[]): Submission["counts"] {
+  const sum = { total: 0, queued: 0, processing: 0, succeeded: 0, failed: 0, canceled: 0 };
+  for (const { counts } of submissions) {
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
+  }
+  return sum;
+}
+
+function tellAccepted({ out }: Cli, pushed: PushResult): void {
+  out.note(`${plural(pushed.accepted, "document")} were taken in before, as ${pushed.submissions.map(({ id }) => id).join(", ")}.`);
+}
+
+function interrupted({ out }: Cli, name: string, sent: number, flags: PushFlags): ExitCode {
+  out.note(`Stopped while sending: about ${plural(sent, "document")} went out.`);
+  const again = name === "stdin" ? "the same input" : "the same command";
+  const key = flags.key === undefined ? "" : `, with --key ${flags.key},`;
+  out.note(`To go on, run ${again} again${key} within 24 hours: what is there already is not scored twice.`);
+  return EXIT.interrupted;
+}
+
+/** Takes a file's documents for a push, and remembers where they and the refused lines stood. */
+export class Reading {
+  readonly #entries: AsyncIterable<Entry>;
+  /** The lines of each document, in the order pushed. */
+  readonly places: { readonly first: number; readonly last: number }[] = [];
+  /** Refused before they were sent. */
+  readonly refused: Extract<Entry, { kind: "refused" }>[] = [];
+
+  constructor(entries: AsyncIterable<Entry>) {
+    this.#entries = entries;
+  }
+
+  get count(): number {
+    return this.places.length;
+  }
+
+  async *items() {
+    for await (const entry of this.#entries) {
+      if (entry.kind === "refused") {
+        this.refused.push(entry);
+      } else {
+        this.places.push({ first: entry.first, last: entry.last });
+        yield entry.document;
+      }
+    }
+  }
+}
+

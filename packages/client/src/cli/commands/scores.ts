@@ -1,0 +1,37 @@
+import { clientOf, type Cli } from "../cli.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { oneLine } from "../text.ts";
+
+export interface ScoresFlags {
+  readonly collection: string;
+  readonly topK?: number;
+  readonly text?: boolean;
+}
+
+/** A document's contexts, the best first. */
+export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<ExitCode> {
+  const { out, signal } = cli;
+  const { collection, topK, text = false } = flags;
+  const document = await clientOf(cli).document(collection, id, { topK, include: text ? ["text"] : [], signal });
+  if (!out.human) {
+    for (const score of document.scores) out.record({ collection, document_id: document.id, ...score });
+  } else {
+    out.print(`${out.style(document.id, "bold")}  ${oneLine(document.query)}`);
+    if (document.stale) out.print(out.style("These are an older version's: the newest one has none yet.", "yellow"));
+    if (document.scores.length > 0) {
+      out.print("");
+      out.table(
+        [{ title: "RANK", side: "right" }, { title: "SCORE", side: "right" }, { title: "CONTEXT" }, ...(text ? [{ title: "TEXT" }] : [])],
+        document.scores.map((score) => [
+          String(score.rank),
+          score.score.toFixed(4),
+          score.context_id,
+          ...(text ? [score.text ?? ""] : []),
+        ]),
+      );
+    }
+  }
+  if (document.scores.length > 0) return EXIT.ok;
+  out.note(`${document.id} is ${document.status} and has no scores: sluice why ${document.id} tells more.`);
+  return document.status === "failed" || document.status === "canceled" ? EXIT.failed : EXIT.ok;
+}

@@ -1,0 +1,90 @@
+import type { Submission, SubmissionStatus } from "../../types.ts";
+import { clientOf, type Cli } from "../cli.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import type { Output } from "../output.ts";
+import { ago, count, plural } from "../text.ts";
+import { ended, failuresWords, statusCell, waitingWords } from "../words.ts";
+
+export interface StatusFlags {
+  readonly label?: string;
+  readonly collection?: string;
+  readonly status?: SubmissionStatus;
+  readonly limit: number;
+}
+
+/** One submission, or the newest ones. */
+export async function status(cli: Cli, id: string | undefined, flags: StatusFlags): Promise<ExitCode> {
+  const { out, signal } = cli;
+  const client = clientOf(cli);
+  if (id !== undefined) {
+    const submission = await client.submission(id, { signal });
+    if (out.human) printSubmission(out, submission, cli.now());
+    else out.record(submission);
+    return submission.counts.failed + submission.counts.canceled > 0 ? EXIT.failed : EXIT.ok;
+  }
+  const { data, counts } = await client.submissions({ ...flags, signal }).page();
+  if (!out.human) {
+    for (const submission of data) out.record(submission);
+    return EXIT.ok;
+  }
+  if (data.length === 0) out.print("No submissions.");
+  else printSubmissions(out, data, cli.now());
+  if (counts !== undefined && counts !== null) {
+    out.print(`\nAll of the label: ${count(counts.succeeded)} of ${plural(counts.total, "document")} succeeded, ${count(counts.failed)} failed`);
+  }
+  return EXIT.ok;
+}
+
+function printSubmissions(out: Output, submissions: readonly Submission[], now: number): void {
+  out.table(
+    [
+      { title: "SUBMISSION" },
+      { title: "STATUS" },
+      { title: "ENDED", side: "right" },
+      { title: "FAILED", side: "right" },
+      { title: "PUSHED", side: "right" },
+      { title: "COLLECTION" },
+      { title: "LABEL" },
+    ],
+    submissions.map((submission) => [
+      submission.id,
+      statusCell(submission.stalled === null ? submission.status : "stalled"),
+      ended(submission),
+      submission.counts.failed > 0 ? { text: count(submission.counts.failed), style: "red" as const } : "0",
+      ago(submission.created_at, now),
+      submission.collection,
+      submission.label ?? "",
+    ]),
+  );
+}
+
+export function printSubmission(out: Output, submission: Submission, now: number): void {
+  const { counts, usage, stalled, waiting } = submission;
+  const state = statusCell(submission.status);
+  const shown = typeof state === "string" ? state : out.style(state.text, state.style);
+  out.print(`${out.style(submission.id, "bold")}  ${shown}\n`);
+  const rows: [string, string][] = (["queued", "processing", "succeeded", "failed", "canceled", "total"] as const).map(
+    (name) => [name, count(counts[name])],
+  );
+  const failures = failuresWords(submission.failures);
+  out.table(
+    [{ title: "" }, { title: "", side: "right" }, { title: "" }],
+    rows.map(([name, figure]) => [name, figure, name === "failed" ? failures : ""]),
+  );
+  out.print("");
+  const facts: [string, string][] = [
+    ["pushed", `${ago(submission.created_at, now)}${submission.completed_at === null ? "" : `, ended ${ago(submission.completed_at, now)}`}`],
+    ["into", `collection ${submission.collection}, lane ${submission.lane}${submission.label === null ? "" : `, label ${submission.label}`}`],
+    ["usage", `${count(usage.tokens)} tokens in ${plural(usage.jobs, "job")}${unconfirmed(usage.unconfirmed_dispatches)}`],
+  ];
+  if (waiting !== null) facts.push(["waits", waitingWords(waiting, now)]);
+  if (stalled !== null) {
+    facts.push(["stalled", `${plural(stalled.missing, "document")} not recorded since ${ago(stalled.since, now)}: push them again`]);
+  }
+  if (submission.incomplete) facts.push(["incomplete", "the push broke off, and was closed with what it had sent"]);
+  out.table([{ title: "" }, { title: "" }], facts);
+}
+
+function unconfirmed(dispatches: number): string {
+  return dispatches === 0 ? "" : `, ${plural(dispatches, "dispatch")} unconfirmed`;
+}

@@ -1,0 +1,98 @@
+import { SluiceError, type Sluice } from "../../index.ts";
+import type { Document, Job, Submission } from "../../types.ts";
+import { clientOf, type Cli } from "../cli.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { ago, count, plural } from "../text.ts";
+import { failuresWords, waitingWords } from "../words.ts";
+import { printJob } from "./jobs.ts";
+
+/** Says of a document, a submission or a job how it stands, what it waits for, and what to do. */
+export async function why(cli: Cli, id: string, flags: { readonly collection: string }): Promise<ExitCode> {
+  const { out, signal } = cli;
+  const client = clientOf(cli);
+  if (id.startsWith("job_")) {
+    const job = await client.job(id, { signal });
+    if (out.human) printJob(out, job, cli.now());
+    else out.record({ job });
+    return EXIT.ok;
+  }
+  // A document without an id of its own is named after its submission, and longer.
+  if (/^sub_[0-9a-f-]{1,36}$/.test(id)) {
+    const submission = await client.submission(id, { signal });
+    const words = ofSubmission(submission, cli.now());
+    if (out.human) out.print(words.join("\n"));
+    else out.record({ submission, explanation: words });
+    return EXIT.ok;
+  }
+  const document = await client.document(flags.collection, id, { topK: 1, signal });
+  const job = document.job_id === null ? null : await jobOf(client, document.job_id, signal);
+  const words = ofDocument(document, cli.now());
+  if (!out.human) {
+    out.record({ document, job, explanation: words });
+    return EXIT.ok;
+  }
+  out.print(words.join("\n"));
+  if (job !== null) {
+    out.print("");
+    printJob(out, job, cli.now());
+  }
+  return EXIT.ok;
+}
+
+/** A key may not see jobs, and old ones are gone: the document has enough to tell. */
+async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<Job | null> {
+  try {
+    return await client.job(id, { signal });
+  } catch (error) {
+    if (error instanceof SluiceError && (error.status === 403 || error.status === 404)) return null;
+    throw error;
+  }
+}
+
+function ofDocument(document: Document, now: number): string[] {
+  const { id, status, error, waiting, submission_id: submission } = document;
+  const attempts = document.attempts === 0 ? "" : `, at attempt ${document.attempts}`;
+  const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
+  const words = [`${id} ${status === "processing" || status === "queued" ? "is" : ""} ${status}${since}.`.replace("  ", " ")];
+  if (document.stale) words.push("It still shows the scores of an older version.");
+  switch (status) {
+    case "succeeded":
+      return [...words, `Its scores: sluice scores ${id}`];
+    case "canceled":
+      return [...words, "It was canceled before it was dispatched. Push it again to have it scored."];
+    case "failed":
+      if (error === null) return words;
+      return [
+        ...words,
+        `${error.code}: ${error.message}`,
+        error.retryable
+          ? `Another try may help: sluice retry ${submission} --code ${error.code}`
+          : "Another try would fail the same way: mend the document and push it again.",
+      ];
+    case "queued":
+    case "processing":
+      if (waiting === null) return [...words, "It is on its way; nothing is to be done."];
+      return [...words, `It waits: ${waitingWords(waiting, now)}.`];
+  }
+}
+
+function ofSubmission(submission: Submission, now: number): string[] {
+  const { id, status, counts, stalled, waiting, failures } = submission;
+  const open = counts.queued + counts.processing;
+  const rest = open === 0 ? `every one of ${plural(counts.total, "document")} ended` : `${count(open)} of ${plural(counts.total, "document")} have not ended`;
+  const words = [`${id} is ${status}: ${rest}.`];
+  if (submission.incomplete) words.push("Its push broke off, and it was closed with what had been sent: push the same again for the rest.");
+  if (stalled !== null) {
+    words.push(
+      `${plural(stalled.missing, "document")} were sent and are not recorded since ${ago(stalled.since, now)}: ` +
+        "the Queue may have lost them. Push the same again under another key, or wait: a late message is still taken in.",
+    );
+  }
+  if (waiting !== null) words.push(`It waits: ${waitingWords(waiting, now)}.`);
+  if (counts.failed > 0) {
+    words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
+    words.push(`See them:  sluice results ${id} --status failed`);
+    words.push(`Try again: sluice retry ${id}`);
+  }
+  return words;
+}

@@ -1,0 +1,22 @@
+/** How the command ends. */
+export const EXIT = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  failed: 3,
+  refused: 4,
+  overBudget: 5,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** For `--help`. */
+export const EXIT_HELP = `Exit codes:
+  0    done
+  1    an error: no answer, a key that is not accepted, a thing that is not there
+  2    called wrongly
+  3    documents failed or were canceled
+  4    lines were refused (push writes them to FILE.rejected.ndjson)
+  5    --max-usd is exceeded: nothing was sent
+  130  stopped by Ctrl-C`;

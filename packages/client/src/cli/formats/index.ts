@@ -1,0 +1,12 @@
+import { cohere } from "./cohere.ts";
+import type { Format } from "./format.ts";
+import { sluice } from "./sluice.ts";
+import { tsv } from "./tsv.ts";
+import { voyage } from "./voyage.ts";
+
+export type { Entry, Format, Line } from "./format.ts";
+
+/** What `push --format` reads. */
+export const formats = { sluice, cohere, voyage, tsv } as const satisfies Record<string, Format>;
+export type FormatName = keyof typeof formats;
+export const formatNames = Object.keys(formats) as FormatName[];

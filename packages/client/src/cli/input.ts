@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, open, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { CommandError } from "./cli.ts";
+import { EXIT } from "./exit-codes.ts";
+import type { Line } from "./formats/index.ts";
+
+/** A file that can be read as often as it takes. */
+export interface Input {
+  /** As it was named; `stdin` for `-`. */
+  readonly name: string;
+  /** Bytes, packed or not as the file is. */
+  readonly size: number;
+  read(): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a file, or standard input, which is kept in a temporary file so that it can be sent again. A
+ * name that ends in `.gz` is unpacked.
+ */
+export async function openInput(path: string, signal: AbortSignal): Promise<Input> {
+  if (path === "-") return keepStdin(signal);
+  const found = await stat(path).catch((error: unknown) => {
+    throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
+  });
+  if (found.isDirectory()) throw new CommandError(EXIT.error, `${path} cannot be read: it is a folder`);
+  await (await open(path).catch((error: unknown) => {
+    throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
+  })).close();
+  return { name: path, size: found.size, read: () => unpacked(path), close: async () => {} };
+}
+
+async function keepStdin(signal: AbortSignal): Promise<Input> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-"));
+  const path = join(folder, "stdin");
+  const close = () => rm(folder, { recursive: true, force: true });
+  try {
+    await pipeline(process.stdin, createWriteStream(path), { signal });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { name: "stdin", size: (await stat(path)).size, read: () => createReadStream(path), close };
+}
+
+function unpacked(path: string): AsyncIterable<Uint8Array> {
+  const file = createReadStream(path, { highWaterMark: 262_144 });
+  if (!path.endsWith(".gz")) return file;
+  const unpack = createGunzip();
+  file.once("error", (error) => unpack.destroy(error));
+  return file.pipe(unpack);
+}
+
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "ENOENT") return "there is no such file";
+  return code === "EACCES" ? "it may not be read" : code || "it failed";
+}
+
+const LF = 0x0a;
+
+/** The lines of bytes, without their ends, as bytes. */
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      const piece = chunk.subarray(start, end);
+      yield held.length === 0 ? piece : Buffer.concat([...held, piece]);
+      held = [];
+      start = end + 1;
+    }
+    if (start < chunk.length) held.push(chunk.subarray(start));
+  }
+  if (held.length > 0) yield Buffer.concat(held);
+}
+
+/** The lines of a file; a byte order mark in front of the first, and the CR of a CRLF, are left out. */
+export async function* readLines(input: Pick<Input, "read">): AsyncGenerator<Line> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let number = 0;
+  for await (const bytes of splitLines(input.read())) {
+    number += 1;
+    let text: string | null = null;
+    try {
+      text = decoder.decode(bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes);
+      if (number === 1 && text.startsWith("\u{feff}")) text = text.slice(1);
+    } catch {
+      // Told of the line, where it is refused.
+    }
+    yield { number, text };
+  }
+}
+
+/** A key of the file's content and of what else decides what is pushed: the same again is the same push. */
+export async function contentKey(input: Input, options: Readonly<Record<string, unknown>>): Promise<string> {
+  const hash = createHash("sha256").update(`${JSON.stringify(options)}\n`);
+  for await (const chunk of input.read()) hash.update(chunk);
+  return `file-${hash.digest("hex").slice(0, 40)}`;
+}
+
+/** Copies lines, as they are, to a file of their own. `ranges` are in order and do not overlap. */
+export async function copyLines(
+  input: Input,
+  ranges: readonly { readonly first: number; readonly last: number }[],
+  path: string,
+): Promise<void> {
+  async function* wanted(): AsyncGenerator<Uint8Array> {
+    let number = 0;
+    let at = 0;
+    for await (const line of splitLines(input.read())) {
+      number += 1;
+      while (number > (ranges[at]?.last ?? Infinity)) at += 1;
+      if (number >= (ranges[at]?.first ?? Infinity)) yield Buffer.concat([line, Buffer.of(LF)]);
+    }
+  }
+  await pipeline(wanted(), createWriteStream(path));
+}

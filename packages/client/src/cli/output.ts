@@ -1,0 +1,103 @@
+import { styleText } from "node:util";
+import { fit, oneLine, pad, width } from "./text.ts";
+
+type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+/** What is written to: a terminal, a pipe, or a test. */
+export interface Sink {
+  write(text: string): boolean;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+/** A column of a table. The last one is cut where the terminal ends; without any title there is no head. */
+export interface Column {
+  readonly title: string;
+  readonly side?: "left" | "right";
+}
+
+/** A cell: text, with a style once it is in its place. */
+export type Cell = string | { readonly text: string; readonly style: Style };
+
+const GAP = "  ";
+
+/** Where a command's answer goes: for a person as tables and sentences, else as NDJSON. */
+export class Output {
+  readonly human: boolean;
+  readonly #stdout: Sink;
+  readonly #stderr: Sink;
+
+  constructor(stdout: Sink, stderr: Sink, human: boolean) {
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.human = human;
+  }
+
+  get stderrIsTerminal(): boolean {
+    return this.#stderr.isTTY === true;
+  }
+
+  /** A record for a program, a line of JSON. */
+  record(value: unknown): void {
+    this.#stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** Lines for a person. */
+  print(text: string): void {
+    this.#stdout.write(`${text}\n`);
+  }
+
+  /** What a person wants to know besides the answer. */
+  note(text: string): void {
+    this.#stderr.write(`${text}\n`);
+  }
+
+  /** Styled where stdout is a terminal that shows it; `NO_COLOR` is respected. */
+  style(text: string, style: Style): string {
+    return styled(text, style, this.#stdout);
+  }
+
+  noteStyle(text: string, style: Style): string {
+    return styled(text, style, this.#stderr);
+  }
+
+  /** The head of a table, then a row at a time: `widths` are cells of each column but the last. */
+  startTable(columns: readonly Column[], widths: readonly number[]): (cells: readonly Cell[]) => void {
+    const all = columns.map((column, index) => Math.max(width(column.title), widths[index] ?? 0));
+    const row = (cells: readonly Cell[], style: Style | null) => {
+      const texts = cells.map((cell, index) => this.#cell(cell, columns[index], all, index, style));
+      this.print(texts.join(GAP).trimEnd());
+    };
+    const titles = columns.map(({ title }) => title);
+    if (titles.some((title) => title !== "")) row(titles, "dim");
+    return (cells) => row(cells, null);
+  }
+
+  table(columns: readonly Column[], rows: readonly (readonly Cell[])[]): void {
+    const widths = columns.map((_, index) => Math.max(0, ...rows.map((row) => width(textOf(row[index])))));
+    const print = this.startTable(columns, widths);
+    for (const row of rows) print(row);
+  }
+
+  #cell(cell: Cell, column: Column | undefined, widths: readonly number[], index: number, style: Style | null): string {
+    const last = index === widths.length - 1;
+    const before = widths.slice(0, index).reduce((sum, one) => sum + one + GAP.length, 0);
+    const room = last && this.#stdout.columns !== undefined ? Math.max(12, this.#stdout.columns - before) : Infinity;
+    const text = fit(textOf(cell), Math.min(last ? Infinity : (widths[index] ?? 0), room));
+    const side = column?.side ?? "left";
+    const padded = last && side === "left" ? text : pad(text, Math.min(widths[index] ?? 0, room), side);
+    const wanted = typeof cell === "string" ? style : cell.style;
+    return wanted === null || padded.trim() === "" ? padded : this.style(padded, wanted);
+  }
+}
+
+function textOf(cell: Cell | undefined): string {
+  if (cell === undefined) return "";
+  return oneLine(typeof cell === "string" ? cell : cell.text);
+}
+
+function styled(text: string, style: Style, sink: Sink): string {
+  // Only Node's own streams tell whether they show colors.
+  const stream = sink === process.stdout ? process.stdout : sink === process.stderr ? process.stderr : null;
+  return stream === null ? text : styleText(style, text, { stream });
+}

@@ -1,0 +1,210 @@
+import { Command, InvalidArgumentError, Option, type Argument } from "commander";
+import type { Cli } from "./cli.ts";
+import { DEFAULT_URL } from "./cli.ts";
+import { jobs } from "./commands/jobs.ts";
+import { cancel, newKey, pause, resume, retry } from "./commands/operate.ts";
+import type { PushFlags } from "./commands/push-options.ts";
+import { results, tail } from "./commands/results.ts";
+import { scores } from "./commands/scores.ts";
+import { status } from "./commands/status.ts";
+import { why } from "./commands/why.ts";
+import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
+import { formatNames } from "./formats/index.ts";
+
+const ENVIRONMENT = `Environment:
+  SLUICE_URL      where the API is (default ${DEFAULT_URL})
+  SLUICE_API_KEY  the key to it
+  NO_COLOR        no colors`;
+
+const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default where stdout is no terminal)").choices([
+  "table",
+  "ndjson",
+]);
+
+/** Runs a command with what it was given; `open` makes what it works with from `--output`. */
+export type Run = (work: (cli: Cli) => Promise<ExitCode> | ExitCode, output: "table" | "ndjson" | undefined) => Promise<void>;
+
+/** The command's arguments and what they run. */
+export function createProgram(run: Run): Command {
+  const program = new Command("sluice")
+    .description("Pushes documents to Sluice, and tells how they fare.")
+    .helpCommand(false)
+    .configureHelp({ subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" ") })
+    .addHelpText("after", `\n${ENVIRONMENT}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
+
+  /** A command with its examples; its action gets the arguments, the options, and what it works with. */
+  const command = <Flags extends object>(
+    usage: string,
+    description: string,
+    examples: readonly string[],
+    work: (cli: Cli, args: readonly (string | undefined)[], flags: Flags) => Promise<ExitCode> | ExitCode,
+    parent: Command = program,
+  ): Command =>
+    parent
+      .command(usage)
+      .description(description)
+      .addOption(OUTPUT)
+      .addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`)
+      .action((...given: unknown[]) => {
+        const self = given.at(-1) as Command;
+        const { output, ...flags } = self.opts<Flags & { output?: "table" | "ndjson" }>();
+        return run((cli) => work(cli, self.args, flags as unknown as Flags), output);
+      });
+
+  command<PushFlags>(
+    "push <file>",
+    "push a file (- for standard input) and follow it until every document ended",
+    [
+      "sluice push documents.ndjson",
+      "sluice push documents.ndjson --label nightly --collection docs",
+      "sluice push documents.ndjson --estimate",
+      "sluice push requests.jsonl --format voyage --max-usd 5",
+      "zcat documents.ndjson.gz | sluice push - --no-wait",
+    ],
+    async (cli, [file = ""], flags) => {
+      // It brings the rules of the API, which the others need not load.
+      const { pushFile } = await import("./commands/push.ts");
+      return pushFile(cli, file, flags);
+    },
+  )
+    .addOption(new Option("-f, --format <format>", "what the file holds").choices(formatNames).default("sluice"))
+    .option("-c, --collection <name>", "where the documents go (default: default)")
+    .option("-l, --label <label>", "a name to find the submission by")
+    .addOption(new Option("--lane <lane>", "which queue (default: interactive up to 100 documents)").choices(["interactive", "bulk"]))
+    .option("--model <model>", "what scores (default: @cf/baai/bge-m3)")
+    .option("--no-truncate", "refuse texts beyond the model's window instead of cutting them")
+    .option("-k, --key <key>", "idempotency key (default: made of the file's content, so that the same file goes on)")
+    .option("--gzip", "send packed")
+    .option("--estimate", "tell tokens, jobs and dollars, and send nothing")
+    .option("--max-usd <dollars>", "send nothing if the estimate is higher", dollarsOf)
+    .option("--no-wait", "end once everything is sent")
+    .addHelpText(
+      "after",
+      `
+Formats:
+  sluice  a document a line: {"id"?, "query", "contexts": ["text" | {"id"?, "text"}], "metadata"?}
+  cohere  a rerank request a line, or one JSON: {"query", "documents": ["text" | {"text"}], "id"?}
+  voyage  a batch request a line: {"custom_id", "body": {"query", "documents"}}
+  tsv     rows of query id, query, context id, text; those of one query id in a row
+
+Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name that ends in .gz is unpacked.`,
+    );
+
+  command<Parameters<typeof status>[2]>(
+    "status [submission]",
+    "how a submission stands, or the newest ones",
+    ["sluice status", "sluice status --label nightly", "sluice status sub_0198c0de-…"],
+    (cli, [id], flags) => status(cli, id, flags),
+  )
+    .option("-l, --label <label>", "those of a label, and their counts in all")
+    .option("-c, --collection <name>", "those of a collection")
+    .option("-s, --status <status>", "receiving, queued, processing, canceling, completed or canceled")
+    .option("-n, --limit <number>", "at most so many", wholeNumber, 20);
+
+  command<Parameters<typeof results>[2]>(
+    "results <submission>",
+    "its documents with their scores",
+    [
+      "sluice results sub_0198c0de-… > results.ndjson",
+      "sluice results sub_0198c0de-… --top-k 3 --include text",
+      "sluice results sub_0198c0de-… --status failed",
+    ],
+    (cli, [id = ""], flags) => results(cli, id, flags),
+  )
+    .option("-s, --status <status>", "queued, processing, succeeded, failed or canceled")
+    .option("--top-k <number>", "the best so many scores of each", wholeNumber)
+    .option("--include <parts>", "text, metadata, or both with a comma", list);
+
+  command<Parameters<typeof scores>[2]>(
+    "scores <document>",
+    "a document's contexts, the best first",
+    ["sluice scores q001", "sluice scores q001 --collection docs --top-k 5 --text"],
+    (cli, [id = ""], flags) => scores(cli, id, flags),
+  )
+    .option("-c, --collection <name>", "where it is", "default")
+    .option("--top-k <number>", "the best so many", wholeNumber)
+    .option("--text", "the contexts' texts too");
+
+  command<{ collection: string }>(
+    "why <id>",
+    "what a document, submission or job waits for, its attempts, and what to do",
+    ["sluice why q001", "sluice why sub_0198c0de-…", "sluice why job_0198c0de-…"],
+    (cli, [id = ""], flags) => why(cli, id, flags),
+  ).option("-c, --collection <name>", "where the document is", "default");
+
+  command<Parameters<typeof jobs>[2]>(
+    "jobs [job]",
+    "a Batch API call, or the newest ones",
+    ["sluice jobs", "sluice jobs --status dispatched", "sluice jobs job_0198c0de-…"],
+    (cli, [id], flags) => jobs(cli, id, flags),
+  )
+    .option("-s, --status <status>", "pending, dispatching, dispatched, succeeded, split, failed or canceled")
+    .addOption(new Option("--lane <lane>", "those of a lane").choices(["interactive", "bulk"]))
+    .option("-n, --limit <number>", "at most so many", wholeNumber, 20);
+
+  command<Parameters<typeof retry>[2]>(
+    "retry <submission>",
+    "queue its failed documents again",
+    ["sluice retry sub_0198c0de-…", "sluice retry sub_0198c0de-… --code model_error"],
+    (cli, [id = ""], flags) => retry(cli, id, flags),
+  ).option("--code <code>", "those of one failure code only");
+
+  command("cancel <submission>", "cancel what is not dispatched yet", ["sluice cancel sub_0198c0de-…"], (cli, [id = ""]) => cancel(cli, id));
+
+  for (const [name, description, work] of [
+    ["pause", "stop dispatching: everything, a model or a submission", pause],
+    ["resume", "go on dispatching", resume],
+  ] as const) {
+    command<Parameters<typeof pause>[1]>(
+      name,
+      description,
+      [`sluice ${name}`, `sluice ${name} --model @cf/baai/bge-m3`, `sluice ${name} --submission sub_0198c0de-…`],
+      (cli, _, flags) => work(cli, flags),
+    )
+      .option("--model <model>", "this model only")
+      .option("--submission <submission>", "this submission only");
+  }
+
+  command<Parameters<typeof tail>[1]>(
+    "tail",
+    "documents as they end, until Ctrl-C",
+    ["sluice tail", "sluice tail --collection docs --top-k 1", "sluice tail --cursor eyJz… >> results.ndjson"],
+    (cli, _, flags) => tail(cli, flags),
+  )
+    .option("-c, --collection <name>", "those of a collection")
+    .option("--cursor <cursor>", "go on from here")
+    .option("--top-k <number>", "the best so many scores of each", wholeNumber)
+    .option("--include <parts>", "text, metadata, or both with a comma", list);
+
+  const keys = program.command("keys").description("keys to the API").helpCommand(false);
+  command<Parameters<typeof newKey>[1]>(
+    "new",
+    "make a key, and the entry of SLUICE_API_KEYS for it; nothing is sent",
+    ["sluice keys new --name search", "sluice keys new --name importer --scopes ingest --collections docs,faq"],
+    (cli, _, flags) => newKey(cli, flags),
+    keys,
+  )
+    .option("--name <name>", "whose it is", "default")
+    .option("--scopes <scopes>", "of ingest, read, admin, with commas", list, ["ingest", "read"])
+    .option("--collections <names>", "only these, with commas", list);
+
+  return program;
+}
+
+function argumentTerm(argument: Argument): string {
+  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a whole number, 1 or more.");
+  return Number(text);
+}
+
+function dollarsOf(text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError("It must be a number of dollars, such as 5 or 0.50.");
+  return Number(text);
+}
+
+function list(text: string): string[] {
+  return text.split(",").map((one) => one.trim());
+}

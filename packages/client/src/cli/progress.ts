@@ -1,0 +1,79 @@
+import { Presets, SingleBar } from "cli-progress";
+import type { Counts } from "../types.ts";
+import { bytes, count, duration } from "./text.ts";
+
+/** What a push shows while it runs; nothing where stderr is no terminal. */
+export interface Progress {
+  sending(documents: number, sent: number, size: number): void;
+  scoring(counts: Counts): void;
+  /** A word on why nothing moves. */
+  pausing(reason: string): void;
+  /** Takes the bar away, so that lines can be printed. */
+  clear(): void;
+}
+
+export const noProgress: Progress = {
+  sending: () => {},
+  scoring: () => {},
+  pausing: () => {},
+  clear: () => {},
+};
+
+/** One bar at a time on `stream`, with the time left from the speed so far. `now` in milliseconds. */
+export function barProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
+  let bar: SingleBar | null = null;
+  let phase = "";
+  let started = 0;
+
+  const show = (name: string, format: string, total: number, value: number, payload: Record<string, string>) => {
+    if (bar === null || phase !== name) {
+      bar?.stop();
+      phase = name;
+      started = now();
+      bar = new SingleBar(
+        { stream, format, barsize: barSize(stream), clearOnComplete: true, hideCursor: true, gracefulExit: false },
+        Presets.shades_classic,
+      );
+      bar.start(total, 0, payload);
+    }
+    bar.setTotal(total);
+    bar.update(value, payload);
+  };
+
+  return {
+    sending(documents, sent, size) {
+      const payload = { sent: bytes(sent), documents: count(documents), size: bytes(size), note: "" };
+      show("sending", "{bar} sent {sent} of {size} · {documents} documents{note}", Math.max(size, sent), sent, payload);
+    },
+    scoring(counts) {
+      const ended = counts.succeeded + counts.failed + counts.canceled;
+      const speed = ended / Math.max(1, now() - started);
+      const left = ended === 0 ? "" : ` · ${duration((counts.total - ended) / speed)} left`;
+      show(
+        "scoring",
+        "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{left}",
+        counts.total,
+        ended,
+        {
+          queued: count(counts.queued),
+          processing: count(counts.processing),
+          succeeded: count(counts.succeeded),
+          failed: counts.failed > 0 ? ` · failed ${count(counts.failed)}` : "",
+          left,
+        },
+      );
+    },
+    pausing(reason) {
+      bar?.update({ note: ` · ${reason}` });
+    },
+    clear() {
+      bar?.stop();
+      bar = null;
+    },
+  };
+}
+
+/** What the figures leave of the line. */
+function barSize(stream: NodeJS.WriteStream): number {
+  return Math.max(8, Math.min(30, stream.columns - 84));
+}

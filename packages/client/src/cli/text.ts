@@ -1,0 +1,83 @@
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+/** `12,345` */
+export function count(value: number): string {
+  return WHOLE.format(value);
+}
+
+/** `1 document`, `12,345 documents` */
+export function plural(value: number, one: string): string {
+  return `${count(value)} ${one}${value === 1 ? "" : "s"}`;
+}
+
+/** `1.2 MB`; 1 MB is 1,000,000 bytes. */
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} B`;
+  if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} KB`;
+  return `${(value / 1_000_000).toFixed(1)} MB`;
+}
+
+/** Three figures of what may be far below a cent: `$1.23`, `$0.000456`. */
+export function dollars(value: number): string {
+  if (value === 0) return "$0";
+  if (value >= 1) return `$${value.toFixed(2)}`;
+  const places = Math.min(9, 2 - Math.floor(Math.log10(value)));
+  return `$${value.toFixed(places)}`;
+}
+
+/** `0.4 s`, `45 s`, `3 min`, `2 h`, `5 d` */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 9_950) return `${(Math.max(0, milliseconds) / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1_000);
+  if (seconds < 100) return `${seconds} s`;
+  if (seconds < 6_000) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export function ago(time: string, now: number): string {
+  return `${duration(now - Date.parse(time))} ago`;
+}
+
+export function until(time: string, now: number): string {
+  const left = Date.parse(time) - now;
+  return left <= 0 ? "now" : `in ${duration(left)}`;
+}
+
+const segmenter = new Intl.Segmenter();
+/** East Asian wide characters and pictographs take two cells of a terminal. */
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu;
+
+function width(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let cells = 0;
+  for (const { segment } of segmenter.segment(text)) cells += WIDE.test(segment) ? 2 : 1;
+  return cells;
+}
+
+/** Text of others on one line, and harmless to a terminal. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replaceAll(CONTROL, "�");
+}
+
+/** Text cut to so many cells, with `…` where it was longer. */
+export function fit(text: string, cells: number): string {
+  if (width(text) <= cells) return text;
+  let cut = "";
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    const more = width(segment);
+    if (used + more > cells - 1) break;
+    cut += segment;
+    used += more;
+  }
+  return `${cut}…`;
+}
+
+export function pad(text: string, cells: number, side: "left" | "right"): string {
+  const space = " ".repeat(Math.max(0, cells - width(text)));
+  return side === "left" ? `${text}${space}` : `${space}${text}`;
+}
+
+export { width };

@@ -1,0 +1,242 @@
+import { makeCall, queryString, type Call, type Connection } from "./call.ts";
+import { SluiceError } from "./errors.ts";
+import { Feed } from "./feed.ts";
+import { webIo, type Fetch, type Io } from "./io.ts";
+import { List } from "./list.ts";
+import type {
+  CallOptions,
+  DocumentOptions,
+  FeedOptions,
+  JobFilter,
+  PauseTarget,
+  ResultsOptions,
+  SubmissionFilter,
+} from "./options.ts";
+import { push, type PushOptions, type PushResult } from "./push/push.ts";
+import type { PushInput } from "./push/source.ts";
+import type {
+  DeletedDocument,
+  Document,
+  DocumentList,
+  Health,
+  Job,
+  Page,
+  Pause,
+  PauseBody,
+  PauseList,
+  RetryAccepted,
+  Stats,
+  Submission,
+  SubmissionPage,
+} from "./types.ts";
+import { waitFor, type WaitOptions } from "./wait.ts";
+
+export interface SluiceOptions {
+  /** Where the API is: `https://sluice.example.workers.dev`. */
+  readonly url: string;
+  readonly key: string;
+  /** In place of the global one, such as a service binding's. */
+  readonly fetch?: Fetch | undefined;
+  /** Further tries of a request after a failure that may pass; 5. */
+  readonly retries?: number | undefined;
+  /** Milliseconds that a request other than a push may take; 60,000. */
+  readonly timeout?: number | undefined;
+}
+
+const RETRIES = 5;
+const TIMEOUT = 60_000;
+/** `documents` asks for at most so many at once, in a URL no longer than proxies take. */
+const MOST_IDS = 100;
+const MOST_ID_CHARACTERS = 6_000;
+const RESULTS_PAGE = 1_000;
+const FEED_WAIT = 25;
+
+/**
+ * The API of a Sluice. Every method tries again where that is safe and may help, and throws a
+ * `SluiceError`, or the reason of the signal that it was given.
+ */
+export class Sluice {
+  readonly #connection: Connection;
+
+  /** `io` replaces the world outside, for tests. */
+  constructor(options: SluiceOptions, io: Partial<Io> = {}) {
+    // A header's own complaint would show the key.
+    if (!/^[\x21-\x7e]+$/.test(options.key)) throw new TypeError("key must be printable ASCII without spaces");
+    if (!/^https?:\/\/./.test(options.url)) throw new TypeError(`url must start with http:// or https://: ${options.url}`);
+    this.#connection = {
+      url: options.url.replace(/\/+$/, ""),
+      key: options.key,
+      retries: options.retries ?? RETRIES,
+      timeout: options.timeout ?? TIMEOUT,
+      io: { ...webIo, ...(options.fetch && { fetch: options.fetch }), ...io },
+    };
+  }
+
+  /** Pushes documents: a list, anything iterable, a stream, or one. See `PushOptions`. */
+  push(documents: PushInput, options: PushOptions = {}): Promise<PushResult> {
+    return push(this.#connection, documents, options);
+  }
+
+  submission(id: string, options: CallOptions = {}): Promise<Submission> {
+    return this.#get(`/v1/submissions/${encodeURIComponent(id)}`, options.signal);
+  }
+
+  /** The newest first. */
+  submissions(filter: SubmissionFilter = {}): List<Submission, SubmissionPage> {
+    const { status, collection, label, since, limit } = filter;
+    return this.#list("/v1/submissions", { status, collection, label, since: toTime(since), limit }, filter);
+  }
+
+  /** Looks at a submission until every document of it ended. */
+  wait(id: string, options: WaitOptions = {}): Promise<Submission> {
+    return waitFor((signal) => this.submission(id, { signal }), this.#connection.io, options);
+  }
+
+  /** A submission's recorded documents. */
+  results(id: string, options: ResultsOptions = {}): List<Document> {
+    const { status, limit = RESULTS_PAGE } = options;
+    return this.#list(`/v1/submissions/${encodeURIComponent(id)}/results`, { status, ...view(options), limit }, options);
+  }
+
+  /** Cancels what is not dispatched yet. */
+  cancel(id: string, options: CallOptions = {}): Promise<Submission> {
+    return this.#post(`/v1/submissions/${encodeURIComponent(id)}/cancel`, undefined, options.signal);
+  }
+
+  /** Queues failed documents again, all or those of one failure code. */
+  retry(id: string, options: CallOptions & { readonly code?: string | undefined } = {}): Promise<RetryAccepted> {
+    const query = queryString({ code: options.code });
+    return this.#post(`/v1/submissions/${encodeURIComponent(id)}/retry${query}`, undefined, options.signal);
+  }
+
+  document(collection: string, id: string, options: DocumentOptions = {}): Promise<Document> {
+    return this.#get(`${documentsPath(collection)}/${encodeURIComponent(id)}${queryString(view(options))}`, options.signal);
+  }
+
+  /** Any number of documents of a collection, in the order asked, 100 a request. */
+  async documents(collection: string, ids: readonly string[], options: DocumentOptions = {}): Promise<DocumentList> {
+    const data: Document[] = [];
+    const missing: string[] = [];
+    for (const id of cutIds(ids)) {
+      const query = queryString({ id, ...view(options) });
+      const found: DocumentList = await this.#get(`${documentsPath(collection)}${query}`, options.signal);
+      data.push(...found.data);
+      missing.push(...found.missing);
+    }
+    return { data, missing };
+  }
+
+  /** Forgets all versions of a document. */
+  async deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
+    let unheard = false;
+    const onRetry = (error: SluiceError) => {
+      unheard ||= error.status === null;
+    };
+    try {
+      return await this.#call("DELETE", `${documentsPath(collection)}/${encodeURIComponent(id)}`, options.signal, { onRetry });
+    } catch (error) {
+      // The try before this one went through, and its answer was lost.
+      if (unheard && error instanceof SluiceError && error.code === "not-found") return { deleted: 0 };
+      throw error;
+    }
+  }
+
+  /** Documents as they end, across submissions; from the start, or behind a cursor. */
+  feed(options: FeedOptions = {}): Feed {
+    const { collection, wait = FEED_WAIT, signal } = options;
+    const { io, timeout } = this.#connection;
+    const readPage = (cursor: string | undefined): Promise<Page<Document>> =>
+      this.#call("GET", `/v1/results${queryString({ cursor, collection, wait, ...view(options) })}`, signal, {
+        timeout: timeout + wait * 1_000,
+      });
+    return new Feed({ readPage, sleep: (ms) => io.sleep(ms, signal), now: io.now }, options.cursor ?? undefined);
+  }
+
+  job(id: string, options: CallOptions = {}): Promise<Job> {
+    return this.#get(`/v1/jobs/${encodeURIComponent(id)}`, options.signal);
+  }
+
+  /** The newest first. */
+  jobs(filter: JobFilter = {}): List<Job> {
+    const { status, lane, limit } = filter;
+    return this.#list("/v1/jobs", { status, lane, limit }, filter);
+  }
+
+  /** Stops dispatching: everything, a model or a submission. Gives the pauses in force. */
+  async pause(target: PauseTarget = {}, options: CallOptions = {}): Promise<readonly Pause[]> {
+    return (await this.#post<PauseList>("/v1/pause", pauseBody(target), options.signal)).data;
+  }
+
+  /** Ends such a pause. Gives those still in force. */
+  async resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<readonly Pause[]> {
+    return (await this.#post<PauseList>("/v1/resume", pauseBody(target), options.signal)).data;
+  }
+
+  stats(options: CallOptions = {}): Promise<Stats> {
+    return this.#get("/v1/stats", options.signal);
+  }
+
+  /** Whether the API is there at all. */
+  health(options: CallOptions = {}): Promise<Health> {
+    return this.#get("/healthz", options.signal);
+  }
+
+  #get<T>(path: string, signal: AbortSignal | undefined): Promise<T> {
+    return this.#call("GET", path, signal);
+  }
+
+  #post<T>(path: string, body: unknown, signal: AbortSignal | undefined): Promise<T> {
+    if (body === undefined) return this.#call("POST", path, signal);
+    const headers = { "content-type": "application/json" };
+    return this.#call("POST", path, signal, { headers, body: () => JSON.stringify(body) });
+  }
+
+  /** What answers is taken at its word: the types are the API's own. */
+  async #call<T>(method: Call["method"], path: string, signal: AbortSignal | undefined, more: Partial<Call> = {}): Promise<T> {
+    return (await makeCall(this.#connection, { method, path, signal, ...more })).value as T;
+  }
+
+  #list<Item, P extends Page<Item>>(
+    path: string,
+    parameters: Parameters<typeof queryString>[0],
+    { cursor, signal }: { readonly cursor?: string | undefined; readonly signal?: AbortSignal | undefined },
+  ): List<Item, P> {
+    return new List((at, over) => this.#get<P>(`${path}${queryString({ ...parameters, cursor: at })}`, over), cursor, signal);
+  }
+}
+
+function documentsPath(collection: string): string {
+  return `/v1/collections/${encodeURIComponent(collection)}/documents`;
+}
+
+function view({ topK, include }: DocumentOptions): { readonly top_k: number | undefined; readonly include: string | undefined } {
+  return { top_k: topK, include: include === undefined || include.length === 0 ? undefined : include.join(",") };
+}
+
+function toTime(time: Date | string | undefined): string | undefined {
+  return time instanceof Date ? time.toISOString() : time;
+}
+
+function pauseBody(target: PauseTarget): PauseBody {
+  return {
+    ...(target.model !== undefined && { model: target.model }),
+    ...(target.submission !== undefined && { submission: target.submission }),
+  };
+}
+
+function cutIds(ids: readonly string[]): string[][] {
+  const cuts: string[][] = [];
+  let characters = 0;
+  for (const id of ids) {
+    const length = encodeURIComponent(id).length + "&id=".length;
+    const last = cuts.at(-1);
+    if (last === undefined || last.length >= MOST_IDS || characters + length > MOST_ID_CHARACTERS) {
+      cuts.push([id]);
+      characters = length;
+    } else {
+      last.push(id);
+      characters += length;
+    }
+  }
+  return cuts;
+}

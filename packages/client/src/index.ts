@@ -1,0 +1,10 @@
+export { Sluice, type SluiceOptions } from "./client.ts";
+export { SluiceError, SluicePushError, type ErrorCode } from "./errors.ts";
+export type { Feed } from "./feed.ts";
+export type { Fetch, Io } from "./io.ts";
+export type { List } from "./list.ts";
+export type * from "./options.ts";
+export type { PushOptions, PushProgress, PushResult } from "./push/push.ts";
+export type { PushInput, PushItem } from "./push/source.ts";
+export type * from "./types.ts";
+export { hasEnded, type WaitOptions } from "./wait.ts";

@@ -1,0 +1,44 @@
+import type { SluiceError } from "./errors.ts";
+
+/** Milliseconds: the first wait, and the longest that the client decides by itself. */
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 30_000;
+/** A server that asks for more is better come back to by hand. */
+const LONGEST_ASKED_FOR = 120_000;
+/**
+ * For how long a push with the same key is waited for, all waits together: one that broke off counts
+ * as running for 60 s.
+ */
+const LONGEST_CONFLICT = 180_000;
+
+/** What was waited for already, in one call. */
+export interface Waits {
+  /** Tries that failed for a reason that may pass. */
+  readonly failures: number;
+  /** Milliseconds for `409`. */
+  readonly conflict: number;
+}
+
+export const NO_WAITS: Waits = { failures: 0, conflict: 0 };
+
+/**
+ * Milliseconds to wait before the same is tried again, or `null` where that would not help: doubling
+ * from half a second, with jitter, and never less than the server asks for. `random` is in [0, 1).
+ */
+export function waitBeforeRetry(error: SluiceError, waits: Waits, retries: number, random: number): number | null {
+  const asked = error.retryAfter === null ? 0 : error.retryAfter * 1_000;
+  const jitter = 0.5 + random / 2;
+  if (error.status === 409) {
+    if (error.retryAfter === null) return null;
+    const wait = Math.max(asked, 1_000) + FIRST_WAIT * jitter;
+    return waits.conflict + wait > LONGEST_CONFLICT ? null : wait;
+  }
+  const mayPass = error.status === null || error.status === 408 || error.status === 429 || error.status >= 500;
+  if (!mayPass || waits.failures >= retries || asked > LONGEST_ASKED_FOR) return null;
+  return Math.max(asked, Math.min(FIRST_WAIT * 2 ** waits.failures, LONGEST_WAIT) * jitter);
+}
+
+export function addWait(waits: Waits, error: SluiceError, wait: number): Waits {
+  if (error.status === 409) return { ...waits, conflict: waits.conflict + wait };
+  return { ...waits, failures: waits.failures + 1 };
+}

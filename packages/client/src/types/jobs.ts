@@ -1,0 +1,103 @@
+import type { DocumentStatus, Lane, Waiting } from "../types.ts";
+
+/**
+ * `pending`: waits to be dispatched · `dispatching`: it is not known whether Workers AI has it ·
+ * `dispatched`: its answer is awaited · `succeeded`: an answer was applied · `split`: replaced by two
+ * jobs of half its documents each · `failed`: its documents failed · `canceled`: nothing was left to send.
+ */
+export type JobStatus = "pending" | "dispatching" | "dispatched" | "succeeded" | "split" | "failed" | "canceled";
+
+/** One Batch API call. */
+export interface Job {
+  readonly id: string;
+  readonly status: JobStatus;
+  readonly lane: Lane;
+  readonly model: string;
+  /** What Workers AI calls it, while it is dispatched and after. */
+  readonly request_id: string | null;
+  /** The job that it follows up, or half of which it is. */
+  readonly parent_id: string | null;
+  /** The last 20, the newest last. */
+  readonly attempts: readonly Attempt[];
+  readonly document_count: number;
+  readonly context_count: number;
+  /** UTF-8 bytes of its requests. */
+  readonly payload_bytes: number;
+  /** Whole seconds from its recording to its end, or to now. */
+  readonly age_seconds: number;
+  /** When the poller looks at it next; `null` once it ended. */
+  readonly next_poll_at: string | null;
+  readonly waiting: Waiting | null;
+  readonly usage: JobUsage;
+  readonly created_at: string;
+  readonly dispatched_at: string | null;
+  readonly ended_at: string | null;
+}
+
+/** A try at dispatching a job. */
+export interface Attempt {
+  /** From 1. */
+  readonly attempt: number;
+  readonly started_at: string;
+  readonly ended_at: string | null;
+  readonly request_id: string | null;
+  /** Why it brought no answer, in a word and in the service's own words. */
+  readonly error: { readonly reason: string; readonly message: string } | null;
+}
+
+export interface JobUsage {
+  /** Once it is answered, where the answer tells. */
+  readonly tokens: number | null;
+  /** Dispatches of which it is not known whether Workers AI ran them. */
+  readonly unconfirmed_dispatches: number;
+  /** Dispatches that Workers AI took in and that were given up on. */
+  readonly repeated_dispatches: number;
+}
+
+/** `requested`: by a person or a program; the others as in `WaitingReason`. */
+export type PauseReason = "requested" | "daily_limit" | "configuration";
+
+/** What to stop, or to go on with: everything (an empty object), a model, or a submission. */
+export interface PauseBody {
+  readonly model?: string;
+  readonly submission?: string;
+}
+
+/** A stop of dispatching that is in force. */
+export interface Pause {
+  /** `all`, `model:NAME` or `submission:ID`. */
+  readonly scope: string;
+  readonly reason: PauseReason;
+  /** The service's words, where it is not requested. */
+  readonly message: string | null;
+  readonly since: string;
+  /** `null`: until someone resumes it. */
+  readonly until: string | null;
+}
+
+/** The answer to a pause or a resume. */
+export interface PauseList {
+  readonly data: readonly Pause[];
+}
+
+/** The state of the whole, from stored counters. */
+export interface Stats {
+  readonly lanes: Readonly<Record<Lane, Readonly<Record<DocumentStatus, number>>>>;
+  /** What has not ended. */
+  readonly backlog: { readonly documents: number; readonly jobs: number };
+  /** When the oldest of it was pushed. */
+  readonly oldest_waiting_at: string | null;
+  /** Documents that ended in the last five minutes and the last hour. */
+  readonly throughput: { readonly last_5_minutes: number; readonly last_hour: number };
+  /** Failed documents by code. */
+  readonly failures: Readonly<Record<string, number>>;
+  readonly pauses: readonly Pause[];
+  /** `null`: it has never run. */
+  readonly poller: { readonly last_run_at: string } | null;
+  readonly usage: JobUsage & { readonly jobs: number };
+}
+
+/** `GET /healthz`. */
+export interface Health {
+  readonly status: "ok";
+}

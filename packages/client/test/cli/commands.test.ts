@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { documents } from "../shared/client.ts";
+import { Bench, records } from "./run.ts";
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await Bench.start();
+  bench.write("docs.ndjson", [...documents(2), { id: "d3", query: "fail", contexts: ["a"] }]);
+  await bench.run(["push", "docs.ndjson", "--label", "nightly"]);
+  bench.api.received.length = 0;
+});
+afterEach(() => bench.stop());
+
+const TABLE = ["-o", "table"];
+const paths = () => bench.api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
+
+/** Words that change from one run to the next. */
+const steady = (text: string) => text.replaceAll(/\d+ (min|h|d|s) ago/g, "N ago").replaceAll(/ +/g, " ");
+
+test("status lists submissions, as a table or a line each", async () => {
+  const table = await bench.run(["status", "--label", "nightly", ...TABLE]);
+  expect(steady(table.stdout)).toBe(
+    "SUBMISSION STATUS ENDED FAILED PUSHED COLLECTION LABEL\nsub_0001 completed 3 / 3 1 N ago default nightly\n",
+  );
+  const piped = await bench.run(["status"]);
+  expect(records(piped.stdout)).toMatchObject([{ id: "sub_0001", counts: { failed: 1 } }]);
+  expect(paths()).toEqual(["GET /v1/submissions?label=nightly&limit=20", "GET /v1/submissions?limit=20"]);
+});
+
+test("columns of a table stand below each other", async () => {
+  await bench.run(["push", "docs.ndjson", "--label", "a longer label", "--collection", "c", "--no-wait"]);
+  const { stdout } = await bench.run(["status", ...TABLE]);
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines).toHaveLength(3);
+  for (const title of ["STATUS", "COLLECTION", "LABEL"]) {
+    const at = lines[0]?.indexOf(title) ?? -1;
+    expect(lines.map((line) => line.slice(at - 2, at + 1))).toEqual(lines.map(() => expect.stringMatching(/^ {2}\S$/)));
+  }
+});
+
+test("status of one submission says how its documents stand", async () => {
+  const { code, stdout } = await bench.run(["status", "sub_0001", ...TABLE]);
+  expect(steady(stdout)).toContain("succeeded 2\nfailed 1 model_error 1\ncanceled 0\ntotal 3\n");
+  expect(code).toBe(3);
+});
+
+test("results are the documents: with their best contexts, or whole", async () => {
+  const table = await bench.run(["results", "sub_0001", ...TABLE]);
+  expect(steady(table.stdout)).toBe(
+    "DOCUMENT STATUS BEST CONTEXT, OR WHY NOT\nd1 succeeded 0.9000 0\nd2 succeeded 0.9000 0\nd3 failed model_error: The model broke down.\n",
+  );
+  expect(table.code).toBe(3);
+  const piped = await bench.run(["results", "sub_0001", "--status", "succeeded", "--top-k", "1", "--include", "text,metadata"]);
+  expect(records(piped.stdout)).toMatchObject([{ id: "d1" }, { id: "d2" }]);
+  expect(piped.code).toBe(0);
+  expect(paths().at(-1)).toBe("GET /v1/submissions/sub_0001/results?status=succeeded&top_k=1&include=text%2Cmetadata&limit=1000");
+});
+
+test("scores are a document's contexts, the best first", async () => {
+  const table = await bench.run(["scores", "d1", ...TABLE]);
+  expect(table.stdout).toBe("d1  a query\n\nRANK   SCORE  CONTEXT\n   1  0.9000  0\n");
+  const piped = await bench.run(["scores", "d1"]);
+  expect(records(piped.stdout)).toEqual([
+    { collection: "default", document_id: "d1", rank: 1, score: 0.9, context_id: "0", context_index: 0 },
+  ]);
+  const failed = await bench.run(["scores", "d3"]);
+  expect(failed).toMatchObject({ code: 3, stdout: "" });
+  expect(failed.stderr).toContain("sluice why d3");
+});
+
+test("why says what happened to a document and what to do", async () => {
+  const { stdout } = await bench.run(["why", "d3", ...TABLE]);
+  expect(stdout).toContain("model_error: The model broke down.\nAnother try may help: sluice retry sub_0001 --code model_error\n");
+  expect(steady(stdout)).toContain("1 N ago 1.0 s retry: 3040: Capacity temporarily exceeded");
+  expect(records((await bench.run(["why", "d3"])).stdout)).toMatchObject([{ document: { id: "d3" }, job: { id: "job_1" } }]);
+  const submission = await bench.run(["why", "sub_0001", ...TABLE]);
+  expect(submission.stdout).toContain("1 document failed: model_error 1.");
+  const job = await bench.run(["why", "job_9", ...TABLE]);
+  expect(job.stdout).toContain("Workers AI turned it away for now, and it is tried again; next look now");
+});
+
+test("jobs tell what they hold and wait for", async () => {
+  const { stdout } = await bench.run(["jobs", "--status", "pending", ...TABLE]);
+  expect(steady(stdout)).toContain("job_1 pending bulk 120 1.2 MB 90 s 1 Workers AI turned it away");
+  expect(paths()).toEqual(["GET /v1/jobs?status=pending&limit=20"]);
+  expect(records((await bench.run(["jobs", "job_5"])).stdout)).toMatchObject([{ id: "job_5" }]);
+});
+
+test("retry, cancel, pause and resume say what they did", async () => {
+  const told: string[] = [];
+  for (const args of [["retry", "sub_0001", "--code", "model_error"], ["pause"], ["resume"], ["cancel", "sub_0001"]]) {
+    told.push(steady((await bench.run([...args, ...TABLE])).stdout));
+  }
+  expect(told).toEqual([
+    "1 document queued again. Follow it: sluice status sub_0001\n",
+    expect.stringContaining("everything requested N ago resumed\n"),
+    "Nothing is paused.\n",
+    "sub_0001 is canceled.\n",
+  ]);
+});
+
+test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {
+  const { child, ended } = bench.start(["tail", "--collection", "default"]);
+  while (bench.api.received.length < 2) await new Promise(setImmediate);
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect(records(stdout)).toMatchObject([{ id: "d1" }, { id: "d2" }, { id: "d3" }]);
+  expect(stderr).toBe("Go on from here: sluice tail --cursor 3\n");
+  expect(code).toBe(130);
+});

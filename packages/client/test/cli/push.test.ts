@@ -1,0 +1,199 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { problem } from "../fake-api.ts";
+import { documents } from "../shared/client.ts";
+import { Bench, records } from "./run.ts";
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await Bench.start();
+});
+afterEach(() => bench.stop());
+
+const TABLE = ["-o", "table"];
+const read = (name: string) => readFileSync(join(bench.folder, name), "utf8");
+const pushes = () => bench.api.received.filter(({ method }) => method === "POST");
+const keys = () => pushes().map(({ headers }) => headers.get("idempotency-key"));
+
+test("a push tells a person what happened and what to do next", async () => {
+  bench.write("docs.ndjson", documents(3));
+  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", "--label", "nightly", ...TABLE]);
+  expect(stdout.replace(/in \d+\.\d s/, "in N s")).toBe(
+    "Pushed 3 documents as sub_0001 in N s\n3 succeeded\n\nResults:   sluice results sub_0001\n",
+  );
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(pushes()[0]?.url.search).toBe("?lane=interactive&label=nightly&truncate_inputs=true");
+});
+
+test("a push into a pipe is one record", async () => {
+  bench.write("docs.ndjson", documents(3));
+  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson"]);
+  expect(records(stdout)).toMatchObject([
+    {
+      submissions: [{ id: "sub_0001", status: "completed", counts: { succeeded: 3 } }],
+      ...{ accepted: 3, already_there: 0, rejected_count: 0, rejected: [], rejected_file: null },
+      idempotency_key: keys()[0],
+    },
+  ]);
+  expect([code, stderr]).toEqual([0, ""]);
+});
+
+test("refused lines go to a file as they stand, and the others are scored", async () => {
+  const lines = ['{"query":"q","contexts":["a"]}', "", "not JSON", '{"query":"q","contexts":["b"]}', '{"query": 1}'];
+  bench.write("docs.ndjson", lines);
+  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", ...TABLE]);
+  expect(code).toBe(4);
+  expect(read("docs.ndjson.rejected.ndjson")).toBe('not JSON\n{"query": 1}\n');
+  expect(stderr).toBe(
+    "2 lines refused, now in docs.ndjson.rejected.ndjson\n" +
+      "  line 3: query must be a string\n  line 5: query must be a string\n",
+  );
+  expect(stdout).toContain("2 succeeded");
+});
+
+test("refused lines beyond those that the API lists are found too", async () => {
+  bench.write("docs.ndjson", [
+    ...documents(10),
+    ...Array.from({ length: 150 }, (_, index) => ({ id: `bad${index}`, query: 1 })),
+    ...documents(12).slice(10),
+  ]);
+  const { code, stdout } = await bench.run(["push", "docs.ndjson"]);
+  expect(code).toBe(4);
+  const [record] = records(stdout) as { rejected: { line: number }[]; rejected_count: number }[];
+  expect(record?.rejected_count).toBe(150);
+  expect(record?.rejected.map(({ line }) => line)).toEqual(Array.from({ length: 150 }, (_, index) => index + 11));
+  expect(read("docs.ndjson.rejected.ndjson").split("\n")).toHaveLength(151);
+});
+
+test("a file of which nothing is acceptable ends with its lines refused", async () => {
+  bench.write("docs.ndjson", ["{}", "[]"]);
+  const { code, stderr } = await bench.run(["push", "docs.ndjson", ...TABLE]);
+  expect(code).toBe(4);
+  expect(stderr).toContain("2 lines refused, now in docs.ndjson.rejected.ndjson");
+});
+
+test("a document that fails makes the push fail", async () => {
+  bench.write("docs.ndjson", [{ query: "fail", contexts: ["a"] }, ...documents(2)]);
+  const { code, stdout } = await bench.run(["push", "docs.ndjson", ...TABLE]);
+  expect(code).toBe(3);
+  expect(stdout).toContain("2 succeeded · 1 failed (model_error 1)");
+  expect(stdout).toContain("sluice results sub_0001 --status failed");
+});
+
+test("the same file again is the same push; with other options or content it is another", async () => {
+  bench.write("docs.ndjson", documents(3));
+  await bench.run(["push", "docs.ndjson", "--no-wait"]);
+  const again = await bench.run(["push", "docs.ndjson", "--no-wait", ...TABLE]);
+  expect(again.stdout).toContain("All 3 documents of docs.ndjson were there already, as sub_0001.");
+  await bench.run(["push", "docs.ndjson", "--no-wait", "--collection", "other"]);
+  bench.write("docs.ndjson", documents(4));
+  await bench.run(["push", "docs.ndjson", "--no-wait"]);
+  await bench.run(["push", "docs.ndjson", "--no-wait", "--key", "mine"]);
+  expect(keys()[0]).toMatch(/^file-[0-9a-f]{40}$/);
+  expect(keys()[1]).toBe(keys()[0]);
+  expect(new Set(keys()).size).toBe(4);
+  expect(keys().at(-1)).toBe("mine");
+});
+
+test("without waiting the push ends once everything is sent", async () => {
+  bench.write("docs.ndjson", documents(3));
+  const { code, stdout } = await bench.run(["push", "docs.ndjson", "--no-wait", ...TABLE]);
+  expect(stdout).toContain("Follow it:   sluice status sub_0001");
+  expect(code).toBe(0);
+  expect(bench.api.received).toHaveLength(1);
+});
+
+test("standard input is pushed like a file", async () => {
+  const lines = documents(3).map((document) => `${JSON.stringify(document)}\n`);
+  const { code, stdout } = await bench.run(["push", "-"], [...lines, "nothing\n"].join(""));
+  expect(code).toBe(4);
+  expect(records(stdout)).toMatchObject([{ accepted: 3, rejected: [{ line: 4 }], rejected_file: "stdin.rejected.ndjson" }]);
+  expect(read("stdin.rejected.ndjson")).toBe("nothing\n");
+});
+
+test("what others' formats hold is converted, and what cannot be is refused by its line", async () => {
+  bench.write("batch.jsonl", [
+    { custom_id: "r1", body: { query: "q", documents: ["a", { text: "b" }], model: "rerank-2", top_k: 1 } },
+    { custom_id: "r2", body: { query: "q" } },
+  ]);
+  const { code, stderr } = await bench.run(["push", "batch.jsonl", "--format", "voyage", ...TABLE]);
+  expect(pushes()[0]?.text).toBe('{"id":"r1","query":"q","contexts":["a","b"]}\n');
+  expect(stderr).toContain("line 2: body: documents must be a list of strings or of { text }");
+  expect(read("batch.jsonl.rejected.ndjson")).toBe('{"custom_id":"r2","body":{"query":"q"}}\n');
+  expect(code).toBe(4);
+});
+
+test("refused rows of tab-separated values stay rows", async () => {
+  bench.write("rows.tsv", ["q1\twhat\tc1\tone", "q2\twhy\tc1", "q1\twhat\tc2\ttwo"]);
+  const { code } = await bench.run(["push", "rows.tsv", "--format", "tsv"]);
+  expect(code).toBe(4);
+  expect(read("rows.tsv.rejected.tsv")).toBe("q2\twhy\tc1\n");
+});
+
+test("an estimate sends nothing", async () => {
+  bench.write("docs.ndjson", [...documents(1_000, "x".repeat(400)), "{}"]);
+  const { code, stdout } = await bench.run(["push", "docs.ndjson", "--estimate"]);
+  const [record] = records(stdout) as { estimate: Record<string, unknown> }[];
+  expect(record?.estimate).toMatchObject({ documents: 1_000, contexts: 1_000, refused: 1, tokens: 102_000, jobs: 1 });
+  expect(code).toBe(0);
+  const table = await bench.run(["push", "docs.ndjson", "--estimate", ...TABLE]);
+  expect(table.stdout).toMatch(/^docs\.ndjson {2}an estimate; nothing was sent$/m);
+  expect(table.stdout).toMatch(/^tokens +~102,000 {2}at 4 characters a token$/m);
+  expect(bench.api.received).toEqual([]);
+});
+
+test("an estimate above --max-usd sends nothing, one below it is no hindrance", async () => {
+  bench.write("docs.ndjson", documents(1_000));
+  const over = await bench.run(["push", "docs.ndjson", "--max-usd", "0.0001"]);
+  expect(over).toMatchObject({ code: 5, stdout: "" });
+  expect(over.stderr).toContain("Nothing was sent");
+  expect(bench.api.received).toEqual([]);
+  expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1"])).code).toBe(0);
+});
+
+test("Ctrl-C while sending stops cleanly and says how to go on", async () => {
+  bench.write("docs.ndjson", documents(3));
+  const arrived = new Promise<void>((resolve) => {
+    bench.api.instead.push(() => {
+      resolve();
+      return new Promise(() => {});
+    });
+  });
+  const { child, ended } = bench.start(["push", "docs.ndjson", "--key", "mine"]);
+  await arrived;
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect(code).toBe(130);
+  expect(stdout).toBe("");
+  expect(stderr).toContain("Stopped while sending");
+  expect(stderr).toContain("run the same command again, with --key mine, within 24 hours");
+});
+
+test("Ctrl-C while waiting leaves the push as it is", async () => {
+  bench.write("docs.ndjson", documents(3));
+  bench.api.looks = Infinity;
+  const { child, ended } = bench.start(["push", "docs.ndjson"]);
+  while (bench.api.received.length < 2) await new Promise(setImmediate);
+  child.kill("SIGINT");
+  const { code, stderr } = await ended;
+  expect(code).toBe(130);
+  expect(stderr).toContain("goes on by itself: sluice status sub_0001");
+});
+
+test("a push that is refused as a whole is an error", async () => {
+  bench.write("docs.ndjson", documents(3));
+  bench.api.instead.push(() => problem(422, "invalid", { errors: [{ pointer: "?model", detail: "must be one of: x" }] }));
+  const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
+  expect(code).toBe(1);
+  expect(stderr).toBe("Title of invalid: Detail of invalid.\n  ?model: must be one of: x\n");
+  expect(existsSync(join(bench.folder, "docs.ndjson.rejected.ndjson"))).toBe(false);
+});
+
+test("a file that is not there is an error", async () => {
+  expect(await bench.run(["push", "nothing.ndjson"])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "nothing.ndjson cannot be read: there is no such file\n",
+  });
+});

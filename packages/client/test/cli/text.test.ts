@@ -1,0 +1,78 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterEach, expect, test } from "vitest";
+import { copyLines, openInput, readLines } from "../../src/cli/input.ts";
+import { Output } from "../../src/cli/output.ts";
+import { bytes, dollars, duration, fit, oneLine } from "../../src/cli/text.ts";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function fileOf(content: Uint8Array | string, name = "file"): string {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  folders.push(folder);
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+}
+
+const open = (path: string) => openInput(path, new AbortController().signal);
+
+async function linesOf(path: string) {
+  const lines: (string | null)[] = [];
+  for await (const { text } of readLines(await open(path))) lines.push(text);
+  return lines;
+}
+
+test("lines end in LF or CRLF only, and a byte order mark is none of the first", async () => {
+  expect(await linesOf(fileOf("\u{feff}a\r\nb\u{2028}c\n\nd"))).toEqual(["a", "b\u{2028}c", "", "d"]);
+  expect(await linesOf(fileOf(Buffer.from([0x61, 0x0a, 0xff, 0x0a, 0x62])))).toEqual(["a", null, "b"]);
+});
+
+test("a line longer than what is read at once is one line", async () => {
+  const long = "ü".repeat(400_000);
+  expect(await linesOf(fileOf(`${long}\n${long}`))).toEqual([long, long]);
+});
+
+test("a packed file is unpacked by its name", async () => {
+  expect(await linesOf(fileOf(gzipSync("a\nb\n"), "lines.gz"))).toEqual(["a", "b"]);
+});
+
+test("lines are copied byte for byte", async () => {
+  const path = fileOf(Buffer.from("a\nb\r\n\xff\nd\ne", "latin1"));
+  const copy = `${path}.copy`;
+  await copyLines(await open(path), [{ first: 2, last: 3 }, { first: 5, last: 5 }], copy);
+  expect(readFileSync(copy, "latin1")).toBe("b\r\n\xff\ne\n");
+});
+
+test("figures are written for people", () => {
+  expect([999, 1_234, 95_000_000].map(bytes)).toEqual(["999 B", "1.2 KB", "95.0 MB"]);
+  expect([0, 0.000_021, 0.049_3, 1.239].map(dollars)).toEqual(["$0", "$0.0000210", "$0.0493", "$1.24"]);
+  expect([40, 9_900, 45_000, 200_000, 7_200_000, 500_000_000].map(duration)).toEqual(["0.0 s", "9.9 s", "45 s", "3 min", "2 h", "6 d"]);
+});
+
+test("text of others can neither break a table nor command a terminal", () => {
+  expect(oneLine("a\n\tb\u{1b}[31mc\u{202e}d")).toBe("a b\u{fffd}[31mc\u{fffd}d");
+  expect(fit("日本語のテキスト", 7)).toBe("日本語…");
+});
+
+function written(columns?: number) {
+  let text = "";
+  const sink = { write: (more: string) => Boolean((text += more)), columns };
+  return { out: new Output(sink, sink, true), text: () => text };
+}
+
+test("a table is aligned by the cells that its characters take", () => {
+  const { out, text } = written();
+  out.table([{ title: "NAME" }, { title: "N", side: "right" }, { title: "REST" }], [["日本", "1", "x"], ["a", "1,000", "y"]]);
+  expect(text()).toBe("NAME      N  REST\n日本      1  x\na     1,000  y\n");
+});
+
+test("the last column ends where the terminal does", () => {
+  const { out, text } = written(30);
+  out.table([{ title: "NAME" }, { title: "REST" }], [["name", "x".repeat(100)]]);
+  expect(text().split("\n")[1]).toBe(`name  ${"x".repeat(23)}…`);
+});

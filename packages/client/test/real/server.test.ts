@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { Sluice, type DocumentIn } from "../../src/index.ts";
+import { Bench, records } from "../cli/run.ts";
+import { collect } from "../shared/client.ts";
+
+/*
+ * The client and the command against a stack that runs: SLUICE_TEST_URL says where, SLUICE_TEST_KEY has
+ * a key that may do everything. Its poller has to run, and its documents have to succeed.
+ */
+const url = process.env["SLUICE_TEST_URL"] ?? "";
+const key = process.env["SLUICE_TEST_KEY"] ?? "";
+const real = test.skipIf(url === "");
+const connect = () => new Sluice({ url, key });
+
+const collection = `client-${randomUUID().slice(0, 8)}`;
+
+function documents(count: number, prefix: string): DocumentIn[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: `${prefix}${index}`,
+    query: "capital of France",
+    contexts: [{ id: "no", text: "Bananas are yellow." }, { id: "yes", text: "Paris is the capital of France." }],
+    metadata: { index },
+  }));
+}
+
+real("what is pushed is scored, and read back in every way", { timeout: 60_000 }, async () => {
+  const client = connect();
+  const pushed = await client.push(documents(250, "a"), { collection, label: collection, gzip: true });
+  expect(pushed).toMatchObject({ accepted: 250, rejectedCount: 0, alreadyThere: 0 });
+  const id = pushed.submissions[0]?.id ?? "";
+  const statuses: string[] = [];
+  const ended = await client.wait(id, { onProgress: ({ status }) => statuses.push(status) });
+  expect(ended).toMatchObject({ status: "completed", label: collection, counts: { total: 250, succeeded: 250 } });
+
+  const found = await collect(client.results(id, { limit: 40, topK: 1, include: ["text", "metadata"] }));
+  expect(found.map((document) => document.id).toSorted()).toEqual(documents(250, "a").map((document) => document.id ?? "").toSorted());
+  expect(found.every(({ scores }) => scores.length === 1 && scores[0]?.context_id === "yes")).toBe(true);
+  expect(found[0]).toMatchObject({ scores: [{ text: "Paris is the capital of France." }], metadata: { index: 0 } });
+
+  const one = await client.document(collection, "a7");
+  expect(one).toMatchObject({ id: "a7", status: "succeeded", scores: [{ rank: 1, context_id: "yes" }, { rank: 2 }] });
+  expect((await client.submissions({ limit: 5 }).page()).data.map((submission) => submission.id)).toContain(id);
+});
+
+real("the same push under the same key is there once", { timeout: 60_000 }, async () => {
+  const client = connect();
+  const options = { collection, idempotencyKey: randomUUID() };
+  const first = await client.push(documents(300, "b"), options);
+  const second = await client.push(documents(300, "b"), options);
+  expect(second).toMatchObject({ alreadyThere: 300, accepted: 300 });
+  expect(second.submissions.map(({ id }) => id)).toEqual(first.submissions.map(({ id }) => id));
+  await expect(client.push(documents(299, "b"), options)).rejects.toMatchObject({ code: "idempotency-key-reused" });
+  await client.wait(first.submissions[0]?.id ?? "");
+});
+
+real("lines that are not valid are listed by number, in several requests too", { timeout: 60_000 }, async () => {
+  const client = connect();
+  const lines = documents(60, "c").map((document) => JSON.stringify(document));
+  lines[20] = "not JSON";
+  lines[50] = '{"query":""}';
+  const pushed = await client.push(lines, { collection, maxBytes: 5_000 });
+  expect(pushed.submissions.length).toBeGreaterThan(1);
+  expect(pushed).toMatchObject({ accepted: 58, rejectedCount: 2 });
+  expect(pushed.rejected.map(({ line }) => line)).toEqual([21, 51]);
+  for (const { id } of pushed.submissions) await client.wait(id);
+});
+
+real("several documents, jobs, stats, pause and the feed", { timeout: 60_000 }, async () => {
+  const client = connect();
+  const pushed = await client.push(documents(3, "d"), { collection });
+  await client.wait(pushed.submissions[0]?.id ?? "");
+  const list = await client.documents(collection, ["d2", "d0", "nobody"]);
+  expect(list.data.map(({ id }) => id)).toEqual(["d2", "d0"]);
+  expect(list.missing).toEqual(["nobody"]);
+  const job = (await client.jobs({ limit: 5 }).page()).data[0];
+  expect(await client.job(job?.id ?? "")).toMatchObject({ id: job?.id, status: "succeeded" });
+  expect((await client.pause({ model: "@cf/baai/bge-m3" })).map(({ scope }) => scope)).toContain("model:@cf/baai/bge-m3");
+  expect((await client.resume({ model: "@cf/baai/bge-m3" })).map(({ scope }) => scope)).not.toContain("model:@cf/baai/bge-m3");
+  expect((await client.stats()).poller).not.toBeNull();
+  for await (const document of client.feed({ collection, wait: 1 })) {
+    expect(document.collection).toBe(collection);
+    break;
+  }
+  expect(await client.retry(pushed.submissions[0]?.id ?? "")).toMatchObject({ queued: 0 });
+  expect((await client.deleteDocument(collection, "d0")).deleted).toBe(1);
+  await expect(client.document(collection, "d0")).rejects.toMatchObject({ code: "not-found" });
+});
+
+real("the command pushes a file, and tells how it went", { timeout: 60_000 }, async () => {
+  const bench = await Bench.start();
+  try {
+    bench.env = { ...bench.env, SLUICE_URL: url, SLUICE_API_KEY: key };
+    bench.write("docs.ndjson", [...documents(120, "e"), "not JSON"]);
+    const { code, stdout } = await bench.run(["push", "docs.ndjson", "--collection", collection]);
+    expect(code).toBe(4);
+    expect(records(stdout)).toMatchObject([
+      { accepted: 120, rejected: [{ line: 121 }], submissions: [{ status: "completed", counts: { succeeded: 120 } }] },
+    ]);
+    const scores = await bench.run(["scores", "e5", "--collection", collection]);
+    expect(records(scores.stdout)).toMatchObject([{ rank: 1, context_id: "yes" }, { rank: 2, context_id: "no" }]);
+  } finally {
+    await bench.stop();
+  }
+});

@@ -1,0 +1,241 @@
+import { expect, test } from "vitest";
+import { Sluice, type Document } from "../../src/index.ts";
+import { FakeApi, KEY, problem } from "../fake-api.ts";
+import { clientOf, collect, documents } from "./client.ts";
+
+async function pushed(count: number) {
+  const api = new FakeApi();
+  const made = clientOf(api);
+  const { submissions } = await made.client.push(documents(count), { collection: "c", label: "l" });
+  api.received.length = 0;
+  return { api, ...made, id: submissions[0]?.id ?? "" };
+}
+
+const ids = (found: readonly Document[]) => found.map(({ id }) => id);
+const pathsOf = (api: FakeApi) => api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
+
+test("the results of a submission come page by page, each once and in order", async () => {
+  const { api, client, id } = await pushed(25);
+  const found = await collect(client.results(id, { limit: 10, topK: 3, include: ["text", "metadata"], status: "queued" }));
+  expect(ids(found)).toEqual(documents(25).map((document) => document.id));
+  const query = "status=queued&top_k=3&include=text%2Cmetadata&limit=10";
+  expect(pathsOf(api)).toEqual([
+    `GET /v1/submissions/${id}/results?${query}`,
+    `GET /v1/submissions/${id}/results?${query}&cursor=10`,
+    `GET /v1/submissions/${id}/results?${query}&cursor=20`,
+  ]);
+});
+
+test("results go on where a connection broke, leaving nothing out and repeating nothing", async () => {
+  const { api, client, id } = await pushed(25);
+  const found: Document[] = [];
+  for await (const document of client.results(id, { limit: 10 })) {
+    if (found.length === 0) api.instead.push(brokenOff, brokenOff);
+    found.push(document);
+  }
+  expect(ids(found)).toEqual(documents(25).map((document) => document.id));
+});
+
+/** An answer whose body ends in the middle. */
+function brokenOff(): Response {
+  const start = new TextEncoder().encode('{"data":[{"id":"d');
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (controller.desiredSize === 0) return controller.error(new TypeError("terminated"));
+      controller.enqueue(start);
+      controller.error(new TypeError("terminated"));
+    },
+  });
+  return new Response(body);
+}
+
+test("a reader that goes away ends the request that was under way for it", async () => {
+  const { client, id } = await pushed(25);
+  let signal: AbortSignal | null | undefined;
+  const api = new FakeApi();
+  const reading = clientOf({
+    fetch: (input, init) => {
+      if (!input.includes("cursor=")) return api.fetch(input, init);
+      signal = init?.signal;
+      return new Promise(() => {});
+    },
+  }).client;
+  await reading.push(documents(25));
+  expect(ids(await collect(client.results(id)))).toHaveLength(25);
+  for await (const document of reading.results("sub_0001", { limit: 10 })) {
+    expect(document.id).toBe("d1");
+    break;
+  }
+  expect(signal?.aborted).toBe(true);
+});
+
+test("a page can be read by itself", async () => {
+  const { client, id } = await pushed(25);
+  const list = client.results(id, { limit: 10 });
+  const first = await list.page();
+  const second = await list.page(first.next_cursor ?? "");
+  expect(ids([...first.data, ...second.data])).toEqual(documents(20).map((document) => document.id));
+});
+
+test("submissions are listed with the filters given", async () => {
+  const { api, client, id } = await pushed(1);
+  const found = await collect(client.submissions({ label: "l", status: "queued", since: new Date(0) }));
+  expect(found.map((one) => one.id)).toEqual([id]);
+  expect(pathsOf(api)).toEqual(["GET /v1/submissions?status=queued&label=l&since=1970-01-01T00%3A00%3A00.000Z"]);
+});
+
+test("a document is found by an id of any characters", async () => {
+  const api = new FakeApi();
+  const { client } = clientOf(api);
+  const id = "a/b?c#d %2F ü";
+  await client.push({ id, query: "q", contexts: ["a"] }, { collection: "c" });
+  expect((await client.document("c", id, { topK: 1 })).id).toBe(id);
+  expect(await client.deleteDocument("c", id)).toEqual({ deleted: 1 });
+});
+
+test("any number of documents is read in the order asked, in requests that fit", async () => {
+  const { api, client } = await pushed(130);
+  const asked = [...documents(130).map(({ id }) => id).toReversed(), "unknown"];
+  const found = await client.documents("c", asked);
+  expect(ids(found.data)).toEqual(asked.slice(0, -1));
+  expect(found.missing).toEqual(["unknown"]);
+  expect(api.received.map(({ url }) => url.searchParams.getAll("id").length)).toEqual([100, 31]);
+
+  api.received.length = 0;
+  await client.documents("c", documents(50).map(({ id }) => id.padEnd(250, "ü")));
+  expect(api.received.every(({ url }) => url.href.length < 8_000)).toBe(true);
+});
+
+test("waiting ends with the submission, looking less and less often", async () => {
+  const { api, client, waits, id } = await pushed(3);
+  api.looks = 8;
+  const seen: string[] = [];
+  const submission = await client.wait(id, { onProgress: ({ status }) => seen.push(status) });
+  expect(submission).toMatchObject({ status: "completed", counts: { succeeded: 3 } });
+  expect(seen).toEqual([...Array.from({ length: 8 }, () => "queued"), "completed"]);
+  expect(waits).toEqual([500, 750, 1_125, 1_687.5, 2_531.25, 3_796.875, 5_000, 5_000]);
+});
+
+test("waiting ends in time", async () => {
+  const { api, client, waits, id } = await pushed(3);
+  api.looks = Infinity;
+  await expect(client.wait(id, { timeout: 2_000 })).rejects.toMatchObject({
+    code: "timeout",
+    detail: `After 2 s ${id} is queued: 3 of 3 documents have not ended.`,
+  });
+  expect(waits).toEqual([500, 750, 750]);
+});
+
+test("waiting ends when it is aborted", async () => {
+  const { api, client, id } = await pushed(3);
+  api.looks = Infinity;
+  const stop = new AbortController();
+  const reason = new Error("stopped by hand");
+  await expect(client.wait(id, { signal: stop.signal, onProgress: () => stop.abort(reason) })).rejects.toBe(reason);
+});
+
+test("the feed goes on without an end, and its cursor follows what was worked on", async () => {
+  const { api, client, waits } = await pushed(3);
+  const feed = client.feed({ collection: "c", wait: 5 });
+  const cursors: (string | null)[] = [];
+  const found: Document[] = [];
+  for await (const document of feed) {
+    cursors.push(feed.cursor);
+    found.push(document);
+    if (found.length === 3) await clientOf(api).client.push(documents(1), { collection: "c" });
+    if (found.length === 4) break;
+  }
+  expect(ids(found)).toEqual(["d1", "d2", "d3", "d1"]);
+  expect(cursors).toEqual([null, null, null, "3"]);
+  expect(waits).toEqual([]);
+  expect(pathsOf(api).at(-1)).toBe("GET /v1/results?cursor=3&collection=c&wait=5");
+});
+
+test("a feed that has nothing new is not asked without pause", async () => {
+  const { api } = await pushed(1);
+  const stop = new AbortController();
+  const waits: number[] = [];
+  const sleep = async (milliseconds: number) => {
+    waits.push(milliseconds);
+    if (waits.length === 3) stop.abort(new Error("enough"));
+  };
+  const { client } = clientOf(api, {}, { sleep });
+  await expect(collect(client.feed({ cursor: "1", signal: stop.signal }))).rejects.toThrow("enough");
+  expect(waits).toEqual([1_000, 1_000, 1_000]);
+  expect(api.received).toHaveLength(3);
+});
+
+test("operations name what they act on", async () => {
+  const { api, client, id } = await pushed(2);
+  expect(await client.pause({ model: "m" })).toMatchObject([{ scope: "model:m", reason: "requested" }]);
+  expect(await client.pause({ submission: id })).toHaveLength(2);
+  expect(await client.pause()).toHaveLength(3);
+  expect(await client.resume()).toHaveLength(2);
+  expect((await client.stats()).pauses).toHaveLength(2);
+  expect((await client.cancel(id)).status).toBe("canceled");
+  expect(await client.retry(id, { code: "model_error" })).toMatchObject({ queued: 0, submission: { id } });
+  expect((await client.job("job_7")).id).toBe("job_7");
+  expect(await collect(client.jobs({ lane: "bulk" }))).toHaveLength(1);
+  expect(await client.health()).toEqual({ status: "ok" });
+  expect(pathsOf(api)).toEqual([
+    ...["POST /v1/pause", "POST /v1/pause", "POST /v1/pause", "POST /v1/resume", "GET /v1/stats"],
+    ...[`POST /v1/submissions/${id}/cancel`, `POST /v1/submissions/${id}/retry?code=model_error`],
+    ...["GET /v1/jobs/job_7", "GET /v1/jobs?lane=bulk", "GET /healthz"],
+  ]);
+  expect(api.received.slice(0, 4).map(({ text }) => text)).toEqual(['{"model":"m"}', `{"submission":"${id}"}`, "{}", "{}"]);
+});
+
+test("an error tells all that the problem tells", async () => {
+  const api = new FakeApi();
+  const errors = [{ pointer: "?limit", detail: "must be a whole number" }];
+  api.instead.push(() => problem(422, "invalid", { errors, request_id: "r1" }, { "retry-after": "3" }));
+  await expect(clientOf(api).client.stats()).rejects.toMatchObject({
+    name: "SluiceError",
+    message: "Title of invalid: Detail of invalid.",
+    ...{ status: 422, type: "/problems/invalid", code: "invalid", title: "Title of invalid", detail: "Detail of invalid." },
+    ...{ errors, requestId: "r1", retryAfter: 3 },
+  });
+});
+
+test.each([
+  ["a page of a proxy", () => new Response("<html>", { status: 404 })],
+  ["a success that is not JSON", () => new Response("<html>", { status: 200 })],
+])("%s is not taken for the API's answer", async (_, instead) => {
+  const api = new FakeApi();
+  api.instead.push(instead);
+  await expect(clientOf(api).client.stats()).rejects.toMatchObject({ code: "unreadable" });
+});
+
+test("a request that gets no answer in time is tried again", async () => {
+  const api = new FakeApi();
+  let asked = 0;
+  const fetchLate: typeof api.fetch = (input, init) => {
+    asked += 1;
+    if (asked > 1) return api.fetch(input, init);
+    return new Promise((_, reject) => {
+      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+    });
+  };
+  const { client, waits } = clientOf({ fetch: fetchLate }, { timeout: 20 });
+  expect((await client.stats()).backlog).toEqual({ documents: 0, jobs: 0 });
+  expect(waits).toEqual([500]);
+});
+
+test("a deletion that went through unheard is no failure", async () => {
+  const { api, client } = await pushed(1);
+  api.instead.push(
+    () => {
+      throw new TypeError("socket closed");
+    },
+    () => problem(404, "not-found"),
+  );
+  expect(await client.deleteDocument("c", "d1")).toEqual({ deleted: 0 });
+  await expect(client.deleteDocument("c", "unknown")).rejects.toMatchObject({ code: "not-found" });
+});
+
+test("a key that cannot be sent is refused without showing it", () => {
+  const make = () => new Sluice({ url: "http://sluice.test", key: "secret\n" });
+  expect(make).toThrow("key must be printable ASCII without spaces");
+  expect(make).not.toThrow("secret");
+  expect(() => new Sluice({ url: "sluice.test", key: KEY })).toThrow("url must start with");
+});

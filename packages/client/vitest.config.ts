@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    name: "client",
+    environment: "node",
+    include: ["test/{shared,node,cli,real}/**/*.test.ts"],
+    // The command is run as a process of its own, several times a test.
+    testTimeout: 30_000,
+  },
+});

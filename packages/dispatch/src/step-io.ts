@@ -1,0 +1,37 @@
+import { callTimeout } from "@sluice/core";
+import { openDatabase } from "@sluice/db";
+import { asBatchBinding, boundedBy } from "@sluice/inference";
+import type { StepIo } from "./io.ts";
+
+/** What consumer and poller have in common of the bindings that their wrangler.jsonc names. */
+export interface StepEnv {
+  readonly DB: D1Database;
+  /** Workers AI; locally the stand-in. */
+  readonly AI: unknown;
+  /** Seconds between two runs of the poller: the cron's interval. */
+  readonly RUN_INTERVAL_SECONDS: string;
+}
+
+/** A Worker's bindings as what its steps read and write. Throws where the configuration is at fault. */
+export function stepIo(env: StepEnv): StepIo {
+  const runInterval = milliseconds("RUN_INTERVAL_SECONDS", env.RUN_INTERVAL_SECONDS, 1_000);
+  return {
+    db: openDatabase(env.DB),
+    ai: asBatchBinding(env.AI),
+    bounded: boundedBy(callTimeout(runInterval)),
+    now: Date.now,
+    random: Math.random,
+    randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+    runInterval,
+    log: (event) => {
+      console.log(JSON.stringify(event));
+    },
+  };
+}
+
+/** A variable that holds a positive number of `unit` milliseconds. */
+export function milliseconds(name: string, text: string, unit: number): number {
+  const value = Number(text) * unit;
+  if (!(value > 0)) throw new Error(`The variable ${name} must be a number above 0; it is ${JSON.stringify(text)}.`);
+  return value;
+}

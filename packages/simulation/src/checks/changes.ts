@@ -1,0 +1,50 @@
+/** One row that a committed transaction changed: table, event, and the row's columns as AUDITED lists them. */
+export type Change = readonly [table: string, event: "insert" | "update" | "delete", ...values: Value[]];
+type Value = string | number | null;
+
+export interface SubmissionRow {
+  readonly id: string;
+  readonly collection: string;
+  readonly total: number;
+  readonly recorded: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly canceled: number;
+  readonly lost: number;
+  readonly closed_at: number | null;
+  readonly active_at: number;
+  readonly cancel_requested_at: number | null;
+  readonly completed_at: number | null;
+  readonly incomplete: number;
+}
+
+export interface JobRow {
+  readonly id: string;
+  readonly lane: string;
+  readonly status: string;
+  readonly parent_id: string | null;
+  readonly round: number;
+  readonly attempt: number;
+  readonly request_id: string | null;
+  readonly due_at: number | null;
+  readonly unconfirmed_dispatches: number;
+  readonly repeated_dispatches: number;
+  readonly document_count: number;
+  readonly members: string;
+}
+
+export interface OutcomeRow {
+  readonly document_id: string;
+  readonly collection: string;
+  readonly submission_id: string;
+  readonly status: "succeeded" | "failed" | "canceled";
+  readonly job_id: string | null;
+  readonly code: string | null;
+  readonly attempts: number;
+  readonly scores: string | null;
+}
+
+/** A change's columns under their names. */
+export function rowOf<Row>(change: Change, columns: readonly string[]): Row {
+  return Object.fromEntries(columns.map((column, index) => [column, change[index + 2]])) as Row;
+}

@@ -1,0 +1,123 @@
+import type { Push } from "../world/clients.ts";
+import type { World } from "../world/world.ts";
+import { bisectionFlaw } from "./bisection.ts";
+import { expectedScores } from "./outcome-rules.ts";
+import { isOpen, type Version } from "./state.ts";
+
+/** What is wrong once faults have stopped and time has passed, or `null`. */
+export function finalFlaw(world: World, pushes: readonly Push[]): string | null {
+  return (
+    openFlaw(world) ??
+    pushesFlaw(world, pushes) ??
+    paymentFlaw(world) ??
+    bisectionFlaw(world) ??
+    viewsFlaw(world) ??
+    rowsFlaw(world)
+  );
+}
+
+function openFlaw({ mirror }: World): string | null {
+  for (const { row } of mirror.jobs.values()) if (isOpen(row.status)) return `${row.id} is still ${row.status}`;
+  for (const version of mirror.versions.values()) {
+    if (version.recorded && !version.deleted && version.outcome === null) return `${version.key} has not ended`;
+  }
+  for (const { row } of mirror.submissions.values()) {
+    if (row.completed_at === null) return `${row.id} is not completed: ${JSON.stringify(row)}`;
+    const ended = row.succeeded + row.failed + row.canceled + row.lost;
+    if (ended !== row.total) return `${row.id} has ${row.total} documents, of which ${ended} ended`;
+  }
+  if (mirror.staged.size > 0) return `staged parts are left: ${[...mirror.staged.keys()].join(", ")}`;
+  return null;
+}
+
+/** Every document that was answered for is there, or counted lost because the Queue lost it. */
+function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): string | null {
+  for (const { submission, accepted, documents } of pushes) {
+    if (submission === null) {
+      if (accepted) return "a push was accepted without a submission";
+      continue;
+    }
+    const row = mirror.submissions.get(submission)?.row;
+    if (row === undefined) return `${submission} is gone`;
+    let lost = 0;
+    for (const [key, part] of sentParts) if (key.startsWith(submission) && part.taken === 0) lost += part.documents;
+    if (!accepted) continue;
+    if (row.total !== documents.length) return `${submission} was accepted with ${documents.length} documents, its total is ${row.total}`;
+    if (row.incomplete === 1) return `${submission} was accepted, and is called incomplete`;
+    if (row.lost !== lost) return `${submission} counts ${row.lost} documents as lost, the Queue lost ${lost}`;
+    if (row.recorded !== documents.length - lost) return `${submission} has ${row.recorded} recorded, ${lost} of ${documents.length} were lost`;
+  }
+  for (const [key, part] of sentParts) {
+    const [submission = ""] = key.split(" ");
+    const row = mirror.submissions.get(submission)?.row;
+    if (part.taken > 0 && part.documents > 0 && row !== undefined && row.recorded === 0) return `${submission} has nothing recorded of what the Queue kept`;
+  }
+  return null;
+}
+
+/** A batch that the service took in besides a job's last is one that D1 counts, with its reason. */
+function paymentFlaw({ mirror }: World): string | null {
+  for (const { row, attempts } of mirror.jobs.values()) {
+    const taken = [...attempts.values()].filter((attempt) => attempt.requestId !== null).length;
+    const counted = row.unconfirmed_dispatches + row.repeated_dispatches;
+    if (taken > 1 + counted) return `${row.id} was paid ${taken} times and counts ${counted} repetitions`;
+  }
+  return null;
+}
+
+function viewsFlaw({ mirror, sqlite }: World): string | null {
+  const newest = new Map<string, Version>();
+  const failed = new Map<string, Version>();
+  for (const version of mirror.versions.values()) {
+    const { outcome, deleted } = version;
+    if (deleted || outcome === null || outcome.status === "canceled") continue;
+    const key = `${version.collection} ${version.document}`;
+    if (outcome.status === "succeeded") keepNewest(newest, key, version);
+    keepNewest(failed, key, version);
+  }
+  for (const [key, version] of failed) if (version.outcome?.status !== "failed") failed.delete(key);
+
+  const expected: string[] = [];
+  const best: string[] = [];
+  for (const version of newest.values()) {
+    for (const [place, [index, score, id]] of expectedScores(version.content).entries()) {
+      const line = `${version.collection} ${version.document} ${String(id ?? index)} ${String(index)} ${String(score)} ${place + 1} ${version.submission}`;
+      expected.push(line);
+      if (place === 0) best.push(line);
+    }
+  }
+  const columns = "collection, document_id, context_id, context_index, score, rank, submission_id";
+  const line = (row: Record<string, unknown>) => Object.values(row).map(String).join(" ");
+  return (
+    difference("scores", expected, sqlite.rows(`SELECT ${columns} FROM scores`).map(line)) ??
+    difference("best", best, sqlite.rows(`SELECT ${columns} FROM best`).map(line)) ??
+    difference(
+      "failures",
+      [...failed.values()].map((version) => `${version.collection} ${version.document} ${version.outcome?.code} ${version.submission}`),
+      sqlite.rows("SELECT collection, document_id, code, submission_id FROM failures").map(line),
+    )
+  );
+}
+
+function keepNewest(versions: Map<string, Version>, key: string, version: Version): void {
+  const known = versions.get(key);
+  if (known === undefined || known.submission < version.submission) versions.set(key, version);
+}
+
+function difference(view: string, expected: readonly string[], shown: readonly string[]): string | null {
+  const there = new Set(shown);
+  const missing = expected.find((line) => !there.has(line));
+  if (missing !== undefined) return `the view ${view} lacks: ${missing}`;
+  if (shown.length === expected.length) return null;
+  const wanted = new Set(expected);
+  return `the view ${view} shows what it should not: ${shown.find((line) => !wanted.has(line)) ?? "a row twice"}`;
+}
+
+/** Tables hold what the transactions told, no more. */
+function rowsFlaw({ mirror, sqlite }: World): string | null {
+  const documents = sqlite.rows("SELECT count(*) AS count FROM documents")[0]?.["count"];
+  const there = [...mirror.versions.values()].filter((version) => version.recorded && !version.deleted).length;
+  if (documents !== there) return `there are ${String(documents)} documents, there should be ${there}`;
+  const malformed = sqlite.rows("SELECT reason, body FROM malformed_messages").find(({ body }) => String(body).includes('"submission":"sub_'));
+  return malformed === undefined ? null : `a good message was kept as malformed: ${String(malformed["reason"])}`;
+}

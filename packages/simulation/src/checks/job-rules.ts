@@ -1,0 +1,87 @@
+import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/core";
+import { RUN_INTERVAL } from "../run-interval.ts";
+import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
+import type { JobRow } from "./changes.ts";
+import { isOpen, type Attempt, type Job, type Submission, type VersionKey } from "./state.ts";
+
+const NEXT: Readonly<Record<string, readonly string[]>> = {
+  pending: ["pending", "dispatching", "canceled"],
+  dispatching: ["dispatching", "dispatched", "pending", "split", "failed", "canceled"],
+  dispatched: ["dispatched", "pending", "succeeded", "split", "failed"],
+};
+
+interface Known {
+  readonly now: number;
+  readonly submissions: ReadonlyMap<string, Submission>;
+}
+
+/** What is wrong with a job's change from the row that is known to `row`, or `null`. */
+export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
+  const before = job.row;
+  const { id } = row;
+  if (!(NEXT[before.status] ?? []).includes(row.status)) return `${id} went from ${before.status} to ${row.status}`;
+  if (row.attempt > before.attempt) return startFlaw(job, row, list, known);
+  if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
+  const attempt = job.attempts.get(row.attempt);
+  // Back in `pending`, or with nothing left, it is no longer the list of that attempt.
+  if (row.members !== before.members && before.status !== "pending" && row.status !== "pending" && row.status !== "canceled") {
+    return `${id} has another list than attempt ${row.attempt} sent`;
+  }
+  if (attempt === undefined) return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
+  if (row.status === before.status) return null;
+  return changeFlaw(attempt, before, row, known.now);
+}
+
+function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, submissions }: Known): string | null {
+  const { id } = row;
+  if (row.attempt !== job.row.attempt + 1) return `${id} skipped an attempt`;
+  if (row.status !== "dispatching" && row.status !== "canceled") return `${id} began attempt ${row.attempt} as ${row.status}`;
+  const started = new Set(list.map((key) => key.slice(0, key.indexOf("\n"))));
+  for (const submission of started) {
+    if (submissions.get(submission)?.row.cancel_requested_at != null) return `${id} sends documents of ${submission}, which is canceled`;
+  }
+  if (list.some((key) => !job.list.includes(key))) return `${id} sends documents that it was not recorded with`;
+  if (job.row.status === "pending") return null;
+  if (job.row.status === "dispatched") return `${id} began an attempt though the one before had a request_id`;
+  const last = job.attempts.get(job.row.attempt);
+  if (last === undefined || !last.by.isRunning) return null;
+  const lasted = now - last.startedAt;
+  // The two Workers' clocks may be apart in opposite directions.
+  if (lasted >= dispatchLease(RUN_INTERVAL) - 2 * MAX_CLOCK_SKEW) return null;
+  return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
+}
+
+function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number): string | null {
+  const { id } = row;
+  const { told } = attempt;
+  switch (row.status) {
+    case "dispatched":
+      return attempt.requestId === row.request_id ? null : `${id} has a request_id that is not its attempt's`;
+    case "succeeded":
+      return told.has("answered") ? null : `${id} succeeded under attempt ${row.attempt}, which was not answered`;
+    case "split":
+      return told.has("invalid") || told.has("shrink") ? null : `${id} was split though nobody said that it is invalid or too large`;
+    case "pending": {
+      if (before.status === "dispatching" || told.has("over")) return null;
+      const waited = now - attempt.startedAt;
+      if (waited >= STUCK_AFTER_MINUTES * 60_000 - 2 * MAX_CLOCK_SKEW) return null;
+      return `${id} was given up after ${waited} ms: its batch was neither stuck nor over`;
+    }
+    default:
+      return null;
+  }
+}
+
+/** What is wrong with a job that was just recorded, or `null`. */
+export function newJobFlaw(job: Job, jobs: ReadonlyMap<string, Job>, retried: ReadonlySet<VersionKey>): string | null {
+  const { id, round, parent_id: parentId } = job.row;
+  if (job.list.length === 0) return `${id} was recorded without documents`;
+  if (new Set(job.list).size < job.list.length) return `${id} holds a document twice`;
+  if (parentId === null) return round === 1 ? null : `${id} follows up nothing and waits for answer ${round}`;
+  const parent = jobs.get(parentId);
+  if (parent === undefined) return `${id} has a parent that is not there`;
+  if (retried.size > 0) return round === 1 ? null : `${id} queues failed documents again and waits for answer ${round}`;
+  const expected = parent.row.status === "split" ? parent.row.round : parent.row.round + 1;
+  if (round !== expected) return `${id} waits for answer ${round}, not ${expected}: its parent is ${parent.row.status}`;
+  return job.list.every((key) => parent.list.includes(key)) ? null : `${id} holds documents that its parent does not`;
+}

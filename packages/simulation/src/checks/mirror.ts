@@ -1,0 +1,262 @@
+import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
+import { AUDITED } from "../d1/audit.ts";
+import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
+import { jobFlaw, newJobFlaw } from "./job-rules.ts";
+import { outcomeFlaw } from "./outcome-rules.ts";
+import { isOpen, versionKey, type Attempt, type Content, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
+
+interface Rules {
+  readonly fail: (flaw: string) => void;
+  readonly now: () => number;
+  /** What a client pushed under this key; undefined where nobody did. */
+  readonly contentOf: (key: VersionKey) => Content | undefined;
+}
+
+/**
+ * What D1 holds, followed row by row as transactions commit, and checked after each: every document
+ * that has not ended is in exactly one open job, counters are what the rows say, nothing that is
+ * written once changes, and D1 claims no more than Workers AI said.
+ */
+export class Mirror {
+  readonly submissions = new Map<string, Submission>();
+  readonly versions = new Map<VersionKey, Version>();
+  readonly jobs = new Map<string, Job>();
+  readonly pauses = new Map<string, { readonly since: number; readonly until: number | null; readonly reason: string }>();
+  /** Parts that are staged, by submission and number, with the time. */
+  readonly staged = new Map<string, number>();
+  readonly #rules: Rules;
+  #touchedVersions = new Set<Version>();
+  #touchedSubmissions = new Set<Submission>();
+  #deletedNow = new Set<VersionKey>();
+  #retriedNow = new Set<VersionKey>();
+  #endedBefore = new Set<VersionKey>();
+
+  constructor(rules: Rules) {
+    this.#rules = rules;
+  }
+
+  /** Takes in what one transaction changed, committed on behalf of `by`. */
+  apply(changes: readonly Change[], by: Invocation): void {
+    if (changes.length === 0) return;
+    this.#touchedVersions = new Set();
+    this.#touchedSubmissions = new Set();
+    this.#retriedNow = new Set();
+    this.#endedBefore = new Set();
+    this.#deletedNow = new Set(
+      changes.flatMap(([table, event, document, , submission]) =>
+        table === "documents" && event === "delete" ? [versionKey(String(submission), String(document))] : [],
+      ),
+    );
+    const newJobs: Job[] = [];
+    for (const change of changes) {
+      const [table, event] = change;
+      if (table === "submissions") this.#submission(event, rowOf<SubmissionRow>(change, AUDITED.submissions));
+      else if (table === "documents") this.#document(event, change);
+      else if (table === "outcomes") this.#outcome(event, rowOf<OutcomeRow>(change, AUDITED.outcomes));
+      else if (table === "jobs") this.#job(event, rowOf<JobRow>(change, AUDITED.jobs), by, newJobs);
+      else if (table === "parts" && event !== "insert") this.#rules.fail(`a part was ${event}d: parts are written once`);
+      else if (table === "staged_parts") this.#stagedPart(event, change);
+      else if (table === "pauses") this.#pause(event, change);
+    }
+    for (const job of newJobs) this.#tell(newJobFlaw(job, this.jobs, this.#retriedNow));
+    for (const version of this.#touchedVersions) this.#checkHeld(version);
+    for (const submission of this.#touchedSubmissions) this.#checkCounts(submission);
+  }
+
+  /** The attempt that this invocation started for exactly these requests and has not submitted yet. */
+  attemptFor(by: Invocation, references: string): Attempt | null {
+    const found = by.attempts.findLast((attempt) => attempt.references === references && !attempt.submitted);
+    return found ?? null;
+  }
+
+  /** When the poller has something to do next, by D1's own columns. */
+  nextDue(): number {
+    let due = Infinity;
+    for (const { row } of this.jobs.values()) if (row.due_at !== null && row.due_at < due) due = row.due_at;
+    return due;
+  }
+
+  /** A pause that keeps this model back, put up before `since`. */
+  pausedSince(model: string, since: number): string | null {
+    for (const [scope, pause] of this.pauses) {
+      if (scope !== "all" && scope !== `model:${model}`) continue;
+      // A Worker whose clock is ahead sees the end of a pause that much sooner.
+      const runs = pause.until === null || pause.until > this.#rules.now() + MAX_CLOCK_SKEW;
+      if (pause.since < since && runs) return `${scope}, ${pause.reason}`;
+    }
+    return null;
+  }
+
+  version(key: VersionKey): Version | null {
+    let version = this.versions.get(key);
+    if (version !== undefined) return version;
+    const content = this.#rules.contentOf(key);
+    if (content === undefined) return null;
+    const [submission = "", document = ""] = key.split("\n");
+    version = {
+      key,
+      submission,
+      document,
+      content,
+      collection: "",
+      recorded: false,
+      deleted: false,
+      outcome: null,
+      openJobs: new Set(),
+      unusable: 0,
+      mayFailWith: new Set(),
+      turnedAway: 0,
+    };
+    this.versions.set(key, version);
+    return version;
+  }
+
+  #tell(flaw: string | null): void {
+    if (flaw !== null) this.#rules.fail(flaw);
+  }
+
+  #submission(event: string, row: SubmissionRow): void {
+    const known = this.submissions.get(row.id);
+    if (event === "delete") return this.#rules.fail("a submission was deleted");
+    if (known === undefined) {
+      const submission = { row, recorded: 0, succeeded: 0, failed: 0, canceled: 0 };
+      this.submissions.set(row.id, submission);
+      this.#touchedSubmissions.add(submission);
+      return;
+    }
+    if (row.total < known.row.total) this.#rules.fail(`total of ${row.id} sank from ${known.row.total} to ${row.total}`);
+    known.row = row;
+    this.#touchedSubmissions.add(known);
+  }
+
+  #document(event: string, change: Change): void {
+    const key = versionKey(String(change[4]), String(change[2]));
+    const version = this.version(key);
+    const submission = this.submissions.get(String(change[4]));
+    if (version === null || submission === undefined) return this.#rules.fail(`a document that nobody pushed: ${key}`);
+    this.#touchedVersions.add(version);
+    this.#touchedSubmissions.add(submission);
+    if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are written once`);
+    if (event === "delete") {
+      version.deleted = true;
+      if (version.outcome === null && !this.#endedBefore.has(key)) submission.canceled += 1;
+      return;
+    }
+    if (version.recorded) this.#rules.fail(`${key} came back after it was recorded${version.deleted ? " and deleted" : ""}`);
+    version.recorded = true;
+    version.collection = String(change[3]);
+    submission.recorded += 1;
+  }
+
+  #outcome(event: string, row: OutcomeRow): void {
+    const key = versionKey(row.submission_id, row.document_id);
+    const version = this.version(key);
+    const submission = this.submissions.get(row.submission_id);
+    if (version === null || submission === undefined) return this.#rules.fail(`an outcome of what nobody pushed: ${key}`);
+    this.#touchedVersions.add(version);
+    this.#touchedSubmissions.add(submission);
+    if (event === "update") return this.#rules.fail(`the outcome of ${key} changed: outcomes are written once`);
+    if (event === "insert") {
+      const job = row.job_id === null ? null : (this.jobs.get(row.job_id) ?? null);
+      this.#tell(outcomeFlaw(row, version, submission, job));
+      version.outcome = row;
+      submission[row.status] += 1;
+      return;
+    }
+    if (this.#deletedNow.has(key)) {
+      this.#endedBefore.add(key);
+    } else if (row.status === "failed") {
+      submission.failed -= 1;
+      version.unusable = 0;
+      version.turnedAway = 0;
+      version.mayFailWith.clear();
+      this.#retriedNow.add(key);
+    } else {
+      this.#rules.fail(`the outcome of ${key} went, though it ${row.status}`);
+    }
+    version.outcome = null;
+  }
+
+  #job(event: string, row: JobRow, by: Invocation, newJobs: Job[]): void {
+    if (event === "delete") return this.#rules.fail("a job was deleted");
+    let job = this.jobs.get(row.id);
+    if (job === undefined) {
+      job = { row, list: this.#listOf(row.members), attempts: new Map(), largest: row.document_count };
+      this.jobs.set(row.id, job);
+      newJobs.push(job);
+    } else {
+      const list = job.row.members === row.members ? job.list : this.#listOf(row.members);
+      const before = job.row;
+      if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
+      this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), submissions: this.submissions }));
+      if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
+      for (const key of job.list) this.#touch(key);
+      job.row = row;
+      job.list = list;
+    }
+    if (row.attempt === 0) job.largest = Math.max(job.largest, job.list.length);
+    for (const key of job.list) {
+      if (isOpen(row.status)) this.version(key)?.openJobs.add(row.id);
+      this.#touch(key);
+    }
+  }
+
+  #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
+    const references = list.map((key) => `${key.slice(0, key.indexOf("\n"))}:${this.version(key)?.content.place}`).join();
+    const attempt: Attempt = {
+      job: row.id,
+      number: row.attempt,
+      list,
+      references,
+      startedAt: this.#rules.now(),
+      by,
+      submitted: false,
+      requestId: null,
+      told: new Set(),
+    };
+    job.attempts.set(row.attempt, attempt);
+    by.attempts.push(attempt);
+  }
+
+  #listOf(members: string): VersionKey[] {
+    const groups = JSON.parse(members) as [string, string[]][];
+    return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));
+  }
+
+  #touch(key: VersionKey): void {
+    const version = this.versions.get(key);
+    if (version !== undefined) this.#touchedVersions.add(version);
+  }
+
+  #stagedPart(event: string, change: Change): void {
+    const key = `${change[2]} ${change[3]}`;
+    if (event === "delete") this.staged.delete(key);
+    else this.staged.set(key, Number(change[4]));
+  }
+
+  #pause(event: string, change: Change): void {
+    const scope = String(change[2]);
+    if (event === "delete") this.pauses.delete(scope);
+    else {
+      const now = this.#rules.now();
+      const known = this.pauses.get(scope);
+      // One that had run out by somebody's clock and is put up again is a new one.
+      const isOver = known !== undefined && known.until !== null && known.until <= now + MAX_CLOCK_SKEW;
+      const since = known === undefined || isOver ? now : known.since;
+      this.pauses.set(scope, { since, reason: String(change[3]), until: change[4] as number | null });
+    }
+  }
+
+  #checkHeld(version: Version): void {
+    if (!version.recorded || version.deleted) return;
+    const { size } = version.openJobs;
+    if (version.outcome === null && size !== 1) this.#rules.fail(`${version.key} has not ended and is in ${size} open jobs`);
+    if (version.outcome !== null && size > 0) this.#rules.fail(`${version.key} has ended and is in ${size} open jobs`);
+  }
+
+  #checkCounts({ row, ...counted }: Submission): void {
+    for (const name of ["recorded", "succeeded", "failed", "canceled"] as const) {
+      if (row[name] !== counted[name]) this.#rules.fail(`${row.id} says ${name} ${row[name]}, its rows say ${counted[name]}`);
+    }
+  }
+}

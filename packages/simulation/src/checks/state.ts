@@ -1,0 +1,70 @@
+import type { Invocation } from "../world/invocation.ts";
+import type { JobRow, OutcomeRow, SubmissionRow } from "./changes.ts";
+
+/** A document as a client pushed it: what its scores must be computed from. */
+export interface Content {
+  readonly place: number;
+  readonly query: string;
+  readonly contexts: readonly string[];
+  readonly contextIds: readonly string[] | null;
+}
+
+/** `submission` and a document's id: a version. */
+export type VersionKey = string;
+
+export const versionKey = (submission: string, document: string): VersionKey => `${submission}\n${document}`;
+
+/** One version of a document, as D1 holds it, and what Workers AI said about it. */
+export interface Version {
+  readonly key: VersionKey;
+  readonly submission: string;
+  readonly document: string;
+  readonly content: Content;
+  collection: string;
+  recorded: boolean;
+  deleted: boolean;
+  outcome: OutcomeRow | null;
+  readonly openJobs: Set<string>;
+  /** Answers that held nothing usable for it, and the codes that this may end in. */
+  unusable: number;
+  readonly mayFailWith: Set<string>;
+  /** Times that the service turned a batch with it away, or kept silent about it. */
+  turnedAway: number;
+}
+
+/** One dispatch of a job as D1 recorded it before the call. */
+export interface Attempt {
+  readonly job: string;
+  readonly number: number;
+  readonly list: readonly VersionKey[];
+  /** What its requests must be, in order. */
+  readonly references: string;
+  readonly startedAt: number;
+  readonly by: Invocation;
+  submitted: boolean;
+  /** What Workers AI called the batch it took in for it. */
+  requestId: string | null;
+  /** What Workers AI let a Worker know: only then may D1 say so. */
+  readonly told: Set<"answered" | "invalid" | "shrink" | "permanent" | "over">;
+}
+
+export interface Job {
+  row: JobRow;
+  list: readonly VersionKey[];
+  readonly attempts: Map<number, Attempt>;
+  /** Documents in it as it was recorded, or as its first attempt sent them. */
+  largest: number;
+}
+
+/** A submission's row, and what its counters must be by the rows that are there. */
+export interface Submission {
+  row: SubmissionRow;
+  recorded: number;
+  succeeded: number;
+  failed: number;
+  canceled: number;
+}
+
+export function isOpen(status: string): boolean {
+  return status === "pending" || status === "dispatching" || status === "dispatched";
+}

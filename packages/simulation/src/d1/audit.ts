@@ -1,0 +1,56 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** What is told of a row, by table: the columns that a change of it carries, in this order. */
+export const AUDITED = {
+  submissions: [
+    "id",
+    "collection",
+    "total",
+    "recorded",
+    "succeeded",
+    "failed",
+    "canceled",
+    "lost",
+    "closed_at",
+    "active_at",
+    "cancel_requested_at",
+    "completed_at",
+    "incomplete",
+  ],
+  parts: ["submission_id", "part", "job_id", "document_count"],
+  staged_parts: ["submission_id", "part", "staged_at"],
+  documents: ["document_id", "collection", "submission_id"],
+  outcomes: ["document_id", "collection", "submission_id", "status", "job_id", "code", "attempts", "scores"],
+  jobs: [
+    "id",
+    "lane",
+    "status",
+    "parent_id",
+    "round",
+    "attempt",
+    "request_id",
+    "due_at",
+    "unconfirmed_dispatches",
+    "repeated_dispatches",
+    "document_count",
+    "members",
+  ],
+  pauses: ["scope", "reason", "until"],
+} as const;
+
+/** Triggers that tell of every row that is inserted, updated or deleted, through the function `tell`. */
+export function auditSql(db: DatabaseSync): string {
+  return Object.entries(AUDITED)
+    .flatMap(([table, columns]) => {
+      const known = new Set(db.prepare(`SELECT name FROM pragma_table_info('${table}')`).all().map((row) => row["name"]));
+      const unknown = columns.filter((column) => !known.has(column));
+      if (unknown.length > 0) throw new Error(`the table ${table} has no column ${unknown.join(", ")} any more: change AUDITED`);
+      return (["insert", "update", "delete"] as const).map((event) => {
+        const row = event === "delete" ? "OLD" : "NEW";
+        const values = columns.map((column) => `${row}.${column}`).join(", ");
+        return `CREATE TEMP TRIGGER told_${table}_${event} AFTER ${event.toUpperCase()} ON ${table}
+          BEGIN SELECT tell('${table}', '${event}', ${values}); END;`;
+      });
+    })
+    .join("\n");
+}

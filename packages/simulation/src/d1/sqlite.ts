@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { Change } from "../checks/changes.ts";
+import { auditSql } from "./audit.ts";
+
+const MIGRATIONS = new URL("../../../../migrations/", import.meta.url);
+
+/** D1's limits, from its documentation. */
+const LIMITS = {
+  length: 2_000_000,
+  sqlLength: 100_000,
+  compoundSelect: 5,
+  column: 100,
+  likePatternLength: 50,
+  exprDepth: 100,
+  variableNumber: 100,
+};
+
+/** Another text for a file on its way in: how a migration is broken on purpose. */
+export type Patch = (path: string, text: string) => string;
+
+export interface Execution {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+  readonly lastRowId: number;
+}
+
+/**
+ * A migrated SQLite in memory under D1's limits, which tells of every row that a committed
+ * transaction changed. Compiled statements are kept, so one database serves many seeds.
+ */
+export class Sqlite {
+  readonly #db = new DatabaseSync(":memory:", { limits: LIMITS });
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #tables: readonly string[];
+  #changes: Change[] = [];
+
+  constructor(patch: Patch = (_, text) => text) {
+    const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith(".sql"));
+    for (const name of files.toSorted()) {
+      this.#db.exec(patch(`migrations/${name}`, readFileSync(new URL(name, MIGRATIONS), "utf8")));
+    }
+    const tables = this.#db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    this.#tables = tables.map((table) => String(table["name"]));
+    this.#db.function("tell", { varargs: true }, (...values) => {
+      this.#changes.push(values as unknown as Change);
+      return null;
+    });
+    this.#db.exec(auditSql(this.#db));
+  }
+
+  /** Empties every table. */
+  clear(): void {
+    for (const table of this.#tables) this.#db.exec(`DELETE FROM ${table}`);
+    this.#changes = [];
+  }
+
+  /** Runs statements as one transaction; gives what each returned, and every row that changed. */
+  transact(statements: readonly { readonly sql: string; readonly values: readonly SQLInputValue[]; readonly arrays?: boolean }[]): {
+    readonly executions: readonly Execution[];
+    readonly changes: readonly Change[];
+  } {
+    this.#changes = [];
+    this.#db.exec("BEGIN");
+    try {
+      const executions = statements.map(({ sql, values, arrays = false }) => this.#execute(sql, values, arrays));
+      this.#db.exec("COMMIT");
+      return { executions, changes: this.#changes };
+    } catch (error) {
+      this.#db.exec("ROLLBACK");
+      throw error;
+    } finally {
+      this.#changes = [];
+    }
+  }
+
+  /** Rows for the checks, outside of everything that is counted or told. */
+  rows(sql: string): Record<string, unknown>[] {
+    return this.#statement(sql).all();
+  }
+
+  #execute(sql: string, values: readonly SQLInputValue[], arrays: boolean): Execution {
+    const statement = this.#statement(sql);
+    if (statement.columns().length === 0) {
+      const { changes, lastInsertRowid } = statement.run(...values);
+      return { rows: [], changes: Number(changes), lastRowId: Number(lastInsertRowid) };
+    }
+    statement.setReturnArrays(arrays);
+    return { rows: statement.all(...values), changes: 0, lastRowId: 0 };
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

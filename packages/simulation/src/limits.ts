@@ -1,0 +1,39 @@
+import type { Replacement } from "./run/patches.ts";
+
+/** Refusals in a row after which a job is given up, in the simulation: the product's hundred take a day. */
+export const MAX_REFUSALS = 12;
+
+const limit = (name: string, now: string, small: number): Replacement => ({
+  file: "packages/core/src/limits.ts",
+  find: `export const ${name} = ${now};`,
+  replace: `export const ${name} = ${small};`,
+});
+
+/**
+ * Limits made small, so that a push of thirty documents has several parts, some of them staged, in
+ * several calls, and a delivery becomes several jobs, some recorded in several transactions.
+ */
+export const SMALL_LIMITS: readonly Replacement[] = [
+  limit("MAX_PART_BYTES", "127_700", 1_500),
+  limit("MAX_SEND_BYTES", "255_800", 3_600),
+  limit("MAX_PART_DOCUMENTS", "500", 5),
+  limit("MAX_JOB_BYTES", "9_500_000", 9_000),
+  limit("MAX_JOB_DOCUMENTS", "10_000", 16),
+  limit("MAX_PARAMETER_BYTES", "1_900_000", 1_800),
+  limit("MAX_TRANSACTION_BYTES", "5_000_000", 2_500),
+  {
+    file: "packages/dispatch/src/after-refusal.ts",
+    find: "const MAX_REFUSALS = 100;",
+    replace: `const MAX_REFUSALS = ${MAX_REFUSALS};`,
+  },
+  {
+    file: "workers/poller/src/run-poller.ts",
+    find: "const CLAIM = { interactive: 20, bulk: 10 };",
+    replace: "const CLAIM = { interactive: 4, bulk: 2 };",
+  },
+  {
+    file: "workers/poller/src/run-poller.ts",
+    find: "MAX_POLLS_PER_RUN = 90;",
+    replace: "MAX_POLLS_PER_RUN = 12;",
+  },
+];

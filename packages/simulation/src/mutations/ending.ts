@@ -1,0 +1,86 @@
+import { mutation, type Mutation } from "./mutation.ts";
+
+const FINALIZE = "packages/db/src/operations/finalize-job.ts";
+const POLL = "workers/poller/src/poll-job.ts";
+const APPLY = "workers/poller/src/apply-answer.ts";
+const MATCH = "packages/inference/src/match-answer.ts";
+
+/** From a poll to an outcome. */
+export const ENDING: readonly Mutation[] = [
+  mutation(
+    "outcome-before-fetch",
+    "a job is ended before its answer is there",
+    POLL,
+    "  const answer = await pollBatch(",
+    `  await finalizeJob(io.db, job, { status: "succeeded", outcomes: [], children: [], tokens: null, error: null }, io.now());
+  const answer = await pollBatch(`,
+  ),
+  mutation(
+    "wrong-model-polled",
+    "a batch is polled with another model than its own",
+    POLL,
+    "pollBatch(io.ai, job.model,",
+    `pollBatch(io.ai, "@cf/baai/bge-large-en-v1.5",`,
+  ),
+  mutation("stuck-not-counted", "a stuck batch is dispatched again without being counted", POLL, `"repeated", now, now`, `"none", now, now`),
+  mutation(
+    "any-attempt-finalizes",
+    "the answer of an older attempt ends the job",
+    FINALIZE,
+    "j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}",
+    "j.id = ${job.id} AND j.status = ${job.status}",
+  ),
+  mutation(
+    "finalized-twice",
+    "a job that has ended is ended again",
+    FINALIZE,
+    "j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}",
+    "j.id = ${job.id} AND j.attempt = ${job.attempt}",
+  ),
+  {
+    name: "counters-outside-transaction",
+    breaks: "outcomes are written in one transaction, the counters of their submissions in another",
+    replacements: [
+      { file: FINALIZE, find: "const ended = await transact(db, [", replace: "await transact(db, [" },
+      {
+        file: FINALIZE,
+        find: "    // Counts what the statements above wrote under this job's id, not what was meant to be written.\n",
+        replace: "  ]);\n  const ended = await transact(db, [\n",
+      },
+    ],
+  },
+  mutation(
+    "children-without-guard",
+    "follow-up jobs are recorded whether or not the job ends here",
+    FINALIZE,
+    ") counted\n        WHERE ${held}",
+    ") counted\n        WHERE j.id = ${job.id}",
+  ),
+  mutation(
+    "list-computed-again",
+    "the list that answers are matched to leaves out what was deleted since",
+    "packages/db/src/operations/read-job-documents.ts",
+    "LEFT JOIN documents d ON",
+    "CROSS JOIN documents d ON",
+  ),
+  mutation("position-instead-of-id", "an item belongs to the document at its place in the answer", MATCH, "const index = itemIndex(item);", "const index = items.indexOf(item);"),
+  mutation(
+    "reference-not-checked",
+    "an item is taken though it says that it is another document's",
+    MATCH,
+    "reference !== undefined && reference !== null && reference !== document.reference",
+    "reference === document.reference && document.contexts < 0",
+  ),
+  mutation("numbers-not-checked", "a score need not be a finite number", MATCH, ` || typeof score !== "number" || !Number.isFinite(score)`, ""),
+  mutation("follow-up-drops-documents", "a follow-up job holds only the first of the documents without a result", APPLY, "groupMembers(again)", "groupMembers(again.slice(0, 1))"),
+  mutation("asked-for-ever", "a document without a result is asked for again without end", APPLY, "job.round >= MAX_ATTEMPTS", "job.round >= 1e9"),
+  mutation("given-up-at-once", "a document without a result fails at the first answer", APPLY, "job.round >= MAX_ATTEMPTS", "job.round >= 1"),
+  mutation(
+    "newest-by-time",
+    "views show the version that was finalized last, not the newest",
+    "migrations/0000_documents-jobs-outcomes.sql",
+    "AND n.submission_id > o.submission_id AND n.status = 'succeeded'",
+    "AND n.finalized_at > o.finalized_at AND n.status = 'succeeded'",
+    2,
+  ),
+];

@@ -1,0 +1,69 @@
+import { mutation, type Mutation } from "./mutation.ts";
+
+const SWEEP = "packages/db/src/operations/sweep-submissions.ts";
+const RETRY = "packages/db/src/operations/retry-failed.ts";
+
+/** Cancel, delete, retry, what stands still, and pushes. */
+export const INTERVENING: readonly Mutation[] = [
+  mutation("delete-not-counted", "a deleted document that had not ended counts as nothing", "packages/db/src/operations/delete-document.ts", "canceled = canceled + 1,", "canceled = canceled,"),
+  mutation(
+    "delete-leaves-outcome",
+    "a deleted document keeps its scores",
+    "packages/db/src/operations/delete-document.ts",
+    "sql`DELETE FROM outcomes WHERE ${key}`,",
+    "",
+  ),
+  mutation(
+    "cancel-ignored-at-start",
+    "an attempt sends documents of a canceled submission",
+    "packages/db/src/operations/start-attempt.ts",
+    "CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL",
+    "CROSS JOIN submissions s ON s.id = g.value ->> 0",
+  ),
+  mutation(
+    "cancel-ignored-at-recording",
+    "a part of a canceled submission is dispatched",
+    "packages/db/src/operations/record-parts.ts",
+    "FROM (${fresh}) WHERE cancel_requested_at IS NULL HAVING count(*) > 0",
+    "FROM (${fresh}) HAVING count(*) > 0",
+  ),
+  mutation(
+    "retry-keeps-outcome",
+    "a failed document that is queued again keeps its failure",
+    RETRY,
+    "AND j.status = 'pending' AND j.attempt = 0)\n      RETURNING document_id",
+    "AND j.status = 'pending' AND j.attempt = 0 AND j.id = '')\n      RETURNING document_id",
+  ),
+  mutation(
+    "retry-repeated-later",
+    "a retry whose answer was lost, repeated, takes the failure that its own job ended in",
+    RETRY,
+    "WHERE o.status = 'failed' AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ${job.id})",
+    "WHERE o.status = 'failed'",
+  ),
+  mutation("retry-does-not-reopen", "a submission stays completed while failed documents are queued again", RETRY, "completed_at = iif(counted.count > 0, NULL, completed_at)", "completed_at = completed_at"),
+  mutation("abandoned-stays-open", "a push that broke off is never closed", SWEEP, "AND closed_at IS NULL AND active_at < ${times.abandonedBefore}", "AND closed_at IS NULL AND active_at < 0"),
+  mutation("lost-never-counted", "documents whose message is lost are never given up", SWEEP, "active_at < ${times.lostBefore}", "active_at < 0"),
+  mutation("lost-too-soon", "documents are given up for lost though they are not missing any more", SWEEP, "UPDATE submissions SET lost = total - recorded,", "UPDATE submissions SET lost = total,"),
+  mutation(
+    "staged-part-forgotten",
+    "a staged part whose message is lost is not recorded",
+    "workers/poller/src/look-after-submissions.ts",
+    "  await recordStagedParts(io, now);\n",
+    "  if (now < 0) await recordStagedParts(io, now);\n",
+  ),
+  mutation(
+    "accepted-before-sent",
+    "a push is answered as accepted though the Queue did not take it",
+    "workers/producer/src/push/sending.ts",
+    "      return sent;\n",
+    "      return true;\n",
+  ),
+  mutation(
+    "total-after-send",
+    "the total is raised after the send, so that what is recorded may exceed it",
+    "workers/producer/src/push/sending.ts",
+    "if (raise !== null) await raiseTotal(db, this.submission, raise, now());\n",
+    "if (raise !== null) void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => raiseTotal(db, this.submission, raise, now()));\n",
+  ),
+];

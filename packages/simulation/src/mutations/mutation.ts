@@ -1,0 +1,14 @@
+import type { Replacement } from "../run/patches.ts";
+
+/** A deliberate breakage of the product, which the simulation must notice. */
+export interface Mutation {
+  readonly name: string;
+  /** What it breaks. */
+  readonly breaks: string;
+  readonly replacements: readonly Replacement[];
+}
+
+/** A mutation of one text in one file. */
+export function mutation(name: string, breaks: string, file: string, find: string, replace: string, times = 1): Mutation {
+  return { name, breaks, replacements: [{ file, find, replace, times }] };
+}

@@ -1,0 +1,125 @@
+import { mutation, type Mutation } from "./mutation.ts";
+
+const CONSUME = "workers/consumer/src/consume-delivery.ts";
+const RECORD = "packages/db/src/operations/record-parts.ts";
+const START = "packages/db/src/operations/start-attempt.ts";
+const DISPATCH = "packages/dispatch/src/dispatch-job.ts";
+const SETTLE = "packages/dispatch/src/settle-refusal.ts";
+
+/** From the Queue to a dispatch. */
+export const RECORDING: readonly Mutation[] = [
+  mutation(
+    "acknowledge-before-record",
+    "a message is acknowledged whether or not D1 has its part",
+    CONSUME,
+    `{ kind: standing === "recorded" ? "ack" : "retry" }`,
+    `{ kind: "ack" }`,
+  ),
+  mutation(
+    "record-twice",
+    "a part that is recorded already is recorded and counted again",
+    RECORD,
+    "NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${row}.value ->> 'submission' AND p.part = ${row}.value ->> 'part')\n      AND NOT EXISTS",
+    "NOT EXISTS",
+  ),
+  mutation(
+    "recording-repeated-later",
+    "a recording whose answer was lost, repeated, brings back documents that were deleted since",
+    RECORD,
+    "WHERE ${isNew(sql`m`, job)}",
+    "WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND j.attempt > 0)",
+  ),
+  mutation(
+    "record-into-started-job",
+    "parts are added to a job whose first attempt has started",
+    RECORD,
+    "AND (j.status <> 'pending' OR j.attempt > 0))",
+    "AND false)",
+  ),
+  mutation(
+    "late-arrival-stays-lost",
+    "documents that come after they were counted as lost stay counted so",
+    RECORD,
+    "lost = max(0, lost - counted.count),",
+    "lost = lost,",
+  ),
+  mutation(
+    "statements-without-transaction",
+    "writes that belong together are made one by one",
+    "packages/db/src/statements.ts",
+    "const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db, statement)));",
+    "const results: D1Result<Row>[] = []; for (const statement of statements) results.push(await prepare(db, statement).all<Row>());",
+  ),
+  mutation(
+    "dispatch-before-intent",
+    "a batch is handed to Workers AI before D1 knows of the attempt",
+    DISPATCH,
+    "  const startedAt = io.now();\n",
+    "  await submitBatch(io.ai, job.model, content.map(toRequest), io.bounded);\n  const startedAt = io.now();\n",
+  ),
+  mutation(
+    "no-lease-at-recording",
+    "a job that its recorder is about to dispatch is due for the poller at once, and an attempt has no lease",
+    DISPATCH,
+    "until: startedAt + dispatchLease(io.runInterval)",
+    "until: startedAt",
+  ),
+  mutation(
+    "lease-not-checked",
+    "the poller takes jobs that are not due",
+    "packages/db/src/operations/claim-due-jobs.ts",
+    "AND due_at IS NOT NULL AND due_at <= ${now}",
+    "AND due_at IS NOT NULL AND due_at <= ${now} + 1e12",
+  ),
+  mutation(
+    "attempt-of-another",
+    "who repeats a start takes over an attempt that another started meanwhile",
+    START,
+    " AND attempts ->> '$[#-1].token' = ${lease.token}",
+    "",
+  ),
+  mutation(
+    "lost-lease-not-counted",
+    "an attempt whose lease ran out is not counted as unconfirmed",
+    START,
+    "unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),\n        attempts = json_insert(",
+    "attempts = json_insert(",
+  ),
+  mutation(
+    "open-attempt-deferred",
+    "a pause takes documents out of an attempt that may still be confirmed",
+    START,
+    "status = iif(listed.count = 0, 'canceled', 'pending'),",
+    "status = iif(listed.count = 0, 'canceled', status),",
+  ),
+  mutation(
+    "confirm-any-attempt",
+    "a request_id is recorded under whichever attempt is open",
+    "packages/db/src/operations/confirm-dispatch.ts",
+    "WHERE id = ${job.id} AND attempt = ${job.attempt}",
+    "WHERE id = ${job.id}",
+  ),
+  mutation(
+    "unclear-refusal-not-counted",
+    "a batch that may be running is dispatched again without being counted",
+    SETTLE,
+    `refusal.mayBeRunning ? "unconfirmed" : "none"`,
+    `"none"`,
+  ),
+  mutation(
+    "bisection-drops-a-half",
+    "of a batch that is split only the first half goes on",
+    SETTLE,
+    "halve(documents).map((half)",
+    "halve(documents).slice(0, 1).map((half)",
+  ),
+  mutation("split-uses-an-attempt", "a split counts as an answer about each document", SETTLE, "round: job.round,", "round: job.round + 1,"),
+  mutation(
+    "neighbors-fail-too",
+    "a batch that is invalid fails as a whole",
+    "packages/dispatch/src/after-refusal.ts",
+    `return job.documents > 1 ? { kind: "split" } : { kind: "fail", code: "invalid_input" };`,
+    `return { kind: "fail", code: "invalid_input" };`,
+  ),
+  mutation("pause-ignored", "dispatching goes on in a pause", "packages/dispatch/src/pauses.ts", "return last ?? null;", "return last === undefined ? null : null;"),
+];

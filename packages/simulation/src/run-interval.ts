@@ -1,0 +1,2 @@
+/** Milliseconds from one run of the poller to the next, in the simulation as in production. */
+export const RUN_INTERVAL = 60_000;

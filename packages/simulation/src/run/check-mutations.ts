@@ -1,0 +1,49 @@
+import { MUTATIONS, type Mutation } from "../mutations/index.ts";
+import { runSeeds } from "./run-seeds.ts";
+
+/** Seeds within which a breakage must be noticed. */
+const MOST_SEEDS = 500;
+
+/** Breaks the product on purpose, one mutation after another, and prints what caught each. Gives whether none survived. */
+export async function checkMutations(options: { from: number; processes: number }, print: (line: string) => void): Promise<boolean> {
+  const waiting = [...MUTATIONS];
+  const survivors: string[] = [];
+  const work = async () => {
+    for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
+      let caught: string | null;
+      try {
+        caught = await tryMutation(mutation, options.from);
+      } catch (error) {
+        print(`BROKEN    ${mutation.name}: ${error instanceof Error ? error.message : String(error)}`);
+        caught = null;
+      }
+      print(caught === null ? `NOT CAUGHT  ${mutation.name}: ${mutation.breaks}` : `caught    ${mutation.name}: ${caught}`);
+      if (caught === null) survivors.push(mutation.name);
+    }
+  };
+  await Promise.all(Array.from({ length: options.processes }, work));
+  print("");
+  if (survivors.length === 0) print(`All ${MUTATIONS.length} mutations were caught within ${MOST_SEEDS} seeds.`);
+  else print(`${survivors.length} of ${MUTATIONS.length} mutations survive ${MOST_SEEDS} seeds: ${survivors.join(", ")}`);
+  return survivors.length === 0;
+}
+
+async function tryMutation({ name }: Mutation, from: number): Promise<string | null> {
+  let caught: string | null = null;
+  await runSeeds({
+    from,
+    count: MOST_SEEDS,
+    processes: 1,
+    mutation: name,
+    onResult: ({ seed, flaw }) => {
+      if (flaw !== null) caught ??= `at the ${ordinal(seed - from + 1)} seed: ${flaw.slice(0, 160)}`;
+      return flaw === null;
+    },
+  });
+  return caught;
+}
+
+function ordinal(number: number): string {
+  const ending = number % 100 >= 11 && number % 100 <= 13 ? "th" : (["th", "st", "nd", "rd"][number % 10] ?? "th");
+  return `${number}${ending}`;
+}

@@ -1,0 +1,68 @@
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { ChildAnswer, ChildOrder } from "./protocol.ts";
+import type { SeedResult } from "./run-seed.ts";
+
+export interface SeedsOptions {
+  readonly from: number;
+  readonly count: number;
+  /** Processes at once. */
+  readonly processes: number;
+  /** A mutation of the product by its name; `null`: as it is. */
+  readonly mutation: string | null;
+  readonly keepsTrace?: boolean;
+  /** Hears of every seed; `false` ends the run. */
+  readonly onResult: (result: SeedResult) => boolean;
+}
+
+const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
+/** Real time after which a seed is taken to hang: one takes some tens of milliseconds. */
+const HANGS_AFTER = 60_000;
+
+/** Runs seeds in processes of their own. Rejects where one cannot start, dies or hangs, and says at which seed. */
+export async function runSeeds(options: SeedsOptions): Promise<void> {
+  let next = options.from;
+  let goesOn = true;
+  const take = (): number | null => {
+    if (!goesOn || next >= options.from + options.count) return null;
+    next += 1;
+    return next - 1;
+  };
+  const hear = (result: SeedResult) => {
+    goesOn = options.onResult(result) && goesOn;
+  };
+  const processes = Math.max(1, Math.min(options.processes, options.count));
+  await Promise.all(Array.from({ length: processes }, () => runChild(options, take, hear)));
+}
+
+function runChild(options: SeedsOptions, take: () => number | null, hear: (result: SeedResult) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = fork(CHILD, options.mutation === null ? [] : [options.mutation], { stdio: ["ignore", "inherit", "pipe", "ipc"] });
+    let seed: number | null = null;
+    let errors = "";
+    let isDone = false;
+    let watchdog = setTimeout(() => undefined, 0);
+    const end = (failure: Error | null) => {
+      if (isDone) return;
+      isDone = true;
+      clearTimeout(watchdog);
+      child.kill("SIGKILL");
+      if (failure === null) resolve();
+      else reject(failure);
+    };
+    const order = () => {
+      clearTimeout(watchdog);
+      seed = take();
+      if (seed === null) return end(null);
+      watchdog = setTimeout(() => end(new Error(`seed ${seed} hangs`)), HANGS_AFTER);
+      child.send({ seed, keepsTrace: options.keepsTrace === true } satisfies ChildOrder);
+    };
+    child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    child.on("error", end);
+    child.on("exit", (code) => end(new Error(`the process of seed ${seed ?? "none"} ended with ${code}:\n${errors}`)));
+    child.on("message", (answer: ChildAnswer) => {
+      if (answer.kind === "ran") hear(answer.result);
+      order();
+    });
+  });
+}

@@ -1,0 +1,72 @@
+import { runSeeds } from "./run-seeds.ts";
+import type { SeedResult } from "./run-seed.ts";
+import { Summary } from "./summary.ts";
+
+/** A run ends after this many failing seeds: the first one tells most. */
+const MOST_FAILURES = 5;
+/** Fewer seeds need not meet every fault. */
+const MEETS_ALL_FAULTS = 500;
+const PROGRESS_EVERY = 2_000;
+
+type Print = (line: string) => void;
+
+/** Runs many seeds and prints what came of it. Gives whether every check held and every fault was met. */
+export async function simulate(options: { from: number; count: number; processes: number }, print: Print): Promise<boolean> {
+  const summary = new Summary();
+  const startedAt = performance.now();
+  let printedAt = startedAt;
+  const minutes = () => (performance.now() - startedAt) / 60_000;
+  await runSeeds({
+    ...options,
+    mutation: null,
+    onResult: (result) => {
+      summary.add(result);
+      if (result.flaw !== null) print(`seed ${result.seed} (${result.kind}): ${result.flaw}`);
+      if (performance.now() - printedAt > PROGRESS_EVERY) {
+        printedAt = performance.now();
+        print(`${summary.seeds} of ${options.count} seeds, ${Math.round(summary.seeds / minutes())} a minute`);
+      }
+      return summary.failed.length < MOST_FAILURES;
+    },
+  });
+  const rate = Math.round(summary.seeds / minutes());
+  const kinds = [...summary.kinds].map(([kind, count]) => `${count} ${kind}`).join(", ");
+  print("");
+  print("How often each fault was met:");
+  print(summary.table());
+  print("");
+  print(`${summary.seeds} seeds (${kinds}), ${summary.steps} steps, ${rate} seeds a minute`);
+  const [first] = summary.failed.toSorted((a, b) => a.seed - b.seed);
+  if (first !== undefined) {
+    await showSeed(first.seed, print);
+    print(`${summary.failed.length} seeds failed. The trace above is that of seed ${first.seed}; run it alone: pnpm simulate --seed ${first.seed}`);
+    return false;
+  }
+  if (options.count >= MEETS_ALL_FAULTS && summary.neverMet.length > 0) {
+    print(`Never met, so nothing is shown about: ${summary.neverMet.join(", ")}`);
+    return false;
+  }
+  print("Every check held.");
+  return true;
+}
+
+/** Runs one seed and prints its trace: time, who, what, and the fault behind `!`. */
+export async function showSeed(seed: number, print: Print): Promise<boolean> {
+  let found: SeedResult | null = null;
+  await runSeeds({
+    from: seed,
+    count: 1,
+    processes: 1,
+    mutation: null,
+    keepsTrace: true,
+    onResult: (result) => {
+      found = result;
+      return false;
+    },
+  });
+  const { trace, flaw, hash } = found as unknown as SeedResult;
+  for (const line of trace) print(line);
+  print("");
+  print(flaw === null ? `Seed ${seed}: every check held (trace ${hash}).` : `Seed ${seed}: ${flaw} (trace ${hash}).`);
+  return flaw === null;
+}

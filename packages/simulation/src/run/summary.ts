@@ -1,0 +1,33 @@
+import { FAULT_NAMES, type Fault } from "../world/faults.ts";
+import type { SeedResult } from "./run-seed.ts";
+
+/** Adds up what seeds tell. */
+export class Summary {
+  readonly failed: SeedResult[] = [];
+  readonly kinds = new Map<string, number>();
+  readonly met = new Map<Fault, number>(FAULT_NAMES.map((fault) => [fault, 0]));
+  seeds = 0;
+  steps = 0;
+
+  add(result: SeedResult): void {
+    this.seeds += 1;
+    this.steps += result.steps;
+    this.kinds.set(result.kind, (this.kinds.get(result.kind) ?? 0) + 1);
+    for (const [fault, count] of result.met) this.met.set(fault, (this.met.get(fault) ?? 0) + count);
+    if (result.flaw !== null) this.failed.push(result);
+  }
+
+  get neverMet(): Fault[] {
+    return [...this.met].filter(([, count]) => count === 0).map(([fault]) => fault);
+  }
+
+  /** How often each fault was met, in two columns. */
+  table(): string {
+    const cells = [...this.met].map(([fault, count]) => `${fault.padEnd(34)}${String(count).padStart(8)}`);
+    const half = Math.ceil(cells.length / 2);
+    return cells
+      .slice(0, half)
+      .map((cell, index) => `  ${cell}    ${cells[half + index] ?? ""}`.trimEnd())
+      .join("\n");
+  }
+}

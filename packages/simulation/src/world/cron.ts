@@ -1,0 +1,48 @@
+import type { Stack } from "./stack.ts";
+import { MINUTE, type World } from "./world.ts";
+
+const SWEEP_INTERVAL = 5 * MINUTE;
+
+/**
+ * Fires the poller while there is trouble: every minute, or not, or twice, or late. Runs that would
+ * find nothing to do are mostly left out: they are one query each.
+ */
+export function fireUntil(world: World, stack: Stack, end: number): void {
+  const { faults, mirror, random, timeline } = world;
+  const next = (Math.floor(timeline.now / MINUTE) + 1) * MINUTE;
+  if (next >= end) return;
+  timeline.at(next, () => {
+    const isSweep = next % SWEEP_INTERVAL < MINUTE;
+    if (mirror.nextDue() <= next || (isSweep && random.chance(0.2)) || random.chance(0.02)) {
+      if (!faults.strikes("cron_missed")) {
+        const late = faults.strikes("cron_late") ? random.int(1_000, 50_000) : random.int(0, 500);
+        timeline.after(late, () => stack.poll());
+        if (faults.strikes("cron_doubled")) timeline.after(late + random.int(0, 3_000), () => stack.poll());
+      }
+    }
+    fireUntil(world, stack, end);
+  });
+}
+
+/** When the poller has something to do next: a job that is due, or a submission that stands still. */
+export function nextRun(world: World): number {
+  const { mirror, timeline } = world;
+  const soonest = timeline.now + 1;
+  const due = Math.max(soonest, mirror.nextDue());
+  const sweep = Math.max(soonest, nextSweep(world));
+  return Math.min(ceil(due, MINUTE), ceil(sweep, SWEEP_INTERVAL));
+}
+
+function nextSweep({ mirror }: World): number {
+  let time = Infinity;
+  for (const { row } of mirror.submissions.values()) {
+    if (row.closed_at === null) time = Math.min(time, row.active_at + 60 * MINUTE);
+    else if (row.recorded + row.lost < row.total) time = Math.min(time, row.active_at + 8.5 * 24 * 60 * MINUTE);
+  }
+  for (const stagedAt of mirror.staged.values()) time = Math.min(time, stagedAt + 10 * MINUTE);
+  return time;
+}
+
+function ceil(time: number, unit: number): number {
+  return Math.ceil(time / unit) * unit;
+}

@@ -1,0 +1,30 @@
+import type { Passage } from "./ports.ts";
+import type { World } from "./world.ts";
+
+const PASSING = [
+  "D1_ERROR: Network connection lost.",
+  "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.",
+  "D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node.",
+  "D1_ERROR: internal error; reference = 0",
+  "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
+] as const;
+
+/** What becomes of one call to D1. */
+export function d1Passage(world: World): Passage {
+  const { faults, outage, random, timeline } = world;
+  const passing = () => new Error(random.pick(PASSING));
+  if (faults.isOn && timeline.now >= outage.from && timeline.now < outage.to) {
+    return { fault: "d1_outage", lost: true, error: passing() };
+  }
+  if (faults.strikes("d1_error_before")) return { fault: "d1_error_before", lost: true, error: passing() };
+  if (faults.strikes("d1_error_after_commit")) return { fault: "d1_error_after_commit", error: passing() };
+  if (faults.strikes("d1_odd_error")) {
+    return { fault: "d1_odd_error", lost: random.chance(0.5), error: new Error("D1_ERROR: something that nobody has seen before") };
+  }
+  // Stalls of 60 to 80 s are reported; the caller has given up by then, and may have tried again.
+  const long = random.int(36_000, 80_000);
+  if (faults.strikes("d1_stall_answered_late")) return { fault: "d1_stall_answered_late", back: long };
+  if (faults.strikes("d1_stall_lost")) return { fault: "d1_stall_lost", lost: true, error: passing(), back: long };
+  if (faults.strikes("d1_late_commit")) return { fault: "d1_late_commit", there: long };
+  return { fault: null };
+}

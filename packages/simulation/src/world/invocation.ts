@@ -1,0 +1,85 @@
+import type { Attempt } from "../checks/state.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** How far a Worker's clock may be off, either way, in milliseconds. */
+export const MAX_CLOCK_SKEW = 20_000;
+
+export type WorkerName = "producer" | "consumer" | "poller" | "checker";
+
+/** One run of a Worker: its memory, its clock, and whether it lives. */
+export class Invocation {
+  readonly name: string;
+  readonly worker: WorkerName;
+  readonly startedAt: number;
+  /** Attempts at dispatching that it started. */
+  readonly attempts: Attempt[] = [];
+  readonly #timeline: Timeline;
+  readonly #skew: number;
+  #awakeAt = 0;
+  #state: "running" | "finished" | "dead" = "running";
+
+  constructor(timeline: Timeline, worker: WorkerName, number: number, skew: number) {
+    this.#timeline = timeline;
+    this.#skew = skew;
+    this.worker = worker;
+    this.name = `${worker}#${number}`;
+    this.startedAt = timeline.now;
+  }
+
+  get isRunning(): boolean {
+    return this.#state === "running";
+  }
+
+  get isDead(): boolean {
+    return this.#state === "dead";
+  }
+
+  /** The time by its own clock, in milliseconds since the epoch. */
+  readonly now = (): number => this.#timeline.now + this.#skew;
+
+  finish(): void {
+    if (this.#state === "running") this.#state = "finished";
+  }
+
+  /** From here on nothing it waits for comes, and nothing it does reaches anybody. */
+  die(): void {
+    this.#state = "dead";
+  }
+
+  /** Stands still: whatever comes, an answer or the end of a wait, comes to it after this many milliseconds at the soonest. */
+  freeze(milliseconds: number): void {
+    this.#awakeAt = Math.max(this.#awakeAt, this.#timeline.now + milliseconds);
+  }
+
+  /** Runs `go` after a while, as soon as the Worker does not stand still, unless it is dead by then. */
+  later(delay: number, go: () => void): void {
+    this.#timeline.after(delay, () => {
+      if (this.isDead) return;
+      const still = this.#awakeAt - this.#timeline.now;
+      if (still > 0) return this.later(still, go);
+      this.#timeline.wake();
+      go();
+    });
+  }
+
+  sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => this.later(milliseconds, resolve));
+  }
+
+  /** What `call` gives, or what `late` throws where it takes longer. */
+  bounded<T>(call: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let settled = false;
+      const settle = (go: () => void) => {
+        if (settled) return;
+        settled = true;
+        go();
+      };
+      this.later(milliseconds, () => settle(() => reject(late())));
+      call.then(
+        (value) => settle(() => resolve(value)),
+        (error: unknown) => settle(() => reject(error as Error)),
+      );
+    });
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * A pair's score, from its two texts alone (FNV-1a): a score under a wrong document or context is a
+ * wrong number. In [0, 1).
+ */
+export function scoreOf(query: string, text: string): number {
+  let hash = 0x811c9dc5;
+  for (const part of [query, "\n", text]) {
+    for (let i = 0; i < part.length; i += 1) hash = Math.imul(hash ^ part.charCodeAt(i), 0x01000193);
+  }
+  return (hash >>> 0) / 2 ** 32;
+}

@@ -1,0 +1,210 @@
+import type { BatchBinding } from "@sluice/inference";
+import type { Attempt } from "../checks/state.ts";
+import { answerBatch, type BatchAnswer, type BatchEntry, type SentRequest } from "./batch-answer.ts";
+import { streamOf } from "./forms.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Passage } from "./ports.ts";
+import { codedError, unclearAnswer, unclearError } from "./service-errors.ts";
+import type { World } from "./world.ts";
+
+interface Batch {
+  readonly requestId: string;
+  readonly model: string;
+  readonly attempt: Attempt;
+  readonly entries: readonly BatchEntry[];
+  readonly takenAt: number;
+  /** Infinity: never answered. */
+  readonly readyAt: number;
+  /** From then on the service does not know it any more. */
+  readonly forgottenAt: number;
+  readonly end: "answered" | "failed" | "failed_in_part" | "invalid";
+  answer: BatchAnswer | null;
+}
+
+/** How the service tells that a document is invalid: as it takes the batch in, for the whole batch later, or for itself. */
+export type PoisonMode = "submit" | "batch" | "item";
+
+const MINUTE = 60_000;
+
+/** Workers AI's Batch API behind `AI.run`, with every fault of it. Checks what it is sent against D1. */
+export class SimulatedAi {
+  readonly #world: World;
+  readonly #batches = new Map<string, Batch>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  bindingFor(by: Invocation): BatchBinding {
+    return {
+      run: (model, inputs, options) => {
+        const { requests, request_id: requestId } = inputs;
+        if (options?.queueRequest === true && Array.isArray(requests)) return this.#submit(by, model, requests as SentRequest[]);
+        if (options === undefined && typeof requestId === "string") return this.#poll(by, model, requestId);
+        this.#world.fail("Workers AI is sent neither a batch nor a poll");
+        return Promise.reject(new Error("5004: neither a batch nor a poll"));
+      },
+    };
+  }
+
+  #submit(by: Invocation, model: string, requests: readonly SentRequest[]): Promise<unknown> {
+    const { faults, ports, random } = this.#world;
+    let passage: Passage = { fault: null };
+    if (faults.strikes("submit_answer_lost")) passage = { fault: "submit_answer_lost", error: unclearError(random) };
+    else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(61_000, 100_000) };
+    return ports.call(by, `submit x${requests.length}`, passage, () => this.#take(by, model, requests, passage.fault !== null));
+  }
+
+  #take(by: Invocation, model: string, requests: readonly SentRequest[], unheard: boolean): unknown {
+    const { faults, mirror, random, timeline } = this.#world;
+    const attempt = mirror.attemptFor(by, requests.map((request) => request.external_reference).join());
+    if (attempt === null) {
+      this.#world.fail(`${by.name} sent a batch of ${requests.length} that no attempt in D1 lists in this order`);
+      throw new Error("5004: not listed");
+    }
+    attempt.submitted = true;
+    const pause = mirror.pausedSince(model, by.startedAt);
+    if (pause !== null) this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
+    const entries = this.#entriesOf(attempt, requests);
+    const refusal = this.#refusal(attempt, entries);
+    if (refusal !== null || unheard) this.#turnAway(entries);
+    if (refusal !== null) return refusal();
+
+    const takenAt = timeline.now;
+    const requestId = `batch-${this.#batches.size + 1}`;
+    const [readyAt, forgottenAt] = this.#times(takenAt);
+    const batch = { requestId, model, attempt, entries, takenAt, readyAt, forgottenAt, end: this.#endOf(entries), answer: null };
+    this.#batches.set(requestId, batch);
+    attempt.requestId = requestId;
+    this.#world.trace.add("workers-ai", `takes ${attempt.job.slice(-6)} attempt ${attempt.number} as ${requestId}`);
+    if (faults.strikes("submit_without_request_id")) {
+      if (!unheard) this.#turnAway(entries);
+      return unclearAnswer(random);
+    }
+    const answer = { status: "queued", model, request_id: requestId };
+    if (faults.strikes("answer_stream")) return streamOf(JSON.stringify(answer));
+    return faults.strikes("answer_nested") ? { success: true, result: answer } : answer;
+  }
+
+  #entriesOf(attempt: Attempt, requests: readonly SentRequest[]): BatchEntry[] {
+    return attempt.list.flatMap((key, index) => {
+      const version = this.#world.mirror.version(key);
+      const request = requests[index];
+      if (version === null || request === undefined) return [];
+      const { query, contexts } = version.content;
+      const sent = request.contexts.map((context) => context.text);
+      if (request.query !== query || sent.join("\n") !== contexts.join("\n")) this.#world.fail(`${key} was sent with other texts than its own`);
+      return [{ request, version, isPoison: this.#world.isPoison(query), isUnanswerable: query.startsWith("unanswerable") }];
+    });
+  }
+
+  /** Why the service does not take the batch in, as it says so; `null`: it does. */
+  #refusal(attempt: Attempt, entries: readonly BatchEntry[]): (() => unknown) | null {
+    const { faults, random, poisonMode } = this.#world;
+    const poison = entries.filter((entry) => entry.isPoison);
+    if (poison.length > 0 && poisonMode === "submit") {
+      faults.count("batch_invalid_at_submit");
+      attempt.told.add("invalid");
+      for (const { version } of poison) version.mayFailWith.add("invalid_input");
+      return codedError(random, random.pick([5004, 5006, 3003, 5021]), "Invalid input");
+    }
+    if (faults.strikes("submit_out_of_capacity")) return codedError(random, 3040, "Capacity temporarily exceeded, please try again.");
+    if (faults.strikes("submit_unclear")) {
+      const error = unclearError(random);
+      return () => {
+        throw error;
+      };
+    }
+    if (faults.strikes("submit_too_large")) {
+      attempt.told.add("shrink");
+      for (const { version } of entries.length === 1 ? entries : []) version.mayFailWith.add("too_large");
+      return codedError(random, 3006, "Request too large");
+    }
+    if (faults.strikes("submit_daily_limit")) return codedError(random, random.pick([3036, 4006]), "you have used up your daily free allocation of 10,000 neurons");
+    if (faults.strikes("submit_configuration")) return codedError(random, random.pick([10_000, 5007, 5035, 5018]), "Authentication error");
+    if (faults.strikes("submit_permanent")) {
+      attempt.told.add("permanent");
+      for (const { version } of entries) version.mayFailWith.add("refused");
+      return codedError(random, 5005, "not supported");
+    }
+    return null;
+  }
+
+  #turnAway(entries: readonly BatchEntry[]): void {
+    for (const { version } of entries) version.turnedAway += 1;
+  }
+
+  #times(takenAt: number): readonly [readyAt: number, forgottenAt: number] {
+    const { faults, random } = this.#world;
+    const ready = takenAt + (faults.isOn ? random.spread(2_000, 5 * MINUTE) : random.int(1_000, 45_000));
+    if (faults.strikes("batch_stuck")) return [Infinity, Infinity];
+    if (faults.strikes("batch_slow")) return [takenAt + random.int(20, 100) * MINUTE, Infinity];
+    if (faults.strikes("batch_forgotten")) return [ready, takenAt + random.spread(1_000, 10 * MINUTE)];
+    return [ready, Infinity];
+  }
+
+  #endOf(entries: readonly BatchEntry[]): Batch["end"] {
+    const { faults, poisonMode } = this.#world;
+    if (poisonMode === "batch" && entries.some((entry) => entry.isPoison)) return "invalid";
+    if (faults.strikes("batch_failed")) return "failed";
+    return faults.strikes("batch_failed_in_part") ? "failed_in_part" : "answered";
+  }
+
+  #poll(by: Invocation, model: string, requestId: string): Promise<unknown> {
+    const { faults, ports, random } = this.#world;
+    let passage: Passage = { fault: null };
+    if (faults.strikes("poll_error")) passage = { fault: "poll_error", lost: true, error: unclearError(random) };
+    else if (faults.strikes("poll_answer_lost")) passage = { fault: "poll_answer_lost", error: unclearError(random) };
+    else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(40_000, 100_000) };
+    return ports.call(by, `poll ${requestId}`, passage, () => this.#tell(model, requestId));
+  }
+
+  #tell(model: string, requestId: string): unknown {
+    const { faults, random, timeline } = this.#world;
+    const batch = this.#batches.get(requestId);
+    if (batch === undefined || batch.model !== model) {
+      this.#world.fail(`${requestId} was polled as a batch of ${model}, which it is not`);
+      return codedError(random, 3042, "request_id not found")();
+    }
+    if (faults.strikes("poll_configuration")) return codedError(random, 10_000, "Authentication error")();
+    const now = timeline.now;
+    if (now >= batch.forgottenAt || faults.strikes("poll_unknown_for_a_moment")) {
+      batch.attempt.told.add("over");
+      this.#turnAway(batch.entries);
+      return codedError(random, random.pick([3042, 5004]), "request_id not found")();
+    }
+    if (now < batch.readyAt) {
+      const status = now - batch.takenAt < (batch.readyAt - batch.takenAt) / 2 ? "queued" : "running";
+      return { status, request_id: requestId, model };
+    }
+    this.#world.trace.add("workers-ai", `tells of ${requestId}: ${batch.end}`);
+    return this.#answer(batch);
+  }
+
+  #answer(batch: Batch): unknown {
+    const { faults, mirror, random } = this.#world;
+    const { attempt, entries, end } = batch;
+    this.#world.onAnswered(attempt, mirror.jobs.get(attempt.job) ?? null);
+    if (end === "invalid") {
+      faults.count("batch_invalid_at_poll");
+      attempt.told.add("invalid");
+      for (const { version, isPoison } of entries) if (isPoison) version.mayFailWith.add("invalid_input");
+      return { status: "failed", request_id: batch.requestId, errors: [{ code: 5004, message: "Invalid data" }] };
+    }
+    if (end === "failed") {
+      attempt.told.add("over");
+      this.#turnAway(entries);
+      return random.pick([{ status: "failed" }, { status: "expired" }, { success: false, status: "error", error: "upstream" }]);
+    }
+    if (batch.answer === null) {
+      batch.answer = answerBatch(entries, random, faults, end === "failed_in_part");
+      for (const { version, code } of batch.answer.unusable) {
+        version.unusable += 1;
+        version.mayFailWith.add(code);
+      }
+    }
+    // A batch that failed and holds nothing has failed altogether.
+    attempt.told.add(end === "failed_in_part" && batch.answer.items === 0 ? "over" : "answered");
+    return batch.answer.give();
+  }
+}

@@ -1,0 +1,164 @@
+import { callTimeout } from "@sluice/core";
+import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
+import type { StepIo } from "@sluice/dispatch";
+import { CallTimeout } from "@sluice/inference";
+import { Mirror } from "../checks/mirror.ts";
+import type { Attempt, Content, Job, VersionKey } from "../checks/state.ts";
+import { simulatedD1 } from "../d1/simulated-d1.ts";
+import type { Sqlite } from "../d1/sqlite.ts";
+import { Random } from "../random.ts";
+import { RUN_INTERVAL } from "../run-interval.ts";
+import { d1Passage } from "./d1-faults.ts";
+import { Faults } from "./faults.ts";
+import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
+import { Ports, type Pace } from "./ports.ts";
+import { carried } from "./queue.ts";
+import { Timeline } from "./timeline.ts";
+import { Trace } from "./trace.ts";
+import { SimulatedAi, type PoisonMode } from "./workers-ai.ts";
+
+/** 2026-09-21, some hours before midnight UTC: a pause until then is part of most runs. */
+const START = Date.UTC(2026, 8, 21, 20);
+export const MINUTE = 60_000;
+/** A Worker is ended after this long, whatever it waits for. */
+const WALL_TIME = 15 * MINUTE;
+const D1_CALL_LIMIT = 35_000;
+
+/** What the Queue got of one part: copies that it took in, and copies that it lost. */
+interface SentPart {
+  readonly documents: number;
+  taken: number;
+  lost: number;
+}
+
+/** Everything outside of the Workers' code, in one seed's hands. */
+export class World {
+  readonly random: Random;
+  readonly timeline = new Timeline(START);
+  readonly faults: Faults;
+  readonly trace: Trace;
+  readonly ports: Ports;
+  readonly mirror: Mirror;
+  readonly ai: SimulatedAi;
+  readonly sqlite: Sqlite;
+  readonly poisonMode: PoisonMode;
+  readonly contents = new Map<VersionKey, Content>();
+  readonly sentParts = new Map<string, SentPart>();
+  /** The first thing that was wrong. */
+  flaw: string | null = null;
+  /** From when to when D1 does not answer at all. */
+  readonly outage: { readonly from: number; readonly to: number };
+  /** Called when a submission's row appears, with the producer that wrote it. */
+  onSubmission: (id: string, by: Invocation) => void = () => undefined;
+  readonly #ends = new Map<Invocation, (result: unknown) => void>();
+  #invocations = 0;
+
+  constructor(seed: number, sqlite: Sqlite, keepsTrace: boolean) {
+    this.random = new Random(seed);
+    this.sqlite = sqlite;
+    this.faults = new Faults(this.random);
+    this.trace = new Trace(keepsTrace, () => this.timeline.now);
+    const pace = this.random.pick<Pace>(["brisk", "brisk", "mixed", "mixed", "crawling"]);
+    this.poisonMode = this.random.pick<PoisonMode>(["submit", "batch", "item"]);
+    this.ports = new Ports({ ...this, pace });
+    this.ports.onDeath = (invocation) => this.#end(invocation, null);
+    this.mirror = new Mirror({
+      fail: (flaw) => this.fail(flaw),
+      now: () => this.timeline.now,
+      contentOf: (key) => this.contents.get(key),
+    });
+    this.ai = new SimulatedAi(this);
+    const from = this.faults.strikes("d1_outage") ? START + this.random.int(1, 60) * MINUTE : Infinity;
+    this.outage = { from, to: from + this.random.int(1, 30) * MINUTE };
+    this.trace.add("seed", `${seed}: ${this.faults.kind}, ${pace}, poison at ${this.poisonMode}`);
+  }
+
+  fail(flaw: string): void {
+    if (this.flaw !== null) return;
+    this.flaw = flaw;
+    this.trace.add("check", flaw);
+  }
+
+  isPoison(query: string): boolean {
+    return query.startsWith("poison");
+  }
+
+  /** Starts a Worker. `ended` hears what it returned, or `null` where it died or threw. */
+  invoke<T>(worker: WorkerName, run: (by: Invocation) => Promise<T>, ended: (result: T | null) => void): Invocation {
+    this.#invocations += 1;
+    const skew = this.faults.strikes("clocks_apart") ? this.random.int(-MAX_CLOCK_SKEW, MAX_CLOCK_SKEW) : 0;
+    const invocation = new Invocation(this.timeline, worker, this.#invocations, skew);
+    this.trace.add(invocation.name, "starts");
+    this.#ends.set(invocation, ended as (result: unknown) => void);
+    this.timeline.after(WALL_TIME, () => {
+      if (!invocation.isRunning) return;
+      this.faults.count("worker_cut_off");
+      this.ports.kill(invocation, "after its wall time");
+    });
+    this.timeline.wake();
+    run(invocation).then(
+      (result) => this.#end(invocation, result),
+      (error: unknown) => {
+        this.trace.add(invocation.name, "throws", error instanceof Error ? error.message : String(error));
+        this.#end(invocation, null);
+      },
+    );
+    return invocation;
+  }
+
+  database(by: Invocation): Database {
+    const d1 = simulatedD1(
+      this.sqlite,
+      (label, work) => this.ports.call(by, label, d1Passage(this), work),
+      (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),
+      (changes) => {
+        for (const [table, event, id] of changes) {
+          if (table === "submissions" && event === "insert") this.onSubmission(String(id), by);
+        }
+        this.mirror.apply(changes, by);
+      },
+    );
+    const patience: Patience = {
+      tries: 4,
+      bounded: (call) => by.bounded(call(), D1_CALL_LIMIT, () => new D1Timeout("D1 gave no answer in time")),
+      rest: (tried) => by.sleep(50 * 4 ** tried * (0.5 + this.random.next())),
+    };
+    return openDatabase(d1, patience);
+  }
+
+  stepIo(by: Invocation): StepIo {
+    return {
+      db: this.database(by),
+      ai: this.ai.bindingFor(by),
+      bounded: (call) => by.bounded(call, callTimeout(RUN_INTERVAL), () => new CallTimeout(callTimeout(RUN_INTERVAL))),
+      now: by.now,
+      random: () => this.random.next(),
+      randomBytes: (count) => this.random.bytes(count),
+      runInterval: RUN_INTERVAL,
+      log: (event) => this.trace.add(by.name, `logs ${event.event}`),
+    };
+  }
+
+  onSent(body: unknown, isLost: boolean): void {
+    const part = carried(body);
+    if (part === null) return;
+    const key = `${part.submission} ${part.part}`;
+    const sent = this.sentParts.get(key) ?? { documents: part.documents, taken: 0, lost: 0 };
+    this.sentParts.set(key, sent);
+    if (isLost) sent.lost += 1;
+    else sent.taken += 1;
+  }
+
+  onAnswered(attempt: Attempt, job: Job | null): void {
+    if (job === null || job.row.attempt === attempt.number) return;
+    this.faults.count("answer_of_old_attempt");
+  }
+
+  #end(invocation: Invocation, result: unknown): void {
+    const ended = this.#ends.get(invocation);
+    if (ended === undefined) return;
+    this.#ends.delete(invocation);
+    invocation.finish();
+    ended(result);
+  }
+}

@@ -1,0 +1,65 @@
+import { countFailures, readHoldingJobs, readPauses, readWaitingJobs } from "@sluice/db";
+import type { DocumentRow, HoldingJob, SubmissionRow } from "@sluice/db";
+import type { Dependencies } from "./dependencies.ts";
+import { documentShape, rootJob, type DocumentShape, type DocumentView } from "./shapes/document.ts";
+import { processing, submissionShape, type SubmissionShape } from "./shapes/submission.ts";
+
+type Reader = Pick<Dependencies, "db" | "now">;
+
+/** Submissions in the shape that every route gives, with what is known about them elsewhere: at most three queries. */
+export async function describeSubmissions(
+  { db, now }: Reader,
+  rows: readonly SubmissionRow[],
+): Promise<SubmissionShape[]> {
+  const time = now();
+  const open = rows.filter((row) => row.completedAt === null);
+  const failed = rows.filter((row) => row.failed > 0).map((row) => row.id);
+  const waiting = open.filter((row) => processing(row) > 0).map((row) => row.id);
+  const [failures, jobs, pauses] = await Promise.all([
+    failed.length > 0 ? countFailures(db, failed) : [],
+    readWaitingJobs(db, waiting),
+    open.length > 0 ? readPauses(db, time) : [],
+  ]);
+  return rows.map((row) =>
+    submissionShape(
+      row,
+      {
+        failures: failures.filter((failure) => failure.submission === row.id),
+        jobs: jobs.filter((job) => job.submission === row.id),
+        pauses,
+      },
+      time,
+    ),
+  );
+}
+
+export async function describeSubmission(reader: Reader, row: SubmissionRow): Promise<SubmissionShape> {
+  const [shape] = await describeSubmissions(reader, [row]);
+  if (shape === undefined) throw new Error("a row has no shape");
+  return shape;
+}
+
+/** Documents in the shape that every route gives, with the jobs that hold those which have not ended. */
+export async function describeDocuments(
+  { db, now }: Reader,
+  rows: readonly DocumentRow[],
+  view: DocumentView,
+): Promise<DocumentShape[]> {
+  const time = now();
+  const open = rows.filter((row) => row.status === null);
+  // Its first job has ended, or was divided: then one that follows may have it.
+  const passedOn = open.flatMap((row) =>
+    row.root_job_id !== null && rootJob(row) === null
+      ? [{ root: row.root_job_id, submission: row.submission_id, id: row.document_id }]
+      : [],
+  );
+  const [holding, pauses] = await Promise.all([
+    readHoldingJobs(db, passedOn),
+    open.length > 0 ? readPauses(db, time) : [],
+  ]);
+  const jobs = new Map<string, HoldingJob>(holding.map((job) => [`${job.submission}\n${job.document}`, job]));
+  return rows.map((row) => {
+    const job = rootJob(row) ?? jobs.get(`${row.submission_id}\n${row.document_id}`) ?? null;
+    return documentShape(row, row.status === null ? job : null, view, { now: time, pauses });
+  });
+}

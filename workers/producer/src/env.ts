@@ -1,0 +1,41 @@
+import { openDatabase } from "@sluice/db";
+import docsScript from "swagger-ui-dist/swagger-ui-bundle.js";
+import docsStyle from "swagger-ui-dist/swagger-ui.css";
+import type { Dependencies, RateLimiter } from "./dependencies.ts";
+import { logLine } from "./log.ts";
+import { parseKeys, type ApiKey } from "./http/keys.ts";
+
+export interface Env {
+  readonly DB: D1Database;
+  readonly INTERACTIVE: Queue<string>;
+  readonly BULK: Queue<string>;
+  /** JSON; see `ApiKey`. A secret. */
+  readonly SLUICE_API_KEYS?: string;
+  /** Origins, separated by commas: see `corsOrigins`. */
+  readonly SLUICE_CORS_ORIGINS?: string;
+  /** A rate-limit binding, where there is one: it counts requests by API key. */
+  readonly RATE_LIMITER?: RateLimiter;
+}
+
+/** Keys change only with a deploy: they are parsed once an isolate. */
+let parsed: { readonly text: string | undefined; readonly keys: readonly ApiKey[] } | null = null;
+
+function keysOf(text: string | undefined): readonly ApiKey[] {
+  if (parsed === null || parsed.text !== text) parsed = { text, keys: parseKeys(text) };
+  return parsed.keys;
+}
+
+export function dependencies(env: Env): Dependencies {
+  return {
+    db: openDatabase(env.DB),
+    queues: { interactive: env.INTERACTIVE, bulk: env.BULK },
+    keys: keysOf(env.SLUICE_API_KEYS),
+    now: () => Date.now(),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+    log: logLine,
+    rateLimiter: env.RATE_LIMITER ?? null,
+    corsOrigins: (env.SLUICE_CORS_ORIGINS ?? "").split(/[\s,]+/).filter((origin) => origin !== ""),
+    docsAssets: { script: docsScript, style: docsStyle },
+  };
+}

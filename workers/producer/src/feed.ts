@@ -1,0 +1,85 @@
+import { listEndedJobs, listFeedEntries, readVersions, type FeedEntry } from "@sluice/db";
+import type { Dependencies } from "./dependencies.ts";
+import { describeDocuments } from "./describe.ts";
+import { allowsCollection, type ApiKey } from "./http/keys.ts";
+import type { DocumentShape, DocumentView } from "./shapes/document.ts";
+
+/** Where a feed stands: behind this place of the job that ended with this sequence. */
+export interface FeedPosition {
+  readonly sequence: number;
+  readonly group: number;
+  readonly index: number;
+}
+export const FEED_START: FeedPosition = { sequence: 0, group: -1, index: -1 };
+
+/** Jobs that are listed at once, and how often for one page: one of many jobs that bring nothing comes out short. */
+const JOB_WINDOW = 200;
+const MAX_WINDOWS = 10;
+/** About how many bytes of documents are read whole for a page. */
+const PAGE_BYTES = 4_000_000;
+
+export interface FeedQuery extends DocumentView {
+  readonly key: ApiKey;
+  /** `null`: all that the key may see. */
+  readonly collection: string | null;
+  readonly limit: number;
+}
+
+export interface FeedPage {
+  readonly documents: readonly DocumentShape[];
+  readonly next: FeedPosition;
+  /** Whether everything that has ended so far is behind `next`. */
+  readonly ended: boolean;
+}
+
+/** The next documents that ended with a job, in the order of the jobs' ends. */
+export async function readFeed(
+  { db, now }: Pick<Dependencies, "db" | "now">,
+  query: FeedQuery,
+  after: FeedPosition,
+): Promise<FeedPage> {
+  const entries: FeedEntry[] = [];
+  let next = after;
+  let bytes = 0;
+  let ended = false;
+  for (let windows = 0; windows < MAX_WINDOWS && !ended && entries.length < query.limit && bytes < PAGE_BYTES; ) {
+    windows += 1;
+    const listed = await listEndedJobs(db, next.sequence, JOB_WINDOW);
+    const wanted = query.limit - entries.length;
+    const jobs = fewestFor(listed, wanted);
+    const last = jobs.at(-1);
+    if (last === undefined) {
+      ended = true;
+      break;
+    }
+    const place = jobs[0]?.sequence === next.sequence ? next : null;
+    const found = await listFeedEntries(db, jobs.map((job) => job.id), place, query.collection, wanted);
+    const sequences = new Map(jobs.map((job) => [job.id, job.sequence]));
+    let cut = found.length >= wanted;
+    for (const entry of found) {
+      if (bytes >= PAGE_BYTES) {
+        cut = true;
+        break;
+      }
+      next = { sequence: sequences.get(entry.job) ?? next.sequence, group: entry.group, index: entry.index };
+      if (!allowsCollection(query.key, entry.collection)) continue;
+      entries.push(entry);
+      bytes += entry.bytes;
+    }
+    if (cut) continue;
+    next = { sequence: last.sequence + 1, group: -1, index: -1 };
+    ended = jobs.length === listed.length && listed.length < JOB_WINDOW;
+  }
+  const rows = await readVersions(db, entries, query.include.includes("text"));
+  // One that is queued again since then ends once more.
+  const documents = await describeDocuments({ db, now }, rows.filter((row) => row.status !== null), query);
+  return { documents, next, ended };
+}
+
+/** The first of the jobs that hold enough documents together. */
+function fewestFor<Job extends { readonly documents: number }>(jobs: readonly Job[], documents: number): Job[] {
+  let held = 0;
+  // The first may be read in part already, so it counts for nothing.
+  const enough = jobs.findIndex((job, index) => (held += index === 0 ? 0 : job.documents) >= documents);
+  return jobs.slice(0, enough < 0 ? jobs.length : enough + 1);
+}

@@ -1,0 +1,26 @@
+import { cancelSubmission as cancel } from "@sluice/db";
+import type { SubmissionRow } from "@sluice/db";
+import type { Call, Dependencies } from "../dependencies.ts";
+import { describeSubmission } from "../describe.ts";
+import { invalid, problemResponse } from "../http/problems.ts";
+import { parseQuery } from "../http/query.ts";
+import { jsonResponse } from "../http/respond.ts";
+import type { SubmissionShape } from "../shapes/submission.ts";
+import { findSubmission, noQuery, noSubmission } from "./get-submission.ts";
+
+/** Cancels what is not dispatched yet. Repeated, or after the end, it changes nothing. */
+export async function cancelSubmission(dependencies: Dependencies, call: Call): Promise<Response> {
+  const query = parseQuery(noQuery, call.url.searchParams);
+  if (!query.ok) return problemResponse(invalid(query.error));
+  const row = await findSubmission(dependencies, call);
+  return row === null ? noSubmission() : jsonResponse(await cancelAndDescribe(dependencies, call, row));
+}
+
+export async function cancelAndDescribe(
+  dependencies: Pick<Dependencies, "db" | "now">,
+  call: Pick<Call, "parameters" | "key">,
+  row: SubmissionRow,
+): Promise<SubmissionShape> {
+  await cancel(dependencies.db, row.id, dependencies.now());
+  return describeSubmission(dependencies, (await findSubmission(dependencies, call)) ?? row);
+}

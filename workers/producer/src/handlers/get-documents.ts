@@ -1,0 +1,36 @@
+import { readDocuments, weighDocuments } from "@sluice/db";
+import * as z from "zod";
+import type { Call, Dependencies } from "../dependencies.ts";
+import { describeDocuments } from "../describe.ts";
+import { allowsCollection } from "../http/keys.ts";
+import { invalid, problemResponse } from "../http/problems.ts";
+import { parseQuery, viewParameters } from "../http/query.ts";
+import { jsonResponse } from "../http/respond.ts";
+
+const MOST_IDS = 100;
+/** Documents are up to 1 MB each, and held in memory several times over on their way. */
+const MOST_BYTES = 20_000_000;
+
+const idsRule = `give 1 to ${MOST_IDS} of ?id=`;
+export const documentsQuery = z.strictObject({
+  id: z.array(z.string(), { error: idsRule }).min(1, idsRule).max(MOST_IDS, idsRule),
+  ...viewParameters,
+});
+
+/** Documents of a collection by their ids, in the order asked: at most 100, of 20 MB. */
+export async function getDocuments({ db, now }: Dependencies, call: Call): Promise<Response> {
+  const query = parseQuery(documentsQuery, call.url.searchParams);
+  if (!query.ok) return problemResponse(invalid(query.error));
+  const { collection = "" } = call.parameters;
+  const { id: ids, top_k: topK = null, include = [] } = query.value;
+  if (!allowsCollection(call.key, collection)) return jsonResponse({ data: [], missing: ids });
+  if ((await weighDocuments(db, collection, ids)) > MOST_BYTES) {
+    return problemResponse(invalid([{ pointer: "?id", detail: "these documents are more than 20 MB: ask for fewer at once" }]));
+  }
+  const rows = await readDocuments(db, collection, ids, include.includes("text"));
+  const found = new Set(rows.map((row) => row.document_id));
+  return jsonResponse({
+    data: await describeDocuments({ db, now }, rows, { topK, include }),
+    missing: ids.filter((id) => !found.has(id)),
+  });
+}

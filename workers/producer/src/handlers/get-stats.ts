@@ -1,0 +1,36 @@
+import {
+  countEndedSince,
+  readFailureTotals,
+  readHeartbeat,
+  readJobTotals,
+  readLaneTotals,
+  readPauses,
+} from "@sluice/db";
+import type { Call, Dependencies } from "../dependencies.ts";
+import { invalid, problemResponse } from "../http/problems.ts";
+import { parseQuery } from "../http/query.ts";
+import { jsonResponse } from "../http/respond.ts";
+import { statsShape } from "../shapes/stats.ts";
+import { noQuery } from "./get-submission.ts";
+
+const MINUTE = 60_000;
+
+/** The state of the whole: for keys of all collections, since it is all of them that it counts. */
+export async function getStats({ db, now }: Dependencies, call: Call): Promise<Response> {
+  const query = parseQuery(noQuery, call.url.searchParams);
+  if (!query.ok) return problemResponse(invalid(query.error));
+  if (call.key.collections !== null) {
+    const detail = "The key is limited to some collections, and stats count them all: read /v1/submissions instead.";
+    return problemResponse({ name: "forbidden", detail });
+  }
+  const time = now();
+  const [lanes, jobs, failures, [fiveMinutes = 0, hour = 0], pauses, lastRunAt] = await Promise.all([
+    readLaneTotals(db),
+    readJobTotals(db),
+    readFailureTotals(db),
+    countEndedSince(db, [time - 5 * MINUTE, time - 60 * MINUTE]),
+    readPauses(db, time),
+    readHeartbeat(db),
+  ]);
+  return jsonResponse(statsShape({ lanes, jobs, failures, ended: { fiveMinutes, hour }, pauses, lastRunAt }));
+}

@@ -1,0 +1,30 @@
+import { readHeartbeat, readPauses } from "@sluice/db";
+import * as z from "zod";
+import type { Dependencies } from "../dependencies.ts";
+import { problemResponse } from "../http/problems.ts";
+import { jsonResponse } from "../http/respond.ts";
+
+export const healthSchema = z.strictObject({ status: z.literal("ok") });
+
+export function healthz(): Response {
+  return jsonResponse({ status: "ok" });
+}
+
+const MINUTE = 60_000;
+const POLLER_SILENT_AFTER = 5 * MINUTE;
+
+/** Whether what is pushed is scored: the poller runs, and no model is stopped by a fault of the account. */
+export async function readyz({ db, now }: Pick<Dependencies, "db" | "now">): Promise<Response> {
+  const time = now();
+  const [lastRunAt, pauses] = await Promise.all([readHeartbeat(db), readPauses(db, time)]);
+  const faults: string[] = [];
+  if (lastRunAt === null) faults.push("The poller has never run.");
+  else if (time - lastRunAt > POLLER_SILENT_AFTER) {
+    faults.push(`The poller has not run for ${Math.floor((time - lastRunAt) / MINUTE)} minutes.`);
+  }
+  for (const { scope, reason } of pauses) {
+    if (reason === "configuration") faults.push(`Dispatching of ${scope} is stopped: the account or the model is at fault.`);
+  }
+  if (faults.length === 0) return jsonResponse({ status: "ok" });
+  return problemResponse({ name: "unavailable", detail: faults.join(" "), headers: { "retry-after": "60" } });
+}

@@ -1,0 +1,95 @@
+import { EVERYTHING, modelNames, modelScope, parseSubmissionId, problemsOf, submissionScope, textFlaw } from "@sluice/core";
+import { pauseDispatching, readPauses, readSubmission, resumeDispatching } from "@sluice/db";
+import * as z from "zod";
+import type { Call, Dependencies } from "../dependencies.ts";
+import { readBody, readText, typeProblem } from "../http/body.ts";
+import { parseJson } from "../http/json.ts";
+import { allowsCollection } from "../http/keys.ts";
+import { invalid, problemResponse, type Problem } from "../http/problems.ts";
+import { parseQuery } from "../http/query.ts";
+import { JSON_TYPE, jsonResponse } from "../http/respond.ts";
+import { pauseShape } from "../shapes/pause.ts";
+import { noQuery, noSubmission } from "./get-submission.ts";
+
+const MAX_BODY_BYTES = 10_000;
+const MAX_REASON = 500;
+
+const target = {
+  model: z.enum(modelNames, { error: `model must be one of: ${modelNames.join(", ")}` }).optional(),
+  submission: z.string({ error: "submission must be a submission's id" }).optional(),
+};
+const reason = z
+  .string({ error: "reason must be a string" })
+  .max(MAX_REASON, `reason must have at most ${MAX_REASON} characters`)
+  .refine((text) => textFlaw(text) === null, "reason must be well-formed Unicode without NUL");
+const error = "the body must be an object { model?, submission? }: neither means everything";
+
+/** What to stop: everything (an empty object, or no body), a model, or a submission. */
+export const pauseBody = z.strictObject({ ...target, reason: reason.optional() }, { error });
+/** What to go on with. */
+export const resumeBody = z.strictObject(target, { error });
+
+/** Stops dispatching. What Workers AI has already is polled and finalized all the same. */
+export async function pause(dependencies: Dependencies, call: Call): Promise<Response> {
+  const { db, now } = dependencies;
+  const asked = await readTarget(dependencies, call, pauseBody);
+  if (asked instanceof Response) return asked;
+  const { scope, message } = asked;
+  await pauseDispatching(db, { scope, reason: "requested", message, since: now(), until: null });
+  return pausesInForce(dependencies);
+}
+
+/** Ends a pause, whoever asked for it, and makes what waited due at once. */
+export async function resume(dependencies: Dependencies, call: Call): Promise<Response> {
+  const asked = await readTarget(dependencies, call, resumeBody);
+  if (asked instanceof Response) return asked;
+  await resumeDispatching(dependencies.db, asked.scope, dependencies.now());
+  return pausesInForce(dependencies);
+}
+
+async function pausesInForce({ db, now }: Dependencies): Promise<Response> {
+  const pauses = await readPauses(db, now());
+  return jsonResponse({ data: pauses.map(pauseShape) });
+}
+
+async function readTarget(
+  { db }: Dependencies,
+  call: Call,
+  schema: z.ZodType<z.output<typeof pauseBody>>,
+): Promise<{ readonly scope: string; readonly message: string | null } | Response> {
+  const query = parseQuery(noQuery, call.url.searchParams);
+  if (!query.ok) return problemResponse(invalid(query.error));
+  const value = await readJsonBody(call.request);
+  if ("problem" in value) return problemResponse(value.problem);
+  const parsed = schema.safeParse(value.json);
+  if (!parsed.success) return problemResponse(invalid(problemsOf(parsed.error, value.json)));
+  const { model, submission, reason: message = null } = parsed.data;
+  if (model !== undefined && submission !== undefined) {
+    const detail = "give a model or a submission, not both";
+    return problemResponse(invalid([{ pointer: "/submission", detail }]));
+  }
+  if (submission !== undefined) {
+    const id = parseSubmissionId(submission);
+    const row = id === null ? null : await readSubmission(db, id);
+    if (row === null || !allowsCollection(call.key, row.collection)) return noSubmission();
+    return { scope: submissionScope(row.id), message };
+  }
+  if (call.key.collections !== null) {
+    const detail = "The key is limited to some collections: it may pause and resume their submissions only.";
+    return problemResponse({ name: "forbidden", detail });
+  }
+  return { scope: model === undefined ? EVERYTHING : modelScope(model), message };
+}
+
+/** No body is an empty object. */
+async function readJsonBody(request: Request): Promise<{ readonly json: unknown } | { readonly problem: Problem }> {
+  if (request.body === null) return { json: {} };
+  const problem = typeProblem(request, [JSON_TYPE]);
+  if (problem !== null) return { problem };
+  const body = readBody(request);
+  if (!body.ok) return { problem: body.error };
+  const text = await readText(body.value, MAX_BODY_BYTES);
+  if (!text.ok) return text.error.name === "empty-body" ? { json: {} } : { problem: text.error };
+  const value = parseJson(text.value);
+  return value.ok ? { json: value.value } : { problem: { name: "not-json", detail: `The body ${value.error}.` } };
+}

@@ -1,0 +1,60 @@
+import * as z from "zod";
+import type { Call, Dependencies } from "../dependencies.ts";
+import { FEED_START, readFeed, type FeedPage, type FeedPosition, type FeedQuery } from "../feed.ts";
+import { readCursor, writeCursor } from "../http/cursor.ts";
+import { invalid, problemResponse } from "../http/problems.ts";
+import { MAX_LIMIT, cursorParameter, limitParameter, parseQuery, viewParameters, wholeNumber } from "../http/query.ts";
+import { pageResponse } from "../http/respond.ts";
+import { collectionOption } from "../push/options.ts";
+
+/** Seconds. */
+const MAX_WAIT = 30;
+/** Milliseconds between two looks while a caller waits: a query each. */
+const LOOK_INTERVAL = 2_000;
+
+export const feedQuery = z.strictObject({
+  collection: collectionOption.optional(),
+  wait: wholeNumber(MAX_WAIT, 0).describe("Seconds to wait for something new, where there is nothing.").optional(),
+  ...viewParameters,
+  limit: limitParameter.describe("1,000 unless told.").optional(),
+  cursor: cursorParameter,
+});
+
+const place = z.int().min(-1);
+const cursorSchema = z.strictObject({ sequence: z.int().min(0), group: place, index: place });
+
+/**
+ * Documents as they end, across submissions, each at least once, in the order of their jobs' ends: a
+ * page from the cursor on, or from the start. Its `next_cursor` is never null: there may be more later.
+ * What is canceled ends without a job, and is not in it.
+ */
+export async function readResults(dependencies: Dependencies, call: Call): Promise<Response> {
+  const parsed = parseQuery(feedQuery, call.url.searchParams);
+  if (!parsed.ok) return problemResponse(invalid(parsed.error));
+  const cursor = readCursor(parsed.value.cursor, cursorSchema);
+  if (!cursor.ok) return problemResponse(invalid(cursor.error));
+  const { collection = null, wait = 0, top_k: topK = null, include = [], limit = MAX_LIMIT } = parsed.value;
+  const query: FeedQuery = { key: call.key, collection, topK, include, limit };
+  const page = await readPatiently(dependencies, query, cursor.value ?? FEED_START, wait * 1_000, call.request.signal);
+  const { sequence, group, index } = page.next;
+  return pageResponse(call, page.documents, writeCursor({ sequence, group, index }));
+}
+
+async function readPatiently(
+  io: Dependencies,
+  query: FeedQuery,
+  from: FeedPosition,
+  wait: number,
+  signal: AbortSignal,
+): Promise<FeedPage> {
+  let page = await readFeed(io, query, from);
+  for (let left = wait; left > 0 && page.documents.length === 0 && !signal.aborted; ) {
+    if (page.ended) {
+      const rest = Math.min(left, LOOK_INTERVAL);
+      await io.sleep(rest);
+      left -= rest;
+    }
+    page = await readFeed(io, query, page.next);
+  }
+  return page;
+}

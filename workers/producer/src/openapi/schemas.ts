@@ -1,0 +1,79 @@
+import * as z from "zod";
+import * as answers from "../shapes/answers.ts";
+import { documentOutSchema } from "../shapes/document.ts";
+import { jobSchema } from "../shapes/job.ts";
+import { pauseSchema } from "../shapes/pause.ts";
+import { acceptedSchema } from "../shapes/push.ts";
+import { statsSchema } from "../shapes/stats.ts";
+import { countsSchema, submissionSchema } from "../shapes/submission.ts";
+import { waitingSchema } from "../shapes/time.ts";
+import { healthSchema } from "../handlers/health.ts";
+import { pauseBody, resumeBody } from "../handlers/pause.ts";
+
+export type JsonSchema = Record<string, unknown>;
+
+/** Schemas that the document refers to by name: what goes out, and what comes in. */
+const OUT: Readonly<Record<string, z.ZodType>> = {
+  Submission: submissionSchema,
+  Counts: countsSchema,
+  Document: documentOutSchema,
+  Waiting: waitingSchema,
+  Job: jobSchema,
+  Pause: pauseSchema,
+  Stats: statsSchema,
+  Health: healthSchema,
+  Accepted: acceptedSchema,
+  Retried: answers.retriedSchema,
+  Deleted: answers.deletedSchema,
+  SubmissionPage: answers.submissionPageSchema,
+  DocumentPage: answers.documentPageSchema,
+  DocumentList: answers.documentListSchema,
+  JobPage: answers.jobPageSchema,
+  PauseList: answers.pauseListSchema,
+  Problem: answers.problemSchema,
+};
+const IN: Readonly<Record<string, z.ZodType>> = {
+  DocumentIn: answers.documentInSchema,
+  PushBody: answers.pushBodySchema,
+  PauseBody: pauseBody,
+  ResumeBody: resumeBody,
+};
+
+function convert(named: Readonly<Record<string, z.ZodType>>, io: "input" | "output"): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    io,
+    target: "draft-2020-12",
+    unrepresentable: "any",
+    uri: (id) => `#/components/schemas/${id}`,
+  });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutFrame(schema as JsonSchema)]));
+}
+
+/** A schema's own address and dialect say nothing inside a document that gives both. */
+function withoutFrame({ $schema: _schema, $id: _id, ...schema }: JsonSchema): JsonSchema {
+  return schema;
+}
+
+/** `components.schemas`. */
+export function componentSchemas(): Record<string, JsonSchema> {
+  return { ...convert(OUT, "output"), ...convert(IN, "input") };
+}
+
+/** A reference to a schema of `components`. */
+export function refTo(schema: z.ZodType): JsonSchema {
+  const found = [...Object.entries(OUT), ...Object.entries(IN)].find(([, one]) => one === schema);
+  if (found === undefined) throw new Error("a route's schema has no name in the OpenAPI document");
+  return { $ref: `#/components/schemas/${found[0]}` };
+}
+
+/** A query parameter's schema: as `parameter` of its metadata says where its text form says less. */
+export function parameterSchema(schema: z.ZodType): { readonly schema: JsonSchema; readonly description: string | null } {
+  const json = withoutFrame(z.toJSONSchema(schema, { io: "input", target: "draft-2020-12", unrepresentable: "any" }) as JsonSchema);
+  const { parameter, description, ...rest } = json;
+  return {
+    schema: (parameter as JsonSchema | undefined) ?? rest,
+    description: typeof description === "string" ? description : null,
+  };
+}

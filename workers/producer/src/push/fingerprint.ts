@@ -1,0 +1,46 @@
+import type { BodyPiece } from "../http/body.ts";
+import type { Problem } from "../http/problems.ts";
+
+/**
+ * Tells whether two pushes are the same: SHA-256 over the options as given, the body's kind, and the
+ * body's bytes, unpacked. It is taken as the body streams by, and known at the body's end.
+ */
+export class Fingerprint {
+  readonly #digest = new crypto.DigestStream("SHA-256");
+  readonly #writer = this.#digest.getWriter();
+  readonly #head: Uint8Array;
+  #value: string | null = null;
+
+  /** `head` is what counts besides the body. */
+  constructor(head: unknown) {
+    this.#head = new TextEncoder().encode(`${JSON.stringify(head)}\n`);
+    // Of a body that is not read to its end nobody asks.
+    this.#digest.digest.catch(() => {});
+  }
+
+  /** As hex; `null` before the body's end. */
+  get value(): string | null {
+    return this.#value;
+  }
+
+  /** The body itself, taken in as it is read. */
+  async *watch(body: AsyncIterable<BodyPiece>): AsyncGenerator<BodyPiece> {
+    await this.#writer.write(this.#head);
+    for await (const piece of body) {
+      if (!("problem" in piece)) await this.#writer.write(piece);
+      yield piece;
+      if ("problem" in piece) return;
+    }
+    await this.#writer.close();
+    const bytes = new Uint8Array(await this.#digest.digest);
+    this.#value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  /** Reads a body for its fingerprint only. Gives why it did not come to its end, where it did not. */
+  async readThrough(body: AsyncIterable<BodyPiece>): Promise<Problem | null> {
+    for await (const piece of this.watch(body)) {
+      if ("problem" in piece) return piece.problem;
+    }
+    return null;
+  }
+}

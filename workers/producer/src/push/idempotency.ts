@@ -1,0 +1,94 @@
+import { err, ok, PUSH_ALIVE, uuidTail, type Result, type SubmissionId } from "@sluice/core";
+import { keepAnswer, readIdempotencyKey, readSubmission, takeOverPush, type KeyClaim } from "@sluice/db";
+import type { Dependencies } from "../dependencies.ts";
+import { invalid, problemResponse, type Problem } from "../http/problems.ts";
+import { describeError } from "../log.ts";
+import type { TakenOver } from "./sending.ts";
+
+/** A push's key: of the API key that sent it. */
+export type PushKey = Omit<KeyClaim, "fingerprint">;
+
+/** How a push under a key is to be taken. */
+export type KeyStanding =
+  /** Nothing is known under it. */
+  | { readonly kind: "new" }
+  /** A push with it is under way. */
+  | { readonly kind: "running"; readonly retryAfter: number }
+  /** A push with it broke off. */
+  | { readonly kind: "broken_off"; readonly submission: SubmissionId; readonly fingerprint: string | null }
+  | {
+      readonly kind: "answered";
+      readonly submission: SubmissionId;
+      readonly fingerprint: string | null;
+      readonly status: number;
+      readonly text: string;
+    };
+
+const RULE = "must have 1 to 255 visible ASCII characters";
+
+/**
+ * The `Idempotency-Key` of a request (IETF draft httpapi-idempotency-key-header): bare, or quoted as
+ * the draft has it; both are the same key. `null`: none.
+ */
+export function parseIdempotencyKey(header: string | null): Result<string | null, Problem> {
+  if (header === null) return ok(null);
+  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(header)?.[1];
+  const key = quoted === undefined ? header : quoted.replaceAll(/\\(["\\])/g, "$1");
+  if (/^[\x20-\x7e]{1,255}$/.test(key)) return ok(key);
+  return err(invalid([{ pointer: "", detail: `the header Idempotency-Key ${RULE}` }]));
+}
+
+export async function lookUpKey({ db, now }: Pick<Dependencies, "db" | "now">, key: PushKey): Promise<KeyStanding> {
+  const time = now();
+  const row = await readIdempotencyKey(db, key, time);
+  if (row === null) return { kind: "new" };
+  const { submission, fingerprint, status, answer } = row;
+  if (status !== null && answer !== null) return { kind: "answered", submission, fingerprint, status, text: answer };
+  const idle = time - row.activeAt;
+  if (row.holder !== "" && idle < PUSH_ALIVE) {
+    return { kind: "running", retryAfter: Math.max(1, Math.ceil((PUSH_ALIVE - idle) / 1_000)) };
+  }
+  return { kind: "broken_off", submission, fingerprint };
+}
+
+/** Takes a push over that broke off; `null`: another request was quicker. */
+export async function takeOver(
+  { db, now, random }: Pick<Dependencies, "db" | "now" | "random">,
+  submission: SubmissionId,
+): Promise<TakenOver | null> {
+  const holder = uuidTail(random(10));
+  if (!(await takeOverPush(db, submission, holder, now()))) return null;
+  const row = await readSubmission(db, submission);
+  return row === null ? null : { row, holder };
+}
+
+/** Keeps an answer for replays. Should that fail, the push is answered all the same: repeated, it goes on and skips all. */
+export async function keepPushAnswer(
+  { db, log }: Pick<Dependencies, "db" | "log">,
+  key: PushKey,
+  answer: Parameters<typeof keepAnswer>[2],
+): Promise<void> {
+  try {
+    await keepAnswer(db, key, answer);
+  } catch (error) {
+    log({ event: "answer_not_kept", submission: answer.submission, ...describeError(error) });
+  }
+}
+
+export function stillRunning(retryAfter: number): Response {
+  return problemResponse({
+    name: "conflict",
+    detail: `A push with this Idempotency-Key is under way: its answer is there soon, or it can be gone on with in ${retryAfter} s.`,
+    headers: { "retry-after": String(retryAfter) },
+  });
+}
+
+export function anotherBody(submission: SubmissionId | null): Response {
+  return problemResponse({
+    name: "idempotency-key-reused",
+    detail:
+      "This Idempotency-Key was used for another push: with other options, another body, or one that is packed into " +
+      "other documents. Send what was sent first, or take a new key.",
+    members: { submission },
+  });
+}

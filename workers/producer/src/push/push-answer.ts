@@ -1,0 +1,75 @@
+import { readSubmission } from "@sluice/db";
+import type { Dependencies } from "../dependencies.ts";
+import { describeSubmission } from "../describe.ts";
+import { EMPTY_BODY } from "../http/body.ts";
+import { problemResponse, type LineProblem, type Problem } from "../http/problems.ts";
+import { newSubmissionRow } from "../shapes/new-submission.ts";
+import type { AcceptedShape } from "../shapes/push.ts";
+import { NOTHING_AROUND, submissionShape } from "../shapes/submission.ts";
+import { anotherBody, stillRunning } from "./idempotency.ts";
+import type { PushOptions } from "./options.ts";
+import type { PushEnd, SentPush } from "./push.ts";
+
+/** Seconds. */
+const RETRY_AFTER = "10";
+
+/** What a push that was taken in is answered. */
+export async function acceptedAnswer(
+  dependencies: Pick<Dependencies, "db" | "now">,
+  options: PushOptions,
+  end: SentPush,
+  told: {
+    readonly resumed: boolean;
+    readonly names: { id: string }[] | null;
+    readonly rejectedCount: number;
+    readonly rejected: readonly LineProblem[];
+  },
+): Promise<AcceptedShape> {
+  // What was sent just now is known without reading it back; one that went on may be half way by now.
+  const row = told.resumed ? await readSubmission(dependencies.db, end.submission) : null;
+  const sent = newSubmissionRow(options, { id: end.submission, createdAt: end.createdAt, total: end.accepted });
+  return {
+    submission:
+      row === null
+        ? submissionShape(sent, NOTHING_AROUND, dependencies.now())
+        : await describeSubmission(dependencies, row),
+    documents: told.names,
+    accepted: end.accepted,
+    rejected_count: told.rejectedCount,
+    rejected: [...told.rejected],
+  };
+}
+
+/** What a push that was not taken in, or not whole, is answered. */
+export function notAccepted(end: Exclude<PushEnd, SentPush>): Response {
+  switch (end.kind) {
+    case "nothing":
+      return problemResponse(EMPTY_BODY);
+    case "broken_input":
+      return problemResponse({ ...end.problem, members: { submission: end.submission } });
+    case "other_body":
+      return anotherBody(end.submission);
+    case "taken":
+      return stillRunning(1);
+    case "unsent":
+      return problemResponse({
+        name: "unavailable",
+        detail:
+          end.submission === null
+            ? "The push could not be taken in for now, and nothing of it was: push it again."
+            : "The push broke off half way: part of it may be taken in under the submission named here. Push it again; " +
+              "with the same Idempotency-Key it goes on there.",
+        headers: { "retry-after": RETRY_AFTER },
+        members: { submission: end.submission },
+      });
+  }
+}
+
+export function nothingAcceptable(rejectedCount: number, rejected: readonly LineProblem[]): Problem {
+  return {
+    name: "nothing-acceptable",
+    detail: `None of the ${rejectedCount} lines is acceptable; errors tells why, for the first ${rejected.length}.`,
+    errors: rejected,
+    members: { rejected_count: rejectedCount },
+  };
+}

@@ -1,0 +1,101 @@
+import { nameDocument, type SubmissionId } from "@sluice/core";
+import type { Dependencies } from "../dependencies.ts";
+import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
+import { allowsCollection, type ApiKey } from "../http/keys.ts";
+import { problemResponse, type LineProblem } from "../http/problems.ts";
+import { MOST_NAMED, type AcceptedShape } from "../shapes/push.ts";
+import type { AcceptedDocument } from "./accepted.ts";
+import type { Fingerprint } from "./fingerprint.ts";
+import { anotherBody, stillRunning, takeOver, type KeyStanding, type PushKey } from "./idempotency.ts";
+import { readJsonPush } from "./json-push.ts";
+import { NdjsonPush } from "./ndjson-push.ts";
+import { fillOptions, type GivenOptions } from "./options.ts";
+import { acceptedAnswer, nothingAcceptable, notAccepted } from "./push-answer.ts";
+import { push, type KeyedPush, type PushEnd } from "./push.ts";
+
+/** A push as it arrives. */
+export interface IncomingPush {
+  readonly apiKey: ApiKey;
+  readonly kind: "json" | "ndjson";
+  /** The options in the query string. */
+  readonly query: GivenOptions;
+  readonly body: AsyncIterable<BodyPiece>;
+}
+
+/** Its `Idempotency-Key`, where it has one that is new, or of a push that broke off. */
+export interface IncomingKey {
+  readonly key: PushKey;
+  readonly fingerprint: Fingerprint;
+  readonly brokenOff: Extract<KeyStanding, { kind: "broken_off" }> | null;
+}
+
+export interface TakenPush {
+  readonly submission: SubmissionId;
+  readonly answer: AcceptedShape;
+  /** Documents that were recorded before; `null`: the push did not go on with another. */
+  readonly skipped: number | null;
+}
+
+/** Takes a push in: the answer, or the problem as it is to be sent. */
+export function takePush(io: Dependencies, incoming: IncomingPush, key: IncomingKey | null): Promise<TakenPush | Response> {
+  return incoming.kind === "ndjson" ? takeNdjson(io, incoming, key) : takeJson(io, incoming, key);
+}
+
+async function takeJson(io: Dependencies, incoming: IncomingPush, key: IncomingKey | null): Promise<TakenPush | Response> {
+  const read = await readJsonPush(incoming.body, incoming.query);
+  if (!read.ok) return problemResponse(read.error);
+  const { options, documents } = read.value;
+  if (!allowsCollection(incoming.apiKey, options.collection)) return notThisCollection(options.collection);
+  const known = key?.brokenOff?.fingerprint ?? null;
+  if (known !== null && key?.fingerprint.value !== known) return anotherBody(key?.brokenOff?.submission ?? null);
+  const keyed = await keyedPush(io, key);
+  if (keyed instanceof Response) return keyed;
+  const end = await push(io, options, documents, keyed);
+  if (end.kind !== "sent") return notAccepted(end);
+  const names = documents.length <= MOST_NAMED ? documentNames(documents, end.submission) : null;
+  return taken(end, keyed, await acceptedAnswer(io, options, end, { resumed: isResumed(keyed), names, ...NONE_REJECTED }));
+}
+
+async function takeNdjson(io: Dependencies, incoming: IncomingPush, key: IncomingKey | null): Promise<TakenPush | Response> {
+  const options = fillOptions(incoming.query, null);
+  if (!allowsCollection(incoming.apiKey, options.collection)) return notThisCollection(options.collection);
+  const keyed = await keyedPush(io, key);
+  if (keyed instanceof Response) return keyed;
+  const lines = new NdjsonPush(options);
+  const end = await push(io, options, lines.read(incoming.body), keyed);
+  const { rejectedCount, rejected } = lines;
+  if (end.kind === "nothing") {
+    return problemResponse(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
+  }
+  if (end.kind !== "sent") return notAccepted(end);
+  const told = { resumed: isResumed(keyed), names: null, rejectedCount, rejected };
+  return taken(end, keyed, await acceptedAnswer(io, options, end, told));
+}
+
+const NONE_REJECTED = { rejectedCount: 0, rejected: [] as readonly LineProblem[] };
+
+function taken(end: Extract<PushEnd, { kind: "sent" }>, keyed: KeyedPush | null, answer: AcceptedShape): TakenPush {
+  return { submission: end.submission, answer, skipped: isResumed(keyed) ? end.skipped : null };
+}
+
+function isResumed(keyed: KeyedPush | null): boolean {
+  return keyed !== null && keyed.resume !== null;
+}
+
+/** Takes over what broke off, where something did. */
+async function keyedPush(io: Dependencies, key: IncomingKey | null): Promise<KeyedPush | null | Response> {
+  if (key === null) return null;
+  const { fingerprint, brokenOff } = key;
+  const keyed = { claim: key.key, fingerprint: () => fingerprint.value };
+  if (brokenOff === null) return { ...keyed, resume: null };
+  const over = await takeOver(io, brokenOff.submission);
+  return over === null ? stillRunning(1) : { ...keyed, resume: { ...over, expected: brokenOff.fingerprint } };
+}
+
+function documentNames(documents: readonly AcceptedDocument[], submission: SubmissionId): { id: string }[] {
+  return documents.map(({ document, place }) => ({ id: document.id ?? nameDocument(submission, place) }));
+}
+
+function notThisCollection(collection: string): Response {
+  return problemResponse({ name: "forbidden", detail: `The key does not allow the collection "${collection}".` });
+}

@@ -1,0 +1,49 @@
+import { documentSchema } from "@sluice/core";
+import * as z from "zod";
+import { envelopeSchema } from "../push/options.ts";
+import { documentOutSchema } from "./document.ts";
+import { jobSchema } from "./job.ts";
+import { pauseSchema } from "./pause.ts";
+import { countsSchema, submissionSchema } from "./submission.ts";
+import { count } from "./time.ts";
+
+const nextCursor = z
+  .string()
+  .nullable()
+  .describe("Goes on; null ends. A page may be short, even empty, and still have a next one.");
+
+export const documentPageSchema = z.strictObject({ data: z.array(documentOutSchema), next_cursor: nextCursor });
+export const jobPageSchema = z.strictObject({ data: z.array(jobSchema), next_cursor: nextCursor });
+export const submissionPageSchema = z.strictObject({
+  data: z.array(submissionSchema),
+  next_cursor: nextCursor,
+  counts: countsSchema.optional().describe("Of every submission of the label, where `label` was asked for."),
+});
+export const documentListSchema = z.strictObject({
+  data: z.array(documentOutSchema),
+  missing: z.array(z.string()).describe("Ids that the collection does not hold."),
+});
+export const retriedSchema = z.strictObject({
+  submission: submissionSchema,
+  queued: count.describe("Documents that were queued again."),
+});
+export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were forgotten.") });
+export const pauseListSchema = z.strictObject({ data: z.array(pauseSchema).describe("The pauses in force.") });
+
+/** What a problem looks like (RFC 9457). */
+export const problemSchema = z.looseObject({
+  type: z.string().describe("`/problems/NAME`."),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string().describe("What is wrong, where, what is allowed, what to do."),
+  errors: z
+    .array(z.union([z.strictObject({ pointer: z.string(), detail: z.string() }), z.strictObject({ line: z.int(), detail: z.string() })]))
+    .describe("The places at fault: a JSON Pointer into the body, `?name` for a query parameter, or a line."),
+  request_id: z.string().optional().describe("Under which the log has more."),
+  submission: z.string().nullable().optional().describe("What a push that broke off left open."),
+  rejected_count: count.optional(),
+});
+
+export const documentInSchema = documentSchema;
+/** A JSON push: a document, or many with the options of the push. */
+export const pushBodySchema = z.union([documentSchema, envelopeSchema.extend({ documents: z.array(documentSchema).min(1) })]);

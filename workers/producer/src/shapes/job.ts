@@ -1,0 +1,100 @@
+import {
+  EVERYTHING,
+  jobStatuses,
+  lanes,
+  lastPause,
+  modelScope,
+  submissionScope,
+  waitingOfJob,
+} from "@sluice/core";
+import type { JobRow, JobSubmissions, Pause } from "@sluice/db";
+import * as z from "zod";
+import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
+
+const attemptSchema = z.strictObject({
+  attempt: z.int().min(1),
+  started_at: timeSchema,
+  ended_at: timeSchema.nullable(),
+  request_id: z.string().nullable(),
+  error: z
+    .strictObject({ reason: z.string(), message: z.string() })
+    .nullable()
+    .describe("Why it brought no answer, in a word and in the service's own words."),
+});
+
+export const jobUsageSchema = z.strictObject({
+  tokens: count.nullable().describe("Once it is answered, where the answer tells."),
+  unconfirmed_dispatches: count.describe("Dispatches of which it is not known whether Workers AI ran them."),
+  repeated_dispatches: count.describe("Dispatches that Workers AI took in and that were given up on."),
+});
+
+/** One Batch API call. */
+export const jobSchema = z.strictObject({
+  id: z.string(),
+  status: z.enum(jobStatuses),
+  lane: z.enum(lanes),
+  model: z.string(),
+  request_id: z.string().nullable().describe("What Workers AI calls it."),
+  parent_id: z.string().nullable().describe("The job that it follows up, or a piece of which it is."),
+  attempts: z.array(attemptSchema).describe("The last 20, the newest last."),
+  document_count: count,
+  context_count: count,
+  payload_bytes: count.describe("UTF-8 bytes of its requests."),
+  age_seconds: count.describe("From its recording to its end, or to now."),
+  next_poll_at: timeSchema.nullable().describe("When the poller looks at it next; null once it ended."),
+  waiting: waitingSchema.nullable(),
+  usage: jobUsageSchema,
+  created_at: timeSchema,
+  dispatched_at: timeSchema.nullable(),
+  ended_at: timeSchema.nullable(),
+});
+export type JobShape = z.infer<typeof jobSchema>;
+
+/** As `jobs` keeps it; the token that an attempt is known by is nobody's business. */
+interface StoredAttempt {
+  readonly attempt: number;
+  readonly started_at: number;
+  readonly ended_at?: number;
+  readonly request_id?: string;
+  readonly error?: { readonly reason: string; readonly message: string };
+}
+
+export function jobShape(row: JobRow, pauses: readonly Pause[], now: number): JobShape {
+  const attempts = JSON.parse(row.attempts) as StoredAttempt[];
+  return {
+    id: row.id,
+    status: row.status,
+    lane: row.lane,
+    model: row.model,
+    request_id: row.requestId,
+    parent_id: row.parentId,
+    attempts: attempts.map(({ attempt, started_at, ended_at = null, request_id = null, error = null }) => ({
+      attempt,
+      started_at: time(started_at),
+      ended_at: time(ended_at),
+      request_id,
+      error: error === null ? null : { reason: error.reason, message: error.message },
+    })),
+    document_count: row.documents,
+    context_count: row.contexts,
+    payload_bytes: row.payloadBytes,
+    age_seconds: Math.max(0, Math.floor(((row.endedAt ?? now) - row.createdAt) / 1_000)),
+    next_poll_at: time(row.dueAt),
+    waiting: waitingOf(row, pauses, now),
+    usage: { tokens: row.tokens, unconfirmed_dispatches: row.unconfirmed, repeated_dispatches: row.repeated },
+    created_at: time(row.createdAt),
+    dispatched_at: time(row.dispatchedAt),
+    ended_at: time(row.endedAt),
+  };
+}
+
+export function submissionsOf(row: JobRow): JobSubmissions {
+  return JSON.parse(row.submissions) as JobSubmissions;
+}
+
+function waitingOf(row: JobRow, pauses: readonly Pause[], now: number): Waiting | null {
+  const scopes = submissionsOf(row).map(([id]) => submissionScope(id));
+  // What a paused submission has in a job with others goes apart, and they go on: only all of them hold it back.
+  const own = scopes.every((scope) => pauses.some((pause) => pause.scope === scope)) ? scopes : [];
+  return waitingShape(waitingOfJob(row, lastPause(pauses, [EVERYTHING, modelScope(row.model), ...own]), now));
+}

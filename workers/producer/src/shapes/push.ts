@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { submissionSchema } from "./submission.ts";
+import { count } from "./time.ts";
+
+/** Refused lines that are told; all are counted. */
+export const MOST_REJECTED = 100;
+/** Names of documents are given back for JSON up to this many. */
+export const MOST_NAMED = 100;
+
+const rejectedSchema = z.strictObject({ line: z.int().min(1).describe("Blank lines count."), detail: z.string() });
+
+/** The answer to a push. */
+export const acceptedSchema = z.strictObject({
+  submission: submissionSchema,
+  documents: z
+    .array(z.strictObject({ id: z.string() }))
+    .nullable()
+    .describe("The ids in the order pushed, for JSON of up to 100 documents."),
+  accepted: count.describe("Documents that were taken in."),
+  rejected_count: count.describe("Lines that were refused; 0 for JSON, which is all or nothing."),
+  rejected: z.array(rejectedSchema).describe("The first 100 of these."),
+});
+export type AcceptedShape = z.infer<typeof acceptedSchema>;

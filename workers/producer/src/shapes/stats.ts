@@ -1,0 +1,78 @@
+import { lanes, type Lane } from "@sluice/core";
+import type { JobTotals, LaneTotals, Pause } from "@sluice/db";
+import * as z from "zod";
+import { pauseSchema, pauseShape } from "./pause.ts";
+import { countsShape } from "./submission.ts";
+import { count, time, timeSchema } from "./time.ts";
+
+const laneSchema = z.strictObject({
+  queued: count,
+  processing: count,
+  succeeded: count,
+  failed: count,
+  canceled: count,
+});
+
+/** The state of the whole, from stored counters. */
+export const statsSchema = z.strictObject({
+  lanes: z.strictObject({ interactive: laneSchema, bulk: laneSchema }).describe("Documents by lane and state, of all times."),
+  backlog: z.strictObject({ documents: count, jobs: count }).describe("What has not ended."),
+  oldest_waiting_at: timeSchema.nullable().describe("When the oldest of it was pushed."),
+  throughput: z
+    .strictObject({ last_5_minutes: count, last_hour: count })
+    .describe("Documents that ended with a job; of an hour with more than 6,000 jobs, those of the last 6,000."),
+  failures: z.record(z.string(), count).describe("Failed documents by code."),
+  pauses: z.array(pauseSchema),
+  poller: z.strictObject({ last_run_at: timeSchema }).nullable().describe("Null: it has never run."),
+  usage: z.strictObject({
+    tokens: count,
+    jobs: count.describe("Those that ended."),
+    unconfirmed_dispatches: count,
+    repeated_dispatches: count,
+  }),
+});
+export type StatsShape = z.infer<typeof statsSchema>;
+
+export interface StatsFacts {
+  readonly lanes: readonly LaneTotals[];
+  readonly jobs: JobTotals;
+  readonly failures: readonly { readonly code: string; readonly count: number }[];
+  readonly ended: { readonly fiveMinutes: number; readonly hour: number };
+  readonly pauses: readonly Pause[];
+  /** Milliseconds. */
+  readonly lastRunAt: number | null;
+}
+
+export function statsShape(facts: StatsFacts): StatsShape {
+  const states = Object.fromEntries(lanes.map((lane) => [lane, laneStates(facts.lanes, lane)])) as StatsShape["lanes"];
+  const oldest = facts.lanes.map((lane) => lane.oldestOpenAt).filter((at) => at !== null);
+  const lost = facts.lanes.reduce((sum, lane) => sum + lane.lost, 0);
+  return {
+    lanes: states,
+    backlog: {
+      documents: lanes.reduce((sum, lane) => sum + states[lane].queued + states[lane].processing, 0),
+      jobs: facts.jobs.open,
+    },
+    oldest_waiting_at: oldest.length === 0 ? null : time(Math.min(...oldest)),
+    throughput: { last_5_minutes: facts.ended.fiveMinutes, last_hour: facts.ended.hour },
+    failures: {
+      ...Object.fromEntries(facts.failures.map(({ code, count }) => [code, count])),
+      ...(lost > 0 && { message_lost: lost }),
+    },
+    pauses: facts.pauses.map(pauseShape),
+    poller: facts.lastRunAt === null ? null : { last_run_at: time(facts.lastRunAt) },
+    usage: {
+      tokens: facts.jobs.tokens,
+      jobs: facts.jobs.ended,
+      unconfirmed_dispatches: facts.jobs.unconfirmed,
+      repeated_dispatches: facts.jobs.repeated,
+    },
+  };
+}
+
+function laneStates(all: readonly LaneTotals[], lane: Lane): z.infer<typeof laneSchema> {
+  const found = all.find((one) => one.lane === lane);
+  const none = { total: 0, recorded: 0, succeeded: 0, failed: 0, canceled: 0, lost: 0 };
+  const { queued, processing, succeeded, failed, canceled } = countsShape(found ?? none);
+  return { queued, processing, succeeded, failed, canceled };
+}
