@@ -55,19 +55,16 @@ export async function makeCall(connection: Connection, call: Call): Promise<Answ
   }
 }
 
+const TOO_LATE = new Error("no answer in time");
+
 async function tryCall(connection: Connection, call: Call): Promise<Answer | SluiceError> {
   call.signal?.throwIfAborted();
   const { url, key, io } = connection;
   const timeout = call.timeout === undefined ? connection.timeout : call.timeout;
-  let late = false;
   const over = new AbortController();
   const onAbort = () => over.abort(call.signal?.reason);
   call.signal?.addEventListener("abort", onAbort);
-  const onLate = () => {
-    late = true;
-    over.abort();
-  };
-  const timer = timeout === null ? null : setTimeout(onLate, timeout);
+  const timer = timeout === null ? null : setTimeout(() => over.abort(TOO_LATE), timeout);
   try {
     const response = await io.fetch(`${url}${call.path}`, {
       method: call.method,
@@ -81,7 +78,7 @@ async function tryCall(connection: Connection, call: Call): Promise<Answer | Slu
     return value === undefined ? errorOf(response, "", io.now()) : { headers: response.headers, value };
   } catch (error) {
     call.signal?.throwIfAborted();
-    return late ? tookTooLong(url, timeout ?? 0) : noAnswer(url, error);
+    return over.signal.reason === TOO_LATE ? tookTooLong(url, timeout ?? 0) : noAnswer(url, error);
   } finally {
     if (timer !== null) clearTimeout(timer);
     call.signal?.removeEventListener("abort", onAbort);

@@ -8,10 +8,12 @@ import type {
   DocumentOptions,
   FeedOptions,
   JobFilter,
+  PauseOptions,
   PauseTarget,
   ResultsOptions,
   SubmissionFilter,
 } from "./options.ts";
+import { cutIds, documentsPath, pauseBody, toTime, view } from "./parameters.ts";
 import { push, type PushOptions, type PushResult } from "./push/push.ts";
 import type { PushInput } from "./push/source.ts";
 import type {
@@ -45,9 +47,6 @@ export interface SluiceOptions {
 
 const RETRIES = 5;
 const TIMEOUT = 60_000;
-/** `documents` asks for at most so many at once, in a URL no longer than proxies take. */
-const MOST_IDS = 100;
-const MOST_ID_CHARACTERS = 6_000;
 const RESULTS_PAGE = 1_000;
 const FEED_WAIT = 25;
 
@@ -62,7 +61,8 @@ export class Sluice {
   constructor(options: SluiceOptions, io: Partial<Io> = {}) {
     // A header's own complaint would show the key.
     if (!/^[\x21-\x7e]+$/.test(options.key)) throw new TypeError("key must be printable ASCII without spaces");
-    if (!/^https?:\/\/./.test(options.url)) throw new TypeError(`url must start with http:// or https://: ${options.url}`);
+    if (!/^https?:\/\/./.test(options.url))
+      throw new TypeError(`url must start with http:// or https://: ${options.url}`);
     this.#connection = {
       url: options.url.replace(/\/+$/, ""),
       key: options.key,
@@ -95,7 +95,11 @@ export class Sluice {
   /** A submission's recorded documents. */
   results(id: string, options: ResultsOptions = {}): List<Document> {
     const { status, limit = RESULTS_PAGE } = options;
-    return this.#list(`/v1/submissions/${encodeURIComponent(id)}/results`, { status, ...view(options), limit }, options);
+    return this.#list(
+      `/v1/submissions/${encodeURIComponent(id)}/results`,
+      { status, ...view(options), limit },
+      options,
+    );
   }
 
   /** Cancels what is not dispatched yet. */
@@ -110,7 +114,10 @@ export class Sluice {
   }
 
   document(collection: string, id: string, options: DocumentOptions = {}): Promise<Document> {
-    return this.#get(`${documentsPath(collection)}/${encodeURIComponent(id)}${queryString(view(options))}`, options.signal);
+    return this.#get(
+      `${documentsPath(collection)}/${encodeURIComponent(id)}${queryString(view(options))}`,
+      options.signal,
+    );
   }
 
   /** Any number of documents of a collection, in the order asked, 100 a request. */
@@ -128,28 +135,32 @@ export class Sluice {
 
   /** Forgets all versions of a document. */
   async deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
-    let unheard = false;
+    const failures: SluiceError[] = [];
     const onRetry = (error: SluiceError) => {
-      unheard ||= error.status === null;
+      failures.push(error);
     };
     try {
-      return await this.#call("DELETE", `${documentsPath(collection)}/${encodeURIComponent(id)}`, options.signal, { onRetry });
+      return await this.#call("DELETE", `${documentsPath(collection)}/${encodeURIComponent(id)}`, options.signal, {
+        onRetry,
+      });
     } catch (error) {
       // The try before this one went through, and its answer was lost.
+      const unheard = failures.some(({ status }) => status === null);
       if (unheard && error instanceof SluiceError && error.code === "not-found") return { deleted: 0 };
       throw error;
     }
   }
 
-  /** Documents as they end, across submissions; from the start, or behind a cursor. */
+  /** Documents as they end, across submissions. What is canceled is not among them. */
   feed(options: FeedOptions = {}): Feed {
-    const { collection, wait = FEED_WAIT, signal } = options;
+    const { collection, from = "start", wait: patience = FEED_WAIT, signal } = options;
     const { io, timeout } = this.#connection;
-    const readPage = (cursor: string | undefined): Promise<Page<Document>> =>
+    const readPage = (cursor: string | undefined, wait: number): Promise<Page<Document>> =>
       this.#call("GET", `/v1/results${queryString({ cursor, collection, wait, ...view(options) })}`, signal, {
         timeout: timeout + wait * 1_000,
       });
-    return new Feed({ readPage, sleep: (ms) => io.sleep(ms, signal), now: io.now }, options.cursor ?? undefined);
+    const feedIo = { readPage, patience, sleep: (ms: number) => io.sleep(ms, signal), now: io.now };
+    return new Feed(feedIo, options.cursor ?? undefined, from);
   }
 
   job(id: string, options: CallOptions = {}): Promise<Job> {
@@ -163,8 +174,9 @@ export class Sluice {
   }
 
   /** Stops dispatching: everything, a model or a submission. Gives the pauses in force. */
-  async pause(target: PauseTarget = {}, options: CallOptions = {}): Promise<readonly Pause[]> {
-    return (await this.#post<PauseList>("/v1/pause", pauseBody(target), options.signal)).data;
+  async pause(target: PauseTarget = {}, { reason, signal }: PauseOptions = {}): Promise<readonly Pause[]> {
+    const body: PauseBody = { ...pauseBody(target), ...(reason !== undefined && { reason }) };
+    return (await this.#post<PauseList>("/v1/pause", body, signal)).data;
   }
 
   /** Ends such a pause. Gives those still in force. */
@@ -192,7 +204,12 @@ export class Sluice {
   }
 
   /** What answers is taken at its word: the types are the API's own. */
-  async #call<T>(method: Call["method"], path: string, signal: AbortSignal | undefined, more: Partial<Call> = {}): Promise<T> {
+  async #call<T>(
+    method: Call["method"],
+    path: string,
+    signal: AbortSignal | undefined,
+    more: Partial<Call> = {},
+  ): Promise<T> {
     return (await makeCall(this.#connection, { method, path, signal, ...more })).value as T;
   }
 
@@ -201,42 +218,10 @@ export class Sluice {
     parameters: Parameters<typeof queryString>[0],
     { cursor, signal }: { readonly cursor?: string | undefined; readonly signal?: AbortSignal | undefined },
   ): List<Item, P> {
-    return new List((at, over) => this.#get<P>(`${path}${queryString({ ...parameters, cursor: at })}`, over), cursor, signal);
+    return new List(
+      (at, over) => this.#get<P>(`${path}${queryString({ ...parameters, cursor: at })}`, over),
+      cursor,
+      signal,
+    );
   }
-}
-
-function documentsPath(collection: string): string {
-  return `/v1/collections/${encodeURIComponent(collection)}/documents`;
-}
-
-function view({ topK, include }: DocumentOptions): { readonly top_k: number | undefined; readonly include: string | undefined } {
-  return { top_k: topK, include: include === undefined || include.length === 0 ? undefined : include.join(",") };
-}
-
-function toTime(time: Date | string | undefined): string | undefined {
-  return time instanceof Date ? time.toISOString() : time;
-}
-
-function pauseBody(target: PauseTarget): PauseBody {
-  return {
-    ...(target.model !== undefined && { model: target.model }),
-    ...(target.submission !== undefined && { submission: target.submission }),
-  };
-}
-
-function cutIds(ids: readonly string[]): string[][] {
-  const cuts: string[][] = [];
-  let characters = 0;
-  for (const id of ids) {
-    const length = encodeURIComponent(id).length + "&id=".length;
-    const last = cuts.at(-1);
-    if (last === undefined || last.length >= MOST_IDS || characters + length > MOST_ID_CHARACTERS) {
-      cuts.push([id]);
-      characters = length;
-    } else {
-      last.push(id);
-      characters += length;
-    }
-  }
-  return cuts;
 }

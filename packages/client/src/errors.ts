@@ -61,7 +61,9 @@ export class SluicePushError extends SluiceError {
   readonly pushed: PushResult;
 
   constructor(error: SluiceError, pushed: PushResult) {
-    super({ ...error, errors: error.code === "nothing-acceptable" ? pushed.rejected : error.errors, cause: error });
+    const { code, status, title, detail, retryAfter, requestId, problem } = error;
+    const errors = code === "nothing-acceptable" ? pushed.rejected : error.errors;
+    super({ code, status, title, detail, errors, retryAfter, requestId, problem, cause: error });
     this.pushed = pushed;
   }
 }

@@ -4,7 +4,9 @@ import type { Document, Page } from "./types.ts";
 const SHORTEST_WAIT = 1_000;
 
 export interface FeedIo {
-  readonly readPage: (cursor: string | undefined) => Promise<Page<Document>>;
+  readonly readPage: (cursor: string | undefined, wait: number) => Promise<Page<Document>>;
+  /** Seconds that the server may wait for something new. */
+  readonly patience: number;
   readonly sleep: (milliseconds: number) => Promise<void>;
   readonly now: () => number;
 }
@@ -17,10 +19,12 @@ export interface FeedIo {
 export class Feed implements AsyncIterable<Document> {
   readonly #io: FeedIo;
   #cursor: string | undefined;
+  #skip: boolean;
 
-  constructor(io: FeedIo, cursor: string | undefined) {
+  constructor(io: FeedIo, cursor: string | undefined, from: "start" | "now") {
     this.#io = io;
     this.#cursor = cursor;
+    this.#skip = cursor === undefined && from === "now";
   }
 
   /** `null`: the feed's start. */
@@ -29,10 +33,18 @@ export class Feed implements AsyncIterable<Document> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Document, void, undefined> {
-    const { readPage, sleep, now } = this.#io;
+    const { readPage, patience, sleep, now } = this.#io;
+    // The feed has no way to start at its end: what is there is read, and what ended before is left out.
+    const started = now();
+    while (this.#skip) {
+      const page = await readPage(this.#cursor, 0);
+      yield* page.data.filter(({ finalized_at: at }) => at !== null && Date.parse(at) >= started);
+      this.#cursor = page.next_cursor ?? this.#cursor;
+      this.#skip = page.data.length > 0;
+    }
     for (;;) {
       const asked = now();
-      const page = await readPage(this.#cursor);
+      const page = await readPage(this.#cursor, patience);
       yield* page.data;
       this.#cursor = page.next_cursor ?? this.#cursor;
       const waited = now() - asked;

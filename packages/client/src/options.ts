@@ -40,6 +40,8 @@ export interface JobFilter extends ListOptions {
 export interface FeedOptions extends DocumentOptions {
   /** Where a feed was before: its `cursor`. */
   readonly cursor?: string | null | undefined;
+  /** Without a cursor: everything from the `start` (the default), or what ends from `now` on, which reads past the rest. */
+  readonly from?: "start" | "now" | undefined;
   readonly collection?: string | undefined;
   /** Seconds that the server may wait for something new; 25. */
   readonly wait?: number | undefined;
@@ -49,4 +51,9 @@ export interface FeedOptions extends DocumentOptions {
 export interface PauseTarget {
   readonly model?: string | undefined;
   readonly submission?: string | undefined;
+}
+
+export interface PauseOptions extends CallOptions {
+  /** For others to read: at most 500 characters. */
+  readonly reason?: string | undefined;
 }

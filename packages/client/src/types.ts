@@ -193,7 +193,7 @@ export interface Page<Item> {
 
 /** `counts` sums up every submission of the label, where `label` was asked for. */
 export interface SubmissionPage extends Page<Submission> {
-  readonly counts?: Counts;
+  readonly counts?: Counts | undefined;
 }
 
 /** Several documents at once, in the order asked. */

@@ -15,8 +15,20 @@ type Responder = (request: Request) => Response | Promise<Response>;
 export const KEY = "sluice_test";
 const MOST_REJECTED = 100;
 
-export function problem(status: number, name: string, more: Record<string, unknown> = {}, headers: Record<string, string> = {}): Response {
-  const body = { type: `/problems/${name}`, title: `Title of ${name}`, status, detail: `Detail of ${name}.`, errors: [], ...more };
+export function problem(
+  status: number,
+  name: string,
+  more: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Response {
+  const body = {
+    type: `/problems/${name}`,
+    title: `Title of ${name}`,
+    status,
+    detail: `Detail of ${name}.`,
+    errors: [],
+    ...more,
+  };
   return Response.json(body, { status, headers: { "content-type": "application/problem+json", ...headers } });
 }
 
@@ -89,7 +101,9 @@ export class FakeApi {
 
   #listSubmissions(url: URL): Response {
     const label = url.searchParams.get("label");
-    const found = [...this.submissions.values()].map(({ submission }) => submission).filter((one) => label === null || one.label === label);
+    const found = [...this.submissions.values()]
+      .map(({ submission }) => submission)
+      .filter((one) => label === null || one.label === label);
     return page(found.toReversed(), url);
   }
 
@@ -97,7 +111,10 @@ export class FakeApi {
     const found = this.submissions.get(id);
     if (found === undefined) return null;
     const settle = (status: Submission["status"]) => {
-      found.submission = { ...submissionOf(id, found.documents, url.searchParams, status), label: found.submission.label };
+      found.submission = {
+        ...submissionOf(id, found.documents, url.searchParams, status),
+        label: found.submission.label,
+      };
     };
     if (method === "GET" && action === "") {
       found.looks += 1;
@@ -109,7 +126,10 @@ export class FakeApi {
     }
     if (method === "GET" && action === "results") {
       const status = url.searchParams.get("status");
-      return page(found.documents.filter((one) => status === null || one.status === status), url);
+      return page(
+        found.documents.filter((one) => status === null || one.status === status),
+        url,
+      );
     }
     if (method !== "POST") return null;
     if (action === "cancel") {
@@ -140,7 +160,12 @@ export class FakeApi {
 
   #pause(action: "pause" | "resume", text: string): Response {
     const target = text === "" ? {} : (JSON.parse(text) as { model?: string; submission?: string });
-    const scope = target.model !== undefined ? `model:${target.model}` : target.submission !== undefined ? `submission:${target.submission}` : "all";
+    const scope =
+      target.model !== undefined
+        ? `model:${target.model}`
+        : target.submission !== undefined
+          ? `submission:${target.submission}`
+          : "all";
     const others = this.#pauses.filter((pause) => pause.scope !== scope);
     const asked: Pause = { scope, reason: "requested", message: null, since: "2026-01-01T00:00:00.000Z", until: null };
     this.#pauses.splice(0, this.#pauses.length, ...others, ...(action === "pause" ? [asked] : []));
@@ -159,13 +184,13 @@ function ended(document: Document): Document {
   return { ...document, status: "failed", scores: [], scored_submission_id: null, error, finalized_at };
 }
 
-function page<Item>(items: readonly Item[], url: URL): Response {
+function page(items: readonly unknown[], url: URL): Response {
   const start = Number(url.searchParams.get("cursor") ?? 0);
   const end = start + Number(url.searchParams.get("limit") ?? 50);
   // The feed's cursor goes on where there is nothing more for now.
   const isFeed = url.pathname === "/v1/results";
   const next_cursor = isFeed ? String(Math.min(end, items.length)) : end < items.length ? String(end) : null;
-  return Response.json({ data: items.slice(start, end), next_cursor } satisfies Page<Item>);
+  return Response.json({ data: items.slice(start, end), next_cursor } satisfies Page<unknown>);
 }
 
 function readDocument(line: string): DocumentIn | null {

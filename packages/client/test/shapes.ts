@@ -37,7 +37,11 @@ export function submissionOf(
 }
 
 /** The contexts' scores fall in their order. */
-export function documentOf(document: DocumentIn & { readonly id: string }, submission: string, options: URLSearchParams): Document {
+export function documentOf(
+  document: DocumentIn & { readonly id: string },
+  submission: string,
+  options: URLSearchParams,
+): Document {
   const scores = document.contexts.map((context, index): Score => {
     const id = typeof context === "string" ? undefined : context.id;
     return { rank: index + 1, score: 0.9 - index / 10, context_id: id ?? String(index), context_index: index };

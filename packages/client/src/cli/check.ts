@@ -3,7 +3,13 @@ import type { Entry } from "./formats/index.ts";
 
 /** A document as the API would take it in, or why it would not. */
 export type Checked =
-  | { readonly ok: true; readonly query: string; readonly contexts: readonly string[]; readonly bytes: number; readonly payloadBytes: number }
+  | {
+      readonly ok: true;
+      readonly query: string;
+      readonly contexts: readonly string[];
+      readonly bytes: number;
+      readonly payloadBytes: number;
+    }
   | { readonly ok: false; readonly detail: string };
 
 /** Stands where a submission's id will: it has as many bytes. */
@@ -33,7 +39,8 @@ export class Checker {
       }
     }
     const parsed = parseDocument(value, { model: this.#model, truncateInputs: this.#truncateInputs });
-    if (!parsed.ok) return { ok: false, detail: parsed.error.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ") };
+    if (!parsed.ok)
+      return { ok: false, detail: parsed.error.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ") };
     const { id, query, contexts } = parsed.value;
     const serialized = serializeDocument(parsed.value, id ?? PLACEHOLDER, this.#place);
     this.#place += 1;

@@ -1,4 +1,11 @@
-import { MAX_JOB_BYTES, MAX_JOB_CONTEXTS, MAX_JOB_DOCUMENTS, MAX_PART_BYTES, SCORING_MODELS, DEFAULT_MODEL } from "@sluice/core";
+import {
+  MAX_JOB_BYTES,
+  MAX_JOB_CONTEXTS,
+  MAX_JOB_DOCUMENTS,
+  MAX_PART_BYTES,
+  SCORING_MODELS,
+  DEFAULT_MODEL,
+} from "@sluice/core";
 import type { Checked } from "./check.ts";
 
 /** English text has about so many characters a token. */

@@ -29,9 +29,11 @@ export async function openInput(path: string, signal: AbortSignal): Promise<Inpu
     throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
   });
   if (found.isDirectory()) throw new CommandError(EXIT.error, `${path} cannot be read: it is a folder`);
-  await (await open(path).catch((error: unknown) => {
-    throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
-  })).close();
+  await (
+    await open(path).catch((error: unknown) => {
+      throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
+    })
+  ).close();
   return { name: path, size: found.size, read: () => unpacked(path), close: async () => {} };
 }
 

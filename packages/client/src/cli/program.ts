@@ -1,13 +1,21 @@
 import { Command, InvalidArgumentError, Option, type Argument } from "commander";
-import type { Cli } from "./cli.ts";
-import { DEFAULT_URL } from "./cli.ts";
-import { jobs } from "./commands/jobs.ts";
-import { cancel, newKey, pause, resume, retry } from "./commands/operate.ts";
+import { DEFAULT_URL, type Cli } from "./cli.ts";
+import { jobs, type JobsFlags } from "./commands/jobs.ts";
+import {
+  cancel,
+  newKey,
+  pause,
+  resume,
+  retry,
+  type KeyFlags,
+  type PauseFlags,
+  type RetryFlags,
+} from "./commands/operate.ts";
 import type { PushFlags } from "./commands/push-options.ts";
-import { results, tail } from "./commands/results.ts";
-import { scores } from "./commands/scores.ts";
-import { status } from "./commands/status.ts";
-import { why } from "./commands/why.ts";
+import { results, tail, type ResultsFlags, type TailFlags } from "./commands/results.ts";
+import { scores, type ScoresFlags } from "./commands/scores.ts";
+import { status, type StatusFlags } from "./commands/status.ts";
+import { why, type WhyFlags } from "./commands/why.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { formatNames } from "./formats/index.ts";
 
@@ -22,22 +30,27 @@ const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default 
 ]);
 
 /** Runs a command with what it was given; `open` makes what it works with from `--output`. */
-export type Run = (work: (cli: Cli) => Promise<ExitCode> | ExitCode, output: "table" | "ndjson" | undefined) => Promise<void>;
+export type Run = (
+  work: (cli: Cli) => Promise<ExitCode> | ExitCode,
+  output: "table" | "ndjson" | undefined,
+) => Promise<void>;
 
 /** The command's arguments and what they run. */
 export function createProgram(run: Run): Command {
   const program = new Command("sluice")
     .description("Pushes documents to Sluice, and tells how they fare.")
     .helpCommand(false)
-    .configureHelp({ subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" ") })
+    .configureHelp({
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
+    })
     .addHelpText("after", `\n${ENVIRONMENT}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
 
   /** A command with its examples; its action gets the arguments, the options, and what it works with. */
-  const command = <Flags extends object>(
+  const command = (
     usage: string,
     description: string,
     examples: readonly string[],
-    work: (cli: Cli, args: readonly (string | undefined)[], flags: Flags) => Promise<ExitCode> | ExitCode,
+    work: (cli: Cli, args: readonly (string | undefined)[], flags: never) => Promise<ExitCode> | ExitCode,
     parent: Command = program,
   ): Command =>
     parent
@@ -47,11 +60,12 @@ export function createProgram(run: Run): Command {
       .addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`)
       .action((...given: unknown[]) => {
         const self = given.at(-1) as Command;
-        const { output, ...flags } = self.opts<Flags & { output?: "table" | "ndjson" }>();
-        return run((cli) => work(cli, self.args, flags as unknown as Flags), output);
+        // The options below each command are what its work says they are.
+        const { output, ...flags } = self.opts<{ output?: "table" | "ndjson" }>();
+        return run((cli) => work(cli, self.args, flags as never), output);
       });
 
-  command<PushFlags>(
+  command(
     "push <file>",
     "push a file (- for standard input) and follow it until every document ended",
     [
@@ -61,7 +75,7 @@ export function createProgram(run: Run): Command {
       "sluice push requests.jsonl --format voyage --max-usd 5",
       "zcat documents.ndjson.gz | sluice push - --no-wait",
     ],
-    async (cli, [file = ""], flags) => {
+    async (cli, [file = ""], flags: PushFlags) => {
       // It brings the rules of the API, which the others need not load.
       const { pushFile } = await import("./commands/push.ts");
       return pushFile(cli, file, flags);
@@ -70,7 +84,12 @@ export function createProgram(run: Run): Command {
     .addOption(new Option("-f, --format <format>", "what the file holds").choices(formatNames).default("sluice"))
     .option("-c, --collection <name>", "where the documents go (default: default)")
     .option("-l, --label <label>", "a name to find the submission by")
-    .addOption(new Option("--lane <lane>", "which queue (default: interactive up to 100 documents)").choices(["interactive", "bulk"]))
+    .addOption(
+      new Option("--lane <lane>", "which queue (default: interactive up to 100 documents)").choices([
+        "interactive",
+        "bulk",
+      ]),
+    )
     .option("--model <model>", "what scores (default: @cf/baai/bge-m3)")
     .option("--no-truncate", "refuse texts beyond the model's window instead of cutting them")
     .option("-k, --key <key>", "idempotency key (default: made of the file's content, so that the same file goes on)")
@@ -90,18 +109,18 @@ Formats:
 Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name that ends in .gz is unpacked.`,
     );
 
-  command<Parameters<typeof status>[2]>(
+  command(
     "status [submission]",
     "how a submission stands, or the newest ones",
     ["sluice status", "sluice status --label nightly", "sluice status sub_0198c0de-…"],
-    (cli, [id], flags) => status(cli, id, flags),
+    (cli, [id], flags: StatusFlags) => status(cli, id, flags),
   )
     .option("-l, --label <label>", "those of a label, and their counts in all")
     .option("-c, --collection <name>", "those of a collection")
     .option("-s, --status <status>", "receiving, queued, processing, canceling, completed or canceled")
     .option("-n, --limit <number>", "at most so many", wholeNumber, 20);
 
-  command<Parameters<typeof results>[2]>(
+  command(
     "results <submission>",
     "its documents with their scores",
     [
@@ -109,79 +128,86 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
       "sluice results sub_0198c0de-… --top-k 3 --include text",
       "sluice results sub_0198c0de-… --status failed",
     ],
-    (cli, [id = ""], flags) => results(cli, id, flags),
+    (cli, [id = ""], flags: ResultsFlags) => results(cli, id, flags),
   )
     .option("-s, --status <status>", "queued, processing, succeeded, failed or canceled")
     .option("--top-k <number>", "the best so many scores of each", wholeNumber)
     .option("--include <parts>", "text, metadata, or both with a comma", list);
 
-  command<Parameters<typeof scores>[2]>(
+  command(
     "scores <document>",
     "a document's contexts, the best first",
     ["sluice scores q001", "sluice scores q001 --collection docs --top-k 5 --text"],
-    (cli, [id = ""], flags) => scores(cli, id, flags),
+    (cli, [id = ""], flags: ScoresFlags) => scores(cli, id, flags),
   )
     .option("-c, --collection <name>", "where it is", "default")
     .option("--top-k <number>", "the best so many", wholeNumber)
     .option("--text", "the contexts' texts too");
 
-  command<{ collection: string }>(
+  command(
     "why <id>",
     "what a document, submission or job waits for, its attempts, and what to do",
     ["sluice why q001", "sluice why sub_0198c0de-…", "sluice why job_0198c0de-…"],
-    (cli, [id = ""], flags) => why(cli, id, flags),
+    (cli, [id = ""], flags: WhyFlags) => why(cli, id, flags),
   ).option("-c, --collection <name>", "where the document is", "default");
 
-  command<Parameters<typeof jobs>[2]>(
+  command(
     "jobs [job]",
     "a Batch API call, or the newest ones",
     ["sluice jobs", "sluice jobs --status dispatched", "sluice jobs job_0198c0de-…"],
-    (cli, [id], flags) => jobs(cli, id, flags),
+    (cli, [id], flags: JobsFlags) => jobs(cli, id, flags),
   )
     .option("-s, --status <status>", "pending, dispatching, dispatched, succeeded, split, failed or canceled")
     .addOption(new Option("--lane <lane>", "those of a lane").choices(["interactive", "bulk"]))
     .option("-n, --limit <number>", "at most so many", wholeNumber, 20);
 
-  command<Parameters<typeof retry>[2]>(
+  command(
     "retry <submission>",
     "queue its failed documents again",
     ["sluice retry sub_0198c0de-…", "sluice retry sub_0198c0de-… --code model_error"],
-    (cli, [id = ""], flags) => retry(cli, id, flags),
+    (cli, [id = ""], flags: RetryFlags) => retry(cli, id, flags),
   ).option("--code <code>", "those of one failure code only");
 
-  command("cancel <submission>", "cancel what is not dispatched yet", ["sluice cancel sub_0198c0de-…"], (cli, [id = ""]) => cancel(cli, id));
+  command(
+    "cancel <submission>",
+    "cancel what is not dispatched yet",
+    ["sluice cancel sub_0198c0de-…"],
+    (cli, [id = ""]) => cancel(cli, id),
+  );
 
   for (const [name, description, work] of [
     ["pause", "stop dispatching: everything, a model or a submission", pause],
     ["resume", "go on dispatching", resume],
   ] as const) {
-    command<Parameters<typeof pause>[1]>(
+    const made = command(
       name,
       description,
       [`sluice ${name}`, `sluice ${name} --model @cf/baai/bge-m3`, `sluice ${name} --submission sub_0198c0de-…`],
-      (cli, _, flags) => work(cli, flags),
+      (cli, _, flags: PauseFlags) => work(cli, flags),
     )
       .option("--model <model>", "this model only")
       .option("--submission <submission>", "this submission only");
+    if (name === "pause") made.option("--reason <words>", "why, for others to read");
   }
 
-  command<Parameters<typeof tail>[1]>(
+  command(
     "tail",
     "documents as they end, until Ctrl-C",
     ["sluice tail", "sluice tail --collection docs --top-k 1", "sluice tail --cursor eyJz… >> results.ndjson"],
-    (cli, _, flags) => tail(cli, flags),
+    (cli, _, flags: TailFlags) => tail(cli, flags),
   )
     .option("-c, --collection <name>", "those of a collection")
     .option("--cursor <cursor>", "go on from here")
+    .option("--all", "begin with the first that ever ended, not with the next")
     .option("--top-k <number>", "the best so many scores of each", wholeNumber)
     .option("--include <parts>", "text, metadata, or both with a comma", list);
 
   const keys = program.command("keys").description("keys to the API").helpCommand(false);
-  command<Parameters<typeof newKey>[1]>(
+  command(
     "new",
     "make a key, and the entry of SLUICE_API_KEYS for it; nothing is sent",
     ["sluice keys new --name search", "sluice keys new --name importer --scopes ingest --collections docs,faq"],
-    (cli, _, flags) => newKey(cli, flags),
+    (cli, _, flags: KeyFlags) => newKey(cli, flags),
     keys,
   )
     .option("--name <name>", "whose it is", "default")

@@ -2,22 +2,30 @@ import { Presets, SingleBar } from "cli-progress";
 import type { Counts } from "../types.ts";
 import { bytes, count, duration } from "./text.ts";
 
-/** What a push shows while it runs; nothing where stderr is no terminal. */
+/** What a push shows while it runs. */
 export interface Progress {
   sending(documents: number, sent: number, size: number): void;
-  scoring(counts: Counts): void;
+  /** `hold` says what keeps documents back, if anything does. */
+  scoring(counts: Counts, hold: string | null): void;
   /** A word on why nothing moves. */
   pausing(reason: string): void;
   /** Takes the bar away, so that lines can be printed. */
   clear(): void;
 }
 
-export const noProgress: Progress = {
-  sending: () => {},
-  scoring: () => {},
-  pausing: () => {},
-  clear: () => {},
-};
+/** Where there is no terminal only what holds things up is told, a line each. */
+export function quietProgress(note: (text: string) => void): Progress {
+  let told: string | null = null;
+  return {
+    sending: () => {},
+    scoring(_, hold) {
+      if (hold !== null && hold !== told) note(hold);
+      told = hold;
+    },
+    pausing: note,
+    clear: () => {},
+  };
+}
 
 /** One bar at a time on `stream`, with the time left from the speed so far. `now` in milliseconds. */
 export function barProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
@@ -45,13 +53,14 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       const payload = { sent: bytes(sent), documents: count(documents), size: bytes(size), note: "" };
       show("sending", "{bar} sent {sent} of {size} · {documents} documents{note}", Math.max(size, sent), sent, payload);
     },
-    scoring(counts) {
+    scoring(counts, hold) {
       const ended = counts.succeeded + counts.failed + counts.canceled;
       const speed = ended / Math.max(1, now() - started);
       const left = ended === 0 ? "" : ` · ${duration((counts.total - ended) / speed)} left`;
+      const rest = hold === null ? left : ` · ${hold}`;
       show(
         "scoring",
-        "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{left}",
+        "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{rest}",
         counts.total,
         ended,
         {
@@ -59,7 +68,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
           processing: count(counts.processing),
           succeeded: count(counts.succeeded),
           failed: counts.failed > 0 ? ` · failed ${count(counts.failed)}` : "",
-          left,
+          rest,
         },
       );
     },

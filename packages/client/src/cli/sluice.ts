@@ -26,7 +26,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 const program = createProgram(async (work, output) => {
-  const human = output === undefined ? process.stdout.isTTY === true : output === "table";
+  const human = output === undefined ? process.stdout.isTTY : output === "table";
   const cli: Cli = {
     out: new Output(process.stdout, process.stderr, human),
     env: process.env,

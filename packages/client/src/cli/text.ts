@@ -46,7 +46,8 @@ export function until(time: string, now: number): string {
 
 const segmenter = new Intl.Segmenter();
 /** East Asian wide characters and pictographs take two cells of a terminal. */
-const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu;
 
 function width(text: string): number {

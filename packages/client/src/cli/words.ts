@@ -19,6 +19,18 @@ export function waitingWords(waiting: Waiting, now: number): string {
   return waiting.until === null ? words : `${words}; next look ${until(waiting.until, now)}`;
 }
 
+const HOLDS: Readonly<Record<string, string | undefined>> = {
+  requested: "paused: sluice resume",
+  daily_limit: "the daily allowance is used up",
+  configuration: "Workers AI refuses the account or the model",
+  retry: "Workers AI turned it away for now",
+} satisfies Partial<Record<WaitingReason, string>>;
+
+/** In a few words what keeps something back that would go on otherwise; `null`: nothing does. */
+export function holdWords(waiting: Waiting | null): string | null {
+  return waiting === null ? null : (HOLDS[waiting.reason] ?? null);
+}
+
 const STYLES = {
   succeeded: "green",
   completed: "green",

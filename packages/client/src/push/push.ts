@@ -152,7 +152,9 @@ async function pushPart(
     return { accepted, alreadyThere: alreadyThere(accepted, headers) };
   } catch (error) {
     part.throwSourceError();
-    if (error instanceof SluiceError && error.code === "nothing-acceptable") return error;
+    if (!(error instanceof SluiceError)) throw error;
+    // Blank lines behind what filled the request before are no reason to fail.
+    if (error.code === "nothing-acceptable" || (error.code === "empty-body" && !first)) return error;
     throw error;
   }
 }

@@ -56,7 +56,7 @@ function fromStream(stream: ReadableStream<PushItem>): Source {
 
 /** An item as one line of NDJSON, its end included. */
 export function toLine(item: PushItem): string {
-  if (typeof item !== "string") return `${JSON.stringify(item) ?? "null"}\n`;
+  if (typeof item !== "string") return `${(JSON.stringify(item) as string | undefined) ?? "null"}\n`;
   // Between JSON's values a line break is a space like any other; within a string it is not valid anyway.
   return /[\r\n]/.test(item) ? `${item.replaceAll(/[\r\n]+/g, " ")}\n` : `${item}\n`;
 }

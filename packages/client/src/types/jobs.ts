@@ -57,10 +57,12 @@ export interface JobUsage {
 /** `requested`: by a person or a program; the others as in `WaitingReason`. */
 export type PauseReason = "requested" | "daily_limit" | "configuration";
 
-/** What to stop, or to go on with: everything (an empty object), a model, or a submission. */
+/** What to stop, or to go on with: everything (neither), a model, or a submission. */
 export interface PauseBody {
   readonly model?: string;
   readonly submission?: string;
+  /** Why, for others to read; of a pause only. */
+  readonly reason?: string;
 }
 
 /** A stop of dispatching that is in force. */
@@ -68,7 +70,7 @@ export interface Pause {
   /** `all`, `model:NAME` or `submission:ID`. */
   readonly scope: string;
   readonly reason: PauseReason;
-  /** The service's words, where it is not requested. */
+  /** The reason that was given, or the service's words. */
   readonly message: string | null;
   readonly since: string;
   /** `null`: until someone resumes it. */

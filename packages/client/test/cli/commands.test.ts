@@ -50,10 +50,21 @@ test("results are the documents: with their best contexts, or whole", async () =
     "DOCUMENT STATUS BEST CONTEXT, OR WHY NOT\nd1 succeeded 0.9000 0\nd2 succeeded 0.9000 0\nd3 failed model_error: The model broke down.\n",
   );
   expect(table.code).toBe(3);
-  const piped = await bench.run(["results", "sub_0001", "--status", "succeeded", "--top-k", "1", "--include", "text,metadata"]);
+  const piped = await bench.run([
+    "results",
+    "sub_0001",
+    "--status",
+    "succeeded",
+    "--top-k",
+    "1",
+    "--include",
+    "text,metadata",
+  ]);
   expect(records(piped.stdout)).toMatchObject([{ id: "d1" }, { id: "d2" }]);
   expect(piped.code).toBe(0);
-  expect(paths().at(-1)).toBe("GET /v1/submissions/sub_0001/results?status=succeeded&top_k=1&include=text%2Cmetadata&limit=1000");
+  expect(paths().at(-1)).toBe(
+    "GET /v1/submissions/sub_0001/results?status=succeeded&top_k=1&include=text%2Cmetadata&limit=1000",
+  );
 });
 
 test("scores are a document's contexts, the best first", async () => {
@@ -70,13 +81,27 @@ test("scores are a document's contexts, the best first", async () => {
 
 test("why says what happened to a document and what to do", async () => {
   const { stdout } = await bench.run(["why", "d3", ...TABLE]);
-  expect(stdout).toContain("model_error: The model broke down.\nAnother try may help: sluice retry sub_0001 --code model_error\n");
+  expect(stdout).toContain(
+    "model_error: The model broke down.\nAnother try may help: sluice retry sub_0001 --code model_error\n",
+  );
   expect(steady(stdout)).toContain("1 N ago 1.0 s retry: 3040: Capacity temporarily exceeded");
-  expect(records((await bench.run(["why", "d3"])).stdout)).toMatchObject([{ document: { id: "d3" }, job: { id: "job_1" } }]);
+  expect(records((await bench.run(["why", "d3"])).stdout)).toMatchObject([
+    { document: { id: "d3" }, job: { id: "job_1" } },
+  ]);
   const submission = await bench.run(["why", "sub_0001", ...TABLE]);
   expect(submission.stdout).toContain("1 document failed: model_error 1.");
   const job = await bench.run(["why", "job_9", ...TABLE]);
   expect(job.stdout).toContain("Workers AI turned it away for now, and it is tried again; next look now");
+});
+
+test("why says that nothing moves while the poller does not run", async () => {
+  bench.api.looks = Infinity;
+  bench.write("open.ndjson", [{ id: "o1", query: "q", contexts: ["a"] }]);
+  await bench.run(["push", "open.ndjson", "--no-wait"]);
+  const { stdout } = await bench.run(["why", "o1", ...TABLE]);
+  expect(steady(stdout)).toMatch(/^o1 is queued\.\n.*\nThe poller ran N ago, and should every minute/);
+  expect((await bench.run(["status", "sub_0002", ...TABLE])).stderr).toContain("should every minute");
+  expect((await bench.run(["why", "d1", ...TABLE])).stdout).not.toContain("poller");
 });
 
 test("jobs tell what they hold and wait for", async () => {
@@ -100,7 +125,7 @@ test("retry, cancel, pause and resume say what they did", async () => {
 });
 
 test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {
-  const { child, ended } = bench.start(["tail", "--collection", "default"]);
+  const { child, ended } = bench.start(["tail", "--collection", "default", "--all"]);
   while (bench.api.received.length < 2) await new Promise(setImmediate);
   child.kill("SIGINT");
   const { code, stdout, stderr } = await ended;

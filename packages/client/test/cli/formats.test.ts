@@ -22,8 +22,15 @@ test("sluice: lines go out as they stand, blank ones are left out", async () => 
 });
 
 test("cohere: a request a line, of strings or objects, with what shapes the answer left out", async () => {
-  const request = { model: "rerank-v3.5", query: "q", documents: ["a", { text: "b" }, { id: "c3", text: "c" }], top_n: 2 };
-  expect(await convert("cohere", [JSON.stringify(request), "", JSON.stringify({ id: "r2", query: "q", documents: ["a"] })])).toEqual([
+  const request = {
+    model: "rerank-v3.5",
+    query: "q",
+    documents: ["a", { text: "b" }, { id: "c3", text: "c" }],
+    top_n: 2,
+  };
+  expect(
+    await convert("cohere", [JSON.stringify(request), "", JSON.stringify({ id: "r2", query: "q", documents: ["a"] })]),
+  ).toEqual([
     found(1, { query: "q", contexts: ["a", "b", { id: "c3", text: "c" }] }),
     found(3, { id: "r2", query: "q", contexts: ["a"] }),
   ]);
@@ -31,7 +38,14 @@ test("cohere: a request a line, of strings or objects, with what shapes the answ
 
 test.each([
   ["one request", { query: "q", documents: ["a"] }, 1],
-  ["a list of requests", [{ query: "q", documents: ["a"] }, { query: "q", documents: ["b"] }], 2],
+  [
+    "a list of requests",
+    [
+      { query: "q", documents: ["a"] },
+      { query: "q", documents: ["b"] },
+    ],
+    2,
+  ],
 ])("cohere: %s may stand over several lines", async (_, value, count) => {
   const lines = JSON.stringify(value, null, 2).split("\n");
   const entries = await convert("cohere", ["", ...lines]);
@@ -40,7 +54,15 @@ test.each([
 });
 
 test("cohere: what cannot be converted is refused by its line, the others are not", async () => {
-  const lines = ['{"query":"q","documents":["a"]}', "{", '{"documents":[]}', '{"query":"q","documents":[1]}', '{"query":"q"}', "7", null];
+  const lines = [
+    '{"query":"q","documents":["a"]}',
+    "{",
+    '{"documents":[]}',
+    '{"query":"q","documents":[1]}',
+    '{"query":"q"}',
+    "7",
+    null,
+  ];
   expect((await convert("cohere", lines)).slice(1)).toEqual([
     refused(2, "the line is not valid JSON"),
     refused(3, "query must be a string"),
@@ -57,7 +79,9 @@ test("cohere: broken JSON over several lines is refused as a whole", async () =>
 
 test("voyage: custom_id becomes the document's id", async () => {
   const line = { custom_id: "r1", body: { query: "q", documents: ["a", "b"], top_k: 1, return_documents: true } };
-  expect(await convert("voyage", [JSON.stringify(line)])).toEqual([found(1, { id: "r1", query: "q", contexts: ["a", "b"] })]);
+  expect(await convert("voyage", [JSON.stringify(line)])).toEqual([
+    found(1, { id: "r1", query: "q", contexts: ["a", "b"] }),
+  ]);
 });
 
 test("voyage: what cannot be converted is refused by its line", async () => {
@@ -72,15 +96,40 @@ test("voyage: what cannot be converted is refused by its line", async () => {
 });
 
 test("tsv: consecutive rows of a query id make a document, tabs in the text are kept", async () => {
-  const rows = ["query id\tquery\tcontext id\ttext", "q1\twhat\tc1\tone", "q1\twhat\tc2\ttwo\tand more", "", "q2\twhy\tc1\tthree"];
+  const rows = [
+    "query id\tquery\tcontext id\ttext",
+    "q1\twhat\tc1\tone",
+    "q1\twhat\tc2\ttwo\tand more",
+    "",
+    "q2\twhy\tc1\tthree",
+  ];
   expect(await convert("tsv", rows)).toEqual([
-    found(2, { id: "q1", query: "what", contexts: [{ id: "c1", text: "one" }, { id: "c2", text: "two\tand more" }] }, 3),
+    found(
+      2,
+      {
+        id: "q1",
+        query: "what",
+        contexts: [
+          { id: "c1", text: "one" },
+          { id: "c2", text: "two\tand more" },
+        ],
+      },
+      3,
+    ),
     found(5, { id: "q2", query: "why", contexts: [{ id: "c1", text: "three" }] }),
   ]);
 });
 
 test("tsv: a row that cannot be read spoils the document it belongs to, and no other", async () => {
-  const rows = ["q1\twhat\tc1\tone", "q1\twhat", "q1\twhat\tc2\ttwo", "q2\twhy\tc1\tthree", "nothing", "q3\ta\tc1\tx", "q3\tb\tc2\ty"];
+  const rows = [
+    "q1\twhat\tc1\tone",
+    "q1\twhat",
+    "q1\twhat\tc2\ttwo",
+    "q2\twhy\tc1\tthree",
+    "nothing",
+    "q3\ta\tc1\tx",
+    "q3\tb\tc2\ty",
+  ];
   expect(await convert("tsv", rows)).toEqual([
     refused(1, "line 2: 2 of the columns query id, query, context id, text", 3),
     refused(5, "1 of the columns query id, query, context id, text"),

@@ -32,7 +32,11 @@ test("a push into a pipe is one record", async () => {
   expect(records(stdout)).toMatchObject([
     {
       submissions: [{ id: "sub_0001", status: "completed", counts: { succeeded: 3 } }],
-      ...{ accepted: 3, already_there: 0, rejected_count: 0, rejected: [], rejected_file: null },
+      accepted: 3,
+      already_there: 0,
+      rejected_count: 0,
+      rejected: [],
+      rejected_file: null,
       idempotency_key: keys()[0],
     },
   ]);
@@ -108,7 +112,9 @@ test("standard input is pushed like a file", async () => {
   const lines = documents(3).map((document) => `${JSON.stringify(document)}\n`);
   const { code, stdout } = await bench.run(["push", "-"], [...lines, "nothing\n"].join(""));
   expect(code).toBe(4);
-  expect(records(stdout)).toMatchObject([{ accepted: 3, rejected: [{ line: 4 }], rejected_file: "stdin.rejected.ndjson" }]);
+  expect(records(stdout)).toMatchObject([
+    { accepted: 3, rejected: [{ line: 4 }], rejected_file: "stdin.rejected.ndjson" },
+  ]);
   expect(read("stdin.rejected.ndjson")).toBe("nothing\n");
 });
 
@@ -121,6 +127,14 @@ test("what others' formats hold is converted, and what cannot be is refused by i
   expect(pushes()[0]?.text).toBe('{"id":"r1","query":"q","contexts":["a","b"]}\n');
   expect(stderr).toContain("line 2: body: documents must be a list of strings or of { text }");
   expect(read("batch.jsonl.rejected.ndjson")).toBe('{"custom_id":"r2","body":{"query":"q"}}\n');
+  expect(code).toBe(4);
+});
+
+test("a file of which nothing can be converted ends with its lines refused", async () => {
+  bench.write("batch.jsonl", [{ custom_id: 1 }]);
+  bench.api.instead.push(() => problem(400, "empty-body"));
+  const { code, stderr } = await bench.run(["push", "batch.jsonl", "--format", "voyage", ...TABLE]);
+  expect(stderr).toContain("1 line refused, now in batch.jsonl.rejected.ndjson");
   expect(code).toBe(4);
 });
 
@@ -150,6 +164,14 @@ test("an estimate above --max-usd sends nothing, one below it is no hindrance", 
   expect(over.stderr).toContain("Nothing was sent");
   expect(bench.api.received).toEqual([]);
   expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1"])).code).toBe(0);
+});
+
+test("a push that is held up says why and for how long", async () => {
+  bench.write("docs.ndjson", documents(3));
+  bench.api.instead.push(() => problem(409, "conflict", {}, { "retry-after": "1" }));
+  const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
+  expect(stderr).toMatch(/^the earlier push is not over: again in 1\.\d s\n$/);
+  expect(code).toBe(0);
 });
 
 test("Ctrl-C while sending stops cleanly and says how to go on", async () => {
@@ -183,7 +205,9 @@ test("Ctrl-C while waiting leaves the push as it is", async () => {
 
 test("a push that is refused as a whole is an error", async () => {
   bench.write("docs.ndjson", documents(3));
-  bench.api.instead.push(() => problem(422, "invalid", { errors: [{ pointer: "?model", detail: "must be one of: x" }] }));
+  bench.api.instead.push(() =>
+    problem(422, "invalid", { errors: [{ pointer: "?model", detail: "must be one of: x" }] }),
+  );
   const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect(code).toBe(1);
   expect(stderr).toBe("Title of invalid: Detail of invalid.\n  ?model: must be one of: x\n");

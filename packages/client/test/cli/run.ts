@@ -10,6 +10,9 @@ import { serve } from "../serve.ts";
 
 const COMMAND = fileURLToPath(import.meta.resolve("../../src/cli/sluice.ts"));
 
+/** A process that finds its modules compiled starts three times as fast. */
+const COMPILE_CACHE = join(tmpdir(), "sluice-test-compile-cache");
+
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -29,7 +32,12 @@ export class Bench {
     bench.api.looks = 0;
     await new Promise<void>((resolve) => bench.#server.listen(0, "127.0.0.1", resolve));
     const { port } = bench.#server.address() as AddressInfo;
-    bench.env = { ...process.env, SLUICE_URL: `http://127.0.0.1:${port}`, SLUICE_API_KEY: KEY, NO_COLOR: undefined };
+    bench.env = {
+      ...process.env,
+      SLUICE_URL: `http://127.0.0.1:${port}`,
+      SLUICE_API_KEY: KEY,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+    };
     return bench;
   }
 

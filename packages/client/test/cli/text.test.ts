@@ -44,14 +44,28 @@ test("a packed file is unpacked by its name", async () => {
 test("lines are copied byte for byte", async () => {
   const path = fileOf(Buffer.from("a\nb\r\n\xff\nd\ne", "latin1"));
   const copy = `${path}.copy`;
-  await copyLines(await open(path), [{ first: 2, last: 3 }, { first: 5, last: 5 }], copy);
+  await copyLines(
+    await open(path),
+    [
+      { first: 2, last: 3 },
+      { first: 5, last: 5 },
+    ],
+    copy,
+  );
   expect(readFileSync(copy, "latin1")).toBe("b\r\n\xff\ne\n");
 });
 
 test("figures are written for people", () => {
   expect([999, 1_234, 95_000_000].map(bytes)).toEqual(["999 B", "1.2 KB", "95.0 MB"]);
   expect([0, 0.000_021, 0.049_3, 1.239].map(dollars)).toEqual(["$0", "$0.0000210", "$0.0493", "$1.24"]);
-  expect([40, 9_900, 45_000, 200_000, 7_200_000, 500_000_000].map(duration)).toEqual(["0.0 s", "9.9 s", "45 s", "3 min", "2 h", "6 d"]);
+  expect([40, 9_900, 45_000, 200_000, 7_200_000, 500_000_000].map(duration)).toEqual([
+    "0.0 s",
+    "9.9 s",
+    "45 s",
+    "3 min",
+    "2 h",
+    "6 d",
+  ]);
 });
 
 test("text of others can neither break a table nor command a terminal", () => {
@@ -67,7 +81,13 @@ function written(columns?: number) {
 
 test("a table is aligned by the cells that its characters take", () => {
   const { out, text } = written();
-  out.table([{ title: "NAME" }, { title: "N", side: "right" }, { title: "REST" }], [["日本", "1", "x"], ["a", "1,000", "y"]]);
+  out.table(
+    [{ title: "NAME" }, { title: "N", side: "right" }, { title: "REST" }],
+    [
+      ["日本", "1", "x"],
+      ["a", "1,000", "y"],
+    ],
+  );
   expect(text()).toBe("NAME      N  REST\n日本      1  x\na     1,000  y\n");
 });
 

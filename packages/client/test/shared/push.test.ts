@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SluiceError, SluicePushError, type PushProgress } from "../../src/index.ts";
+import { SluicePushError, type PushProgress, type SluiceError } from "../../src/index.ts";
 import { FakeApi, problem } from "../fake-api.ts";
 import { clientOf, documents } from "./client.ts";
 
@@ -42,7 +42,11 @@ test.each(Object.entries(inputs))("%s goes out as a document a line", async (_, 
   const [request] = api.received;
   expect(linesOf(request?.text).map((line) => JSON.parse(line))).toEqual(many);
   expect(request?.headers.get("content-type")).toBe("application/x-ndjson");
-  expect(Object.fromEntries(request?.url.searchParams ?? [])).toEqual({ collection: "c", label: "l", truncate_inputs: "false" });
+  expect(Object.fromEntries(request?.url.searchParams ?? [])).toEqual({
+    collection: "c",
+    label: "l",
+    truncate_inputs: "false",
+  });
 });
 
 test("one document needs no list", async () => {
@@ -83,6 +87,19 @@ test("what is too big for one request becomes several, each under a key of its o
   expect(api.received.every(({ text }) => text.length <= line * 4)).toBe(true);
 });
 
+test("blank texts behind what filled a request are no failure", async () => {
+  const api = new FakeApi();
+  const line = JSON.stringify(documents(1)[0]);
+  const fetchStrictly: typeof api.fetch = async (input, init) => {
+    const body = await new Request(input, init).arrayBuffer();
+    if (new TextDecoder().decode(body).trim() === "") return problem(400, "empty-body");
+    return api.fetch(input, { ...init, body });
+  };
+  const { client } = clientOf({ fetch: fetchStrictly });
+  expect(await client.push([line, "", ""], { maxBytes: line.length + 1 })).toMatchObject({ accepted: 1 });
+  await expect(client.push([])).rejects.toMatchObject({ code: "empty-body" });
+});
+
 test("a line longer than a request may be goes out by itself", async () => {
   const api = new FakeApi();
   await clientOf(api).client.push(documents(3, "x".repeat(500)), { maxBytes: 100 });
@@ -103,22 +120,25 @@ const passing = {
   "a proxy's 502": () => new Response("<html>Bad gateway</html>", { status: 502 }),
 };
 
-test.each(Object.entries(passing))("after %s the same documents go out again under the same key", async (_, instead) => {
-  const api = new FakeApi();
-  const keys: (string | null)[] = [];
-  api.instead.push((request) => {
-    keys.push(request.headers.get("idempotency-key"));
-    return instead(request);
-  });
-  const { client, waits } = clientOf(api);
-  const result = await client.push(slowly(documents(5_000)));
-  expect(result.accepted).toBe(5_000);
-  expect([...keys, ...keysOf(api)]).toEqual([result.idempotencyKey, result.idempotencyKey]);
-  expect(linesOf(api.received[0]?.text).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(
-    documents(5_000).map(({ id }) => id),
-  );
-  expect(waits).toEqual([500]);
-});
+test.each(Object.entries(passing))(
+  "after %s the same documents go out again under the same key",
+  async (_, instead) => {
+    const api = new FakeApi();
+    const keys: (string | null)[] = [];
+    api.instead.push((request) => {
+      keys.push(request.headers.get("idempotency-key"));
+      return instead(request);
+    });
+    const { client, waits } = clientOf(api);
+    const result = await client.push(slowly(documents(5_000)));
+    expect(result.accepted).toBe(5_000);
+    expect([...keys, ...keysOf(api)]).toEqual([result.idempotencyKey, result.idempotencyKey]);
+    expect(linesOf(api.received[0]?.text).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(
+      documents(5_000).map(({ id }) => id),
+    );
+    expect(waits).toEqual([500]);
+  },
+);
 
 test("waits double, and are never shorter than the server asks for", async () => {
   const api = new FakeApi();
@@ -154,7 +174,9 @@ test("what was taken in before a failure is told with it", async () => {
   };
   const broken = clientOf({ fetch: fetchOnce }, { retries: 0 }).client;
   const maxBytes = 2 * (JSON.stringify(push[0]).length + 1);
-  const error: unknown = await broken.push(push, { maxBytes, idempotencyKey: "key" }).catch((thrown: unknown) => thrown);
+  const error: unknown = await broken
+    .push(push, { maxBytes, idempotencyKey: "key" })
+    .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "no-answer", pushed: { accepted: 2, submissions: [{ id: "sub_0001" }] } });
   // The same push under the same key goes on: the first request is answered from memory.
   const again = await client.push(push, { maxBytes, idempotencyKey: "key" });
@@ -188,7 +210,11 @@ test.each([
 ])("%i is not tried again", async (status, name) => {
   const api = new FakeApi();
   api.instead.push(() => problem(status, name));
-  await expect(clientOf(api).client.push(many)).rejects.toMatchObject({ status, code: name, type: `/problems/${name}` });
+  await expect(clientOf(api).client.push(many)).rejects.toMatchObject({
+    status,
+    code: name,
+    type: `/problems/${name}`,
+  });
   expect(api.received).toEqual([]);
 });
 
@@ -273,5 +299,7 @@ test("progress tells what went out, and what is waited for", async () => {
   const told: PushProgress[] = [];
   await clientOf(api).client.push(many, { onProgress: (progress) => told.push(progress) });
   expect(told.map(({ sent }) => sent).at(-1)).toBe(250);
-  expect(told.flatMap(({ retry }) => (retry === null ? [] : [[retry.error.code, retry.wait]]))).toEqual([["unavailable", 3_000]]);
+  expect(told.flatMap(({ retry }) => (retry === null ? [] : [[retry.error.code, retry.wait]]))).toEqual([
+    ["unavailable", 3_000],
+  ]);
 });

@@ -16,7 +16,9 @@ const pathsOf = (api: FakeApi) => api.received.map(({ method, url }) => `${metho
 
 test("the results of a submission come page by page, each once and in order", async () => {
   const { api, client, id } = await pushed(25);
-  const found = await collect(client.results(id, { limit: 10, topK: 3, include: ["text", "metadata"], status: "queued" }));
+  const found = await collect(
+    client.results(id, { limit: 10, topK: 3, include: ["text", "metadata"], status: "queued" }),
+  );
   expect(ids(found)).toEqual(documents(25).map((document) => document.id));
   const query = "status=queued&top_k=3&include=text%2Cmetadata&limit=10";
   expect(pathsOf(api)).toEqual([
@@ -95,14 +97,22 @@ test("a document is found by an id of any characters", async () => {
 
 test("any number of documents is read in the order asked, in requests that fit", async () => {
   const { api, client } = await pushed(130);
-  const asked = [...documents(130).map(({ id }) => id).toReversed(), "unknown"];
+  const asked = [
+    ...documents(130)
+      .map(({ id }) => id)
+      .toReversed(),
+    "unknown",
+  ];
   const found = await client.documents("c", asked);
   expect(ids(found.data)).toEqual(asked.slice(0, -1));
   expect(found.missing).toEqual(["unknown"]);
   expect(api.received.map(({ url }) => url.searchParams.getAll("id").length)).toEqual([100, 31]);
 
   api.received.length = 0;
-  await client.documents("c", documents(50).map(({ id }) => id.padEnd(250, "ü")));
+  await client.documents(
+    "c",
+    documents(50).map(({ id }) => id.padEnd(250, "ü")),
+  );
   expect(api.received.every(({ url }) => url.href.length < 8_000)).toBe(true);
 });
 
@@ -151,6 +161,37 @@ test("the feed goes on without an end, and its cursor follows what was worked on
   expect(pathsOf(api).at(-1)).toBe("GET /v1/results?cursor=3&collection=c&wait=5");
 });
 
+test("a feed from now on leaves out what ended before", async () => {
+  const { api } = await pushed(3);
+  const later = { id: "later", query: "q", contexts: ["a"] };
+  const fetchThenPush: typeof api.fetch = async (input, init) => {
+    // Something ends once the feed waits for it.
+    if (input.includes("wait=5")) await clientOf(api).client.push(later);
+    return api.fetch(input, init);
+  };
+  const feed = clientOf({ fetch: fetchThenPush }, {}, { now: () => Date.parse("2026-06-01") }).client.feed({
+    from: "now",
+    wait: 5,
+  });
+  for await (const document of feed) {
+    expect(document.id).toBe("later");
+    break;
+  }
+  expect(feed.cursor).toBe("3");
+});
+
+test("what ends while a feed reads past the rest is not left out", async () => {
+  const { api, client: before, id } = await pushed(3);
+  await before.wait(id);
+  const { client } = clientOf(api, {}, { now: () => Date.parse("2026-01-01T00:01:00Z") });
+  const found: string[] = [];
+  for await (const document of client.feed({ from: "now" })) {
+    found.push(document.id);
+    if (found.length === 3) break;
+  }
+  expect(found).toEqual(["d1", "d2", "d3"]);
+});
+
 test("a feed that has nothing new is not asked without pause", async () => {
   const { api } = await pushed(1);
   const stop = new AbortController();
@@ -169,7 +210,7 @@ test("operations name what they act on", async () => {
   const { api, client, id } = await pushed(2);
   expect(await client.pause({ model: "m" })).toMatchObject([{ scope: "model:m", reason: "requested" }]);
   expect(await client.pause({ submission: id })).toHaveLength(2);
-  expect(await client.pause()).toHaveLength(3);
+  expect(await client.pause({}, { reason: "why" })).toHaveLength(3);
   expect(await client.resume()).toHaveLength(2);
   expect((await client.stats()).pauses).toHaveLength(2);
   expect((await client.cancel(id)).status).toBe("canceled");
@@ -178,11 +219,23 @@ test("operations name what they act on", async () => {
   expect(await collect(client.jobs({ lane: "bulk" }))).toHaveLength(1);
   expect(await client.health()).toEqual({ status: "ok" });
   expect(pathsOf(api)).toEqual([
-    ...["POST /v1/pause", "POST /v1/pause", "POST /v1/pause", "POST /v1/resume", "GET /v1/stats"],
-    ...[`POST /v1/submissions/${id}/cancel`, `POST /v1/submissions/${id}/retry?code=model_error`],
-    ...["GET /v1/jobs/job_7", "GET /v1/jobs?lane=bulk", "GET /healthz"],
+    "POST /v1/pause",
+    "POST /v1/pause",
+    "POST /v1/pause",
+    "POST /v1/resume",
+    "GET /v1/stats",
+    `POST /v1/submissions/${id}/cancel`,
+    `POST /v1/submissions/${id}/retry?code=model_error`,
+    "GET /v1/jobs/job_7",
+    "GET /v1/jobs?lane=bulk",
+    "GET /healthz",
   ]);
-  expect(api.received.slice(0, 4).map(({ text }) => text)).toEqual(['{"model":"m"}', `{"submission":"${id}"}`, "{}", "{}"]);
+  expect(api.received.slice(0, 4).map(({ text }) => text)).toEqual([
+    '{"model":"m"}',
+    `{"submission":"${id}"}`,
+    '{"reason":"why"}',
+    "{}",
+  ]);
 });
 
 test("an error tells all that the problem tells", async () => {
@@ -192,8 +245,14 @@ test("an error tells all that the problem tells", async () => {
   await expect(clientOf(api).client.stats()).rejects.toMatchObject({
     name: "SluiceError",
     message: "Title of invalid: Detail of invalid.",
-    ...{ status: 422, type: "/problems/invalid", code: "invalid", title: "Title of invalid", detail: "Detail of invalid." },
-    ...{ errors, requestId: "r1", retryAfter: 3 },
+    status: 422,
+    type: "/problems/invalid",
+    code: "invalid",
+    title: "Title of invalid",
+    detail: "Detail of invalid.",
+    errors,
+    requestId: "r1",
+    retryAfter: 3,
   });
 });
 

@@ -15,7 +15,8 @@ export interface JobsFlags {
 export async function jobs(cli: Cli, id: string | undefined, flags: JobsFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   const client = clientOf(cli);
-  const found = id === undefined ? (await client.jobs({ ...flags, signal }).page()).data : [await client.job(id, { signal })];
+  const found =
+    id === undefined ? (await client.jobs({ ...flags, signal }).page()).data : [await client.job(id, { signal })];
   if (!out.human) {
     for (const job of found) out.record(job);
   } else if (id !== undefined) {
@@ -51,9 +52,14 @@ export async function jobs(cli: Cli, id: string | undefined, flags: JobsFlags): 
 
 export function printJob(out: Output, job: Job, now: number): void {
   const state = statusCell(job.status);
-  out.print(`${out.style(job.id, "bold")}  ${typeof state === "string" ? state : out.style(state.text, state.style)}\n`);
+  out.print(
+    `${out.style(job.id, "bold")}  ${typeof state === "string" ? state : out.style(state.text, state.style)}\n`,
+  );
   const facts: [string, string][] = [
-    ["holds", `${plural(job.document_count, "document")}, ${plural(job.context_count, "context")}, ${bytes(job.payload_bytes)}`],
+    [
+      "holds",
+      `${plural(job.document_count, "document")}, ${plural(job.context_count, "context")}, ${bytes(job.payload_bytes)}`,
+    ],
     ["lane", `${job.lane}, ${job.model}`],
     ["age", duration(job.age_seconds * 1_000)],
   ];
@@ -62,12 +68,18 @@ export function printJob(out: Output, job: Job, now: number): void {
   if (job.waiting !== null) facts.push(["waits", waitingWords(job.waiting, now)]);
   if (job.usage.tokens !== null) facts.push(["tokens", count(job.usage.tokens)]);
   const { unconfirmed_dispatches: unconfirmed, repeated_dispatches: repeated } = job.usage;
-  if (unconfirmed + repeated > 0) facts.push(["repeats", `${count(unconfirmed)} unconfirmed, ${count(repeated)} given up on`]);
+  if (unconfirmed + repeated > 0)
+    facts.push(["repeats", `${count(unconfirmed)} unconfirmed, ${count(repeated)} given up on`]);
   out.table([{ title: "" }, { title: "" }], facts);
   if (job.attempts.length === 0) return;
   out.print("");
   out.table(
-    [{ title: "ATTEMPT", side: "right" }, { title: "STARTED", side: "right" }, { title: "TOOK", side: "right" }, { title: "OUTCOME" }],
+    [
+      { title: "ATTEMPT", side: "right" },
+      { title: "STARTED", side: "right" },
+      { title: "TOOK", side: "right" },
+      { title: "OUTCOME" },
+    ],
     job.attempts.map(({ attempt, started_at: started, ended_at: over, error }) => [
       String(attempt),
       ago(started, now),

@@ -16,7 +16,11 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-export async function retry(cli: Cli, id: string, flags: { readonly code?: FailureCode }): Promise<ExitCode> {
+export interface RetryFlags {
+  readonly code?: FailureCode;
+}
+
+export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<ExitCode> {
   const { queued, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
   if (!cli.out.human) cli.out.record({ submission, queued });
   else if (queued === 0) cli.out.print(`${id} has no failed documents to queue again.`);
@@ -29,8 +33,12 @@ interface TargetFlags {
   readonly submission?: string;
 }
 
-export async function pause(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
-  return tellPauses(cli, await clientOf(cli).pause(flags, { signal: cli.signal }));
+export interface PauseFlags extends TargetFlags {
+  readonly reason?: string;
+}
+
+export async function pause(cli: Cli, flags: PauseFlags): Promise<ExitCode> {
+  return tellPauses(cli, await clientOf(cli).pause(flags, { reason: flags.reason, signal: cli.signal }));
 }
 
 export async function resume(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
@@ -82,7 +90,8 @@ export function newKey(cli: Cli, flags: KeyFlags): ExitCode {
   cli.out.print(`${cli.out.style(key, "bold")}   shown this once: keep it\n`);
   cli.out.print("Its entry in the list that the secret SLUICE_API_KEYS holds:\n");
   cli.out.print(JSON.stringify(entry));
-  cli.out.print(`\nUpload the list with the entry added: npx wrangler secret put SLUICE_API_KEYS --name sluice-producer`);
+  cli.out.print(
+    `\nUpload the list with the entry added: npx wrangler secret put SLUICE_API_KEYS --name sluice-producer`,
+  );
   return EXIT.ok;
 }
-

@@ -25,7 +25,12 @@ interface Read {
 }
 
 /** Every refused line of a file: those refused here, those that the API tells, and where these are many, the others. */
-export async function findRefused(pushed: PushResult, read: Read, input: Input, flags: PushFlags): Promise<RefusedLines> {
+export async function findRefused(
+  pushed: PushResult,
+  read: Read,
+  input: Input,
+  flags: PushFlags,
+): Promise<RefusedLines> {
   const found = new Map(read.refused.map((line) => [line.first, line]));
   for (const { line, detail } of pushed.rejected) {
     const place = read.places[line - 1];

@@ -15,10 +15,14 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
   out.table(
     [{ title: "" }, { title: "", side: "right" }, { title: "" }],
     [
-      ["documents", count(documents), `${plural(contexts, "context")}`],
+      ["documents", count(documents), plural(contexts, "context")],
       ["tokens", `~${count(tokens)}`, "at 4 characters a token"],
       ["jobs", `~${count(jobs)}`, "calls of the Batch API"],
-      ["dollars", `~${dollars(usd.total)}`, `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)}`],
+      [
+        "dollars",
+        `~${dollars(usd.total)}`,
+        `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)}`,
+      ],
     ],
   );
   out.print(out.style("\nList prices, free tiers left aside.", "dim"));
@@ -35,16 +39,21 @@ export function printPushed(out: Output, pushed: PushResult, name: string, took:
     return;
   }
   out.print(`Pushed ${plural(accepted, "document")} as ${ids} in ${duration(took)}`);
-  if (alreadyThere > 0) out.print(`${count(alreadyThere)} of them were there already: the push went on where it broke off.`);
+  if (alreadyThere > 0)
+    out.print(`${count(alreadyThere)} of them were there already: the push went on where it broke off.`);
 }
 
 export function printRefused(out: Output, refused: RefusedLines, file: string | null): void {
   if (refused.count === 0) return;
-  out.note(out.noteStyle(`${plural(refused.count, "line")} refused${file === null ? "" : `, now in ${file}`}`, "yellow"));
-  for (const { first, detail } of refused.lines.slice(0, MOST_TOLD)) out.note(`  line ${count(first)}: ${oneLine(detail)}`);
+  out.note(
+    out.noteStyle(`${plural(refused.count, "line")} refused${file === null ? "" : `, now in ${file}`}`, "yellow"),
+  );
+  for (const { first, detail } of refused.lines.slice(0, MOST_TOLD))
+    out.note(`  line ${count(first)}: ${oneLine(detail)}`);
   const more = refused.lines.length - MOST_TOLD;
   if (more > 0) out.note(`  and ${count(more)} more`);
-  if (refused.count > refused.lines.length) out.note(`  ${count(refused.count - refused.lines.length)} of them could not be found`);
+  if (refused.count > refused.lines.length)
+    out.note(`  ${count(refused.count - refused.lines.length)} of them could not be found`);
 }
 
 /** How the documents ended, and what to do next. */
@@ -64,12 +73,20 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   if (sum("failed") > 0) parts.push(out.style(`${count(sum("failed"))} failed (${failuresWords(failures)})`, "red"));
   if (sum("canceled") > 0) parts.push(out.style(`${count(sum("canceled"))} canceled`, "yellow"));
   out.print(parts.join(" · "));
-  out.print(`\nResults:   sluice results ${first.id}`);
-  if (sum("failed") > 0) out.print(`Failures:  sluice results ${first.id} --status failed`);
+  out.print("");
+  for (const { id } of submissions) out.print(`Results:   sluice results ${id}`);
+  for (const { id, counts } of submissions) {
+    if (counts.failed > 0) out.print(`Failures:  sluice results ${id} --status failed`);
+  }
 }
 
 /** What a program gets of a push. */
-export function recordOf(pushed: PushResult, submissions: readonly Submission[], refused: RefusedLines, file: string | null) {
+export function recordOf(
+  pushed: PushResult,
+  submissions: readonly Submission[],
+  refused: RefusedLines,
+  file: string | null,
+) {
   return {
     submissions,
     accepted: pushed.accepted,

@@ -1,12 +1,13 @@
-import { SluicePushError, type PushResult, type Sluice, type Submission } from "../../index.ts";
+import { SluicePushError, type PushResult, type SluiceError, type Sluice, type Submission } from "../../index.ts";
 import { Checker } from "../check.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { Estimator, type Estimate } from "../estimate.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { formats, type Entry } from "../formats/index.ts";
 import { contentKey, openInput, readLines, type Input } from "../input.ts";
-import { barProgress, noProgress, type Progress } from "../progress.ts";
+import { barProgress, quietProgress, type Progress } from "../progress.ts";
 import { dollars, duration, plural } from "../text.ts";
+import { holdWords } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import { printEstimate, printPushed, printRefused, printScored, recordOf } from "./push-report.ts";
 import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts";
@@ -49,23 +50,32 @@ async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags
   const { out } = cli;
   const { collection, model, lane, label, truncate, format } = flags;
   const key = flags.key ?? (await contentKey(input, { collection, model, lane, label, truncate, format }));
-  const progress = out.stderrIsTerminal ? barProgress(process.stderr, cli.now) : noProgress;
+  const progress = out.stderrIsTerminal
+    ? barProgress(process.stderr, cli.now)
+    : quietProgress((text) => out.note(text));
   const reading = new Reading(formats[format](readLines(input)));
   const started = cli.now();
   let pushed: PushResult;
   try {
     pushed = await client.push(reading.items(), {
-      ...{ collection, model, lane, label, truncateInputs: truncate, gzip: flags.gzip, idempotencyKey: key },
+      collection,
+      model,
+      lane,
+      label,
+      truncateInputs: truncate,
+      gzip: flags.gzip,
+      idempotencyKey: key,
       signal: cli.signal,
       onProgress({ sent, bytes: sentBytes, retry }) {
         progress.sending(sent, sentBytes, input.size);
-        if (retry !== null) progress.pausing(`${retry.error.title}: again in ${duration(retry.wait)}`);
+        if (retry !== null) progress.pausing(`${pauseWords(retry.error)}: again in ${duration(retry.wait)}`);
       },
     });
   } catch (error) {
     progress.clear();
     if (cli.signal.aborted) return interrupted(cli, input.name, reading.count, flags);
-    if (error instanceof SluicePushError && error.code === "nothing-acceptable") {
+    const nothing = ["nothing-acceptable", ...(reading.refused.length > 0 ? ["empty-body"] : [])];
+    if (error instanceof SluicePushError && nothing.includes(error.code)) {
       pushed = error.pushed;
     } else {
       if (error instanceof SluicePushError && error.pushed.accepted > 0) tellAccepted(cli, error.pushed);
@@ -80,6 +90,10 @@ async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags
   return follow(cli, client, { pushed, refused, file, wait: flags.wait }, progress);
 }
 
+function pauseWords({ code, title }: SluiceError): string {
+  return code === "conflict" ? "the earlier push is not over" : title;
+}
+
 interface Followed {
   readonly pushed: PushResult;
   readonly refused: RefusedLines;
@@ -87,7 +101,12 @@ interface Followed {
   readonly wait: boolean;
 }
 
-async function follow(cli: Cli, client: Sluice, { pushed, refused, file, wait }: Followed, progress: Progress): Promise<ExitCode> {
+async function follow(
+  cli: Cli,
+  client: Sluice,
+  { pushed, refused, file, wait }: Followed,
+  progress: Progress,
+): Promise<ExitCode> {
   const { out } = cli;
   let submissions = pushed.submissions;
   try {
@@ -119,7 +138,7 @@ async function waitForAll(
       signal: cli.signal,
       onProgress(submission) {
         latest.set(id, submission);
-        progress.scoring(sumCounts([...latest.values()]));
+        progress.scoring(sumCounts([...latest.values()]), holdWords(submission.waiting));
       },
     });
   }
@@ -135,7 +154,9 @@ function sumCounts(submissions: readonly Submission[]): Submission["counts"] {
 }
 
 function tellAccepted({ out }: Cli, pushed: PushResult): void {
-  out.note(`${plural(pushed.accepted, "document")} were taken in before, as ${pushed.submissions.map(({ id }) => id).join(", ")}.`);
+  out.note(
+    `${plural(pushed.accepted, "document")} were taken in before, as ${pushed.submissions.map(({ id }) => id).join(", ")}.`,
+  );
 }
 
 function interrupted({ out }: Cli, name: string, sent: number, flags: PushFlags): ExitCode {
@@ -173,4 +194,3 @@ export class Reading {
     }
   }
 }
-

@@ -29,13 +29,19 @@ export async function results(cli: Cli, id: string, flags: ResultsFlags): Promis
   return failed && flags.status === undefined ? EXIT.failed : EXIT.ok;
 }
 
+export interface TailFlags extends ViewFlags {
+  readonly collection?: string;
+  readonly cursor?: string;
+  readonly all?: boolean;
+}
+
 /** The documents of all submissions, as they end, until Ctrl-C. */
-export async function tail(
-  cli: Cli,
-  flags: ViewFlags & { readonly collection?: string; readonly cursor?: string },
-): Promise<ExitCode> {
-  const feed = clientOf(cli).feed({ ...flags, signal: cli.signal });
+export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Promise<ExitCode> {
+  const feed = clientOf(cli).feed({ ...flags, from: all ? "start" : "now", signal: cli.signal });
   const print = cli.out.human ? documentTable(cli.out) : (document: Document) => cli.out.record(document);
+  if (!all && flags.cursor === undefined && cli.out.stderrIsTerminal) {
+    cli.out.note(cli.out.noteStyle("What ends from now on, once what ended before is read past:", "dim"));
+  }
   try {
     for await (const document of feed) print(document);
   } catch (error) {

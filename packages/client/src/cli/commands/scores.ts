@@ -21,7 +21,12 @@ export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<
     if (document.scores.length > 0) {
       out.print("");
       out.table(
-        [{ title: "RANK", side: "right" }, { title: "SCORE", side: "right" }, { title: "CONTEXT" }, ...(text ? [{ title: "TEXT" }] : [])],
+        [
+          { title: "RANK", side: "right" },
+          { title: "SCORE", side: "right" },
+          { title: "CONTEXT" },
+          ...(text ? [{ title: "TEXT" }] : []),
+        ],
         document.scores.map((score) => [
           String(score.rank),
           score.score.toFixed(4),

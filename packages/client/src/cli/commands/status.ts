@@ -1,7 +1,9 @@
+import { hasEnded } from "../../index.ts";
 import type { Submission, SubmissionStatus } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
+import { pollerTrouble } from "../poller-trouble.ts";
 import { ago, count, plural } from "../text.ts";
 import { ended, failuresWords, statusCell, waitingWords } from "../words.ts";
 
@@ -18,8 +20,12 @@ export async function status(cli: Cli, id: string | undefined, flags: StatusFlag
   const client = clientOf(cli);
   if (id !== undefined) {
     const submission = await client.submission(id, { signal });
-    if (out.human) printSubmission(out, submission, cli.now());
-    else out.record(submission);
+    if (!out.human) out.record(submission);
+    else {
+      printSubmission(out, submission, cli.now());
+      const trouble = hasEnded(submission) ? null : await pollerTrouble(client, signal, cli.now());
+      if (trouble !== null) out.note(out.noteStyle(trouble, "yellow"));
+    }
     return submission.counts.failed + submission.counts.canceled > 0 ? EXIT.failed : EXIT.ok;
   }
   const { data, counts } = await client.submissions({ ...flags, signal }).page();
@@ -29,8 +35,10 @@ export async function status(cli: Cli, id: string | undefined, flags: StatusFlag
   }
   if (data.length === 0) out.print("No submissions.");
   else printSubmissions(out, data, cli.now());
-  if (counts !== undefined && counts !== null) {
-    out.print(`\nAll of the label: ${count(counts.succeeded)} of ${plural(counts.total, "document")} succeeded, ${count(counts.failed)} failed`);
+  if (counts !== undefined) {
+    out.print(
+      `\nAll of the label: ${count(counts.succeeded)} of ${plural(counts.total, "document")} succeeded, ${count(counts.failed)} failed`,
+    );
   }
   return EXIT.ok;
 }
@@ -73,13 +81,25 @@ export function printSubmission(out: Output, submission: Submission, now: number
   );
   out.print("");
   const facts: [string, string][] = [
-    ["pushed", `${ago(submission.created_at, now)}${submission.completed_at === null ? "" : `, ended ${ago(submission.completed_at, now)}`}`],
-    ["into", `collection ${submission.collection}, lane ${submission.lane}${submission.label === null ? "" : `, label ${submission.label}`}`],
-    ["usage", `${count(usage.tokens)} tokens in ${plural(usage.jobs, "job")}${unconfirmed(usage.unconfirmed_dispatches)}`],
+    [
+      "pushed",
+      `${ago(submission.created_at, now)}${submission.completed_at === null ? "" : `, ended ${ago(submission.completed_at, now)}`}`,
+    ],
+    [
+      "into",
+      `collection ${submission.collection}, lane ${submission.lane}${submission.label === null ? "" : `, label ${submission.label}`}`,
+    ],
+    [
+      "usage",
+      `${count(usage.tokens)} tokens in ${plural(usage.jobs, "job")}${unconfirmed(usage.unconfirmed_dispatches)}`,
+    ],
   ];
   if (waiting !== null) facts.push(["waits", waitingWords(waiting, now)]);
   if (stalled !== null) {
-    facts.push(["stalled", `${plural(stalled.missing, "document")} not recorded since ${ago(stalled.since, now)}: push them again`]);
+    facts.push([
+      "stalled",
+      `${plural(stalled.missing, "document")} not recorded since ${ago(stalled.since, now)}: push them again`,
+    ]);
   }
   if (submission.incomplete) facts.push(["incomplete", "the push broke off, and was closed with what it had sent"]);
   out.table([{ title: "" }, { title: "" }], facts);

@@ -1,13 +1,18 @@
-import { SluiceError, type Sluice } from "../../index.ts";
+import { hasEnded, SluiceError, type Sluice } from "../../index.ts";
 import type { Document, Job, Submission } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { pollerTrouble } from "../poller-trouble.ts";
 import { ago, count, plural } from "../text.ts";
 import { failuresWords, waitingWords } from "../words.ts";
 import { printJob } from "./jobs.ts";
 
+export interface WhyFlags {
+  readonly collection: string;
+}
+
 /** Says of a document, a submission or a job how it stands, what it waits for, and what to do. */
-export async function why(cli: Cli, id: string, flags: { readonly collection: string }): Promise<ExitCode> {
+export async function why(cli: Cli, id: string, flags: WhyFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   const client = clientOf(cli);
   if (id.startsWith("job_")) {
@@ -20,6 +25,7 @@ export async function why(cli: Cli, id: string, flags: { readonly collection: st
   if (/^sub_[0-9a-f-]{1,36}$/.test(id)) {
     const submission = await client.submission(id, { signal });
     const words = ofSubmission(submission, cli.now());
+    if (!hasEnded(submission)) words.push(...(await troubles(cli, client)));
     if (out.human) out.print(words.join("\n"));
     else out.record({ submission, explanation: words });
     return EXIT.ok;
@@ -27,6 +33,7 @@ export async function why(cli: Cli, id: string, flags: { readonly collection: st
   const document = await client.document(flags.collection, id, { topK: 1, signal });
   const job = document.job_id === null ? null : await jobOf(client, document.job_id, signal);
   const words = ofDocument(document, cli.now());
+  if (document.finalized_at === null) words.push(...(await troubles(cli, client)));
   if (!out.human) {
     out.record({ document, job, explanation: words });
     return EXIT.ok;
@@ -37,6 +44,11 @@ export async function why(cli: Cli, id: string, flags: { readonly collection: st
     printJob(out, job, cli.now());
   }
   return EXIT.ok;
+}
+
+async function troubles({ signal, now }: Cli, client: Sluice): Promise<string[]> {
+  const trouble = await pollerTrouble(client, signal, now());
+  return trouble === null ? [] : [trouble];
 }
 
 /** A key may not see jobs, and old ones are gone: the document has enough to tell. */
@@ -53,7 +65,9 @@ function ofDocument(document: Document, now: number): string[] {
   const { id, status, error, waiting, submission_id: submission } = document;
   const attempts = document.attempts === 0 ? "" : `, at attempt ${document.attempts}`;
   const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
-  const words = [`${id} ${status === "processing" || status === "queued" ? "is" : ""} ${status}${since}.`.replace("  ", " ")];
+  const words = [
+    `${id} ${status === "processing" || status === "queued" ? "is" : ""} ${status}${since}.`.replace("  ", " "),
+  ];
   if (document.stale) words.push("It still shows the scores of an older version.");
   switch (status) {
     case "succeeded":
@@ -79,9 +93,13 @@ function ofDocument(document: Document, now: number): string[] {
 function ofSubmission(submission: Submission, now: number): string[] {
   const { id, status, counts, stalled, waiting, failures } = submission;
   const open = counts.queued + counts.processing;
-  const rest = open === 0 ? `every one of ${plural(counts.total, "document")} ended` : `${count(open)} of ${plural(counts.total, "document")} have not ended`;
+  const rest =
+    open === 0
+      ? `every one of ${plural(counts.total, "document")} ended`
+      : `${count(open)} of ${plural(counts.total, "document")} have not ended`;
   const words = [`${id} is ${status}: ${rest}.`];
-  if (submission.incomplete) words.push("Its push broke off, and it was closed with what had been sent: push the same again for the rest.");
+  if (submission.incomplete)
+    words.push("Its push broke off, and it was closed with what had been sent: push the same again for the rest.");
   if (stalled !== null) {
     words.push(
       `${plural(stalled.missing, "document")} were sent and are not recorded since ${ago(stalled.since, now)}: ` +

@@ -1,4 +1,15 @@
-import { convertRerank, isObject, NOT_JSON, NOT_UTF8, parseJson, refused, toEntry, type Entry, type Format, type Line } from "./format.ts";
+import {
+  convertRerank,
+  isObject,
+  NOT_JSON,
+  NOT_UTF8,
+  parseJson,
+  refused,
+  toEntry,
+  type Entry,
+  type Format,
+  type Line,
+} from "./format.ts";
 
 /** JSON over several lines is held whole: as much as the API takes of one. */
 const MOST_CHARACTERS = 10_000_000;
@@ -30,7 +41,12 @@ export const cohere: Format = async function* (lines) {
     last = line.number;
     text += `${line.text ?? "\u{fffd}"}\n`;
     if (text.length > MOST_CHARACTERS) {
-      yield { kind: "refused", first: first.number, last, detail: "JSON over several lines is too long: put one request on each line" };
+      yield {
+        kind: "refused",
+        first: first.number,
+        last,
+        detail: "JSON over several lines is too long: put one request on each line",
+      };
       return;
     }
   }

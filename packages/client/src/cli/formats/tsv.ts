@@ -40,7 +40,8 @@ export const tsv: Format = async function* (lines) {
     group.last = number;
     // A text may hold tabs itself.
     group.contexts.push({ id: contextId, text: rest.join("\t") });
-    if (query !== group.query) group.flaw ??= { line: number, detail: "the query differs from the one above for the same query id" };
+    if (query !== group.query)
+      group.flaw ??= { line: number, detail: "the query differs from the one above for the same query id" };
   }
   if (group !== null) yield finish(group);
 };

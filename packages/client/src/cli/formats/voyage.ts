@@ -1,4 +1,14 @@
-import { convertRerank, isObject, NOT_JSON, NOT_UTF8, parseJson, refused, toEntry, type Converted, type Format } from "./format.ts";
+import {
+  convertRerank,
+  isObject,
+  NOT_JSON,
+  NOT_UTF8,
+  parseJson,
+  refused,
+  toEntry,
+  type Converted,
+  type Format,
+} from "./format.ts";
 
 /** Lines of a batch file, `{ custom_id, body: { query, documents, … } }`: `custom_id` becomes the document's id. */
 export const voyage: Format = async function* (lines) {

@@ -1,0 +1,46 @@
+import type { DocumentOptions, PauseTarget } from "./options.ts";
+import type { PauseBody } from "./types.ts";
+
+/** A request asks for at most so many documents, in a URL no longer than proxies take. */
+const MOST_IDS = 100;
+const MOST_ID_CHARACTERS = 6_000;
+
+export function documentsPath(collection: string): string {
+  return `/v1/collections/${encodeURIComponent(collection)}/documents`;
+}
+
+export function view({ topK, include }: DocumentOptions): {
+  readonly top_k: number | undefined;
+  readonly include: string | undefined;
+} {
+  return { top_k: topK, include: include === undefined || include.length === 0 ? undefined : include.join(",") };
+}
+
+export function toTime(time: Date | string | undefined): string | undefined {
+  return time instanceof Date ? time.toISOString() : time;
+}
+
+export function pauseBody(target: PauseTarget): PauseBody {
+  return {
+    ...(target.model !== undefined && { model: target.model }),
+    ...(target.submission !== undefined && { submission: target.submission }),
+  };
+}
+
+/** Ids in groups that fit a request. */
+export function cutIds(ids: readonly string[]): string[][] {
+  const cuts: string[][] = [];
+  let characters = 0;
+  for (const id of ids) {
+    const length = encodeURIComponent(id).length + "&id=".length;
+    const last = cuts.at(-1);
+    if (last === undefined || last.length >= MOST_IDS || characters + length > MOST_ID_CHARACTERS) {
+      cuts.push([id]);
+      characters = length;
+    } else {
+      last.push(id);
+      characters += length;
+    }
+  }
+  return cuts;
+}

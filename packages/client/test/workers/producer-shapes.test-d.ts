@@ -1,0 +1,82 @@
+/*
+ * Compiled, never run: what the producer gives out is what the client's types say, no key more or less.
+ */
+import type {
+  FailureCode as CoreFailureCode,
+  JobStatus as CoreJobStatus,
+  Lane as CoreLane,
+  PauseReason as CorePauseReason,
+  WaitingReason as CoreWaitingReason,
+} from "@sluice/core";
+import type { pauseBody } from "../../../../workers/producer/src/handlers/pause.ts";
+import type { PROBLEMS } from "../../../../workers/producer/src/http/problems.ts";
+import type { pushQuerySchema } from "../../../../workers/producer/src/push/options.ts";
+import type * as answers from "../../../../workers/producer/src/shapes/answers.ts";
+import type { documentShape } from "../../../../workers/producer/src/shapes/document.ts";
+import type { jobShape } from "../../../../workers/producer/src/shapes/job.ts";
+import type { pauseShape } from "../../../../workers/producer/src/shapes/pause.ts";
+import type { acceptedSchema } from "../../../../workers/producer/src/shapes/push.ts";
+import type { statsShape } from "../../../../workers/producer/src/shapes/stats.ts";
+import type { submissionShape } from "../../../../workers/producer/src/shapes/submission.ts";
+import type * as client from "../../src/types.ts";
+
+/** What a schema lets through. */
+type Out<Schema extends { readonly _zod: { readonly output: unknown } }> = Schema["_zod"]["output"];
+
+/** Paths of keys that `A` has and `B` has not. */
+type ExtraKeys<A, B> = A extends string | number | boolean | null | undefined
+  ? never
+  : A extends readonly (infer Item)[]
+    ? B extends readonly (infer Other)[]
+      ? ExtraKeys<Item, Other>
+      : "a list"
+    : | Exclude<keyof A, keyof B>
+      | { [Key in keyof A & keyof B]-?: ExtraKeys<NonNullable<A[Key]>, NonNullable<B[Key]>> }[keyof A & keyof B];
+
+/** `true`, or what is wrong. Ids are branded there and plain here, so that values are compared one way. */
+type Gives<Given, Wanted> = [Given] extends [Wanted]
+  ? [ExtraKeys<Given, Wanted>] extends [never]
+    ? [ExtraKeys<Wanted, Given>] extends [never]
+      ? true
+      : { readonly lacks: ExtraKeys<Wanted, Given> }
+    : { readonly hasToo: ExtraKeys<Given, Wanted> }
+  : { readonly isNot: Wanted };
+
+type Same<A, B> = [A] extends [B]
+  ? [B] extends [A]
+    ? true
+    : { readonly lacks: Exclude<B, A> }
+  : { readonly hasToo: Exclude<A, B> };
+
+type True<Check extends true> = Check;
+
+export type Shapes = [
+  True<Gives<ReturnType<typeof documentShape>, client.Document>>,
+  True<Gives<ReturnType<typeof submissionShape>, client.Submission>>,
+  True<Gives<ReturnType<typeof jobShape>, client.Job>>,
+  True<Gives<ReturnType<typeof statsShape>, client.Stats>>,
+  True<Gives<ReturnType<typeof pauseShape>, client.Pause>>,
+  True<Gives<Out<typeof acceptedSchema>, client.PushAccepted>>,
+  True<Gives<Out<typeof answers.documentPageSchema>, client.Page<client.Document>>>,
+  True<Gives<Out<typeof answers.submissionPageSchema>, client.SubmissionPage>>,
+  True<Gives<Out<typeof answers.jobPageSchema>, client.Page<client.Job>>>,
+  True<Gives<Out<typeof answers.documentListSchema>, client.DocumentList>>,
+  True<Gives<Out<typeof answers.retriedSchema>, client.RetryAccepted>>,
+  True<Gives<Out<typeof answers.deletedSchema>, client.DeletedDocument>>,
+  True<Gives<Out<typeof answers.pauseListSchema>, client.PauseList>>,
+];
+
+export type Inputs = [
+  True<Same<keyof client.DocumentIn, keyof Out<typeof answers.documentInSchema>>>,
+  True<Same<keyof client.PushParameters, keyof Out<typeof pushQuerySchema>>>,
+  True<Same<keyof client.PauseBody, keyof Out<typeof pauseBody>>>,
+];
+
+export type Lists = [
+  True<Same<client.Lane, CoreLane>>,
+  True<Same<client.FailureCode, CoreFailureCode>>,
+  True<Same<client.JobStatus, CoreJobStatus>>,
+  True<Same<client.PauseReason, CorePauseReason>>,
+  True<Same<client.WaitingReason, CoreWaitingReason>>,
+  True<Same<client.ProblemName, keyof typeof PROBLEMS>>,
+];
