@@ -8,6 +8,7 @@ import type { PauseReason } from "./types/jobs.ts";
 
 export type * from "./types/jobs.ts";
 export type * from "./types/problem.ts";
+export type * from "./types/rpc.ts";
 
 /** `interactive` is for a few documents that someone waits for, `bulk` for a backfill. */
 export type Lane = "interactive" | "bulk";

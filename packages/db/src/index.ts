@@ -2,6 +2,7 @@ export * from "./database.ts";
 export * from "./patience.ts";
 export * from "./schema.ts";
 export * as views from "./views.ts";
+export * from "./queries.ts";
 export * from "./operations/claim-due-jobs.ts";
 export * from "./operations/close-submission.ts";
 export * from "./operations/confirm-dispatch.ts";

@@ -1,5 +1,15 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import type { Document, DocumentIn, Page, PushAccepted, PushParameters, Submission } from "@sluice/client/types";
+import type {
+  Document,
+  DocumentIn,
+  Page,
+  PushAccepted,
+  RpcPushOptions,
+  RpcResultsOptions,
+  RpcView,
+  SluiceService,
+  Submission,
+} from "@sluice/client/types";
 import { dependencies, type Env } from "./env.ts";
 import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { getDocument } from "./handlers/get-document.ts";
@@ -13,30 +23,8 @@ import { JSON_TYPE, NDJSON_TYPES } from "./http/respond.ts";
 /** A service binding is its own credential: who is bound may do everything. No configured key has this name. */
 const BOUND: ApiKey = { name: "", sha256: new Uint8Array(32), scopes, collections: null };
 
-export interface RpcPushOptions extends PushParameters {
-  /** Pushing the same documents under the same key again, within 24 h, goes on where it broke off. */
-  readonly idempotencyKey?: string;
-}
-
-export interface RpcView {
-  readonly topK?: number;
-  readonly include?: readonly ("text" | "metadata")[];
-}
-
-export interface RpcResultsOptions extends RpcView {
-  readonly status?: Document["status"];
-  readonly limit?: number;
-  /** A `next_cursor`. */
-  readonly cursor?: string;
-}
-
-/**
- * The API for other Workers of the account, over a service binding with `entrypoint: "Sluice"`. Answers
- * are those of the HTTP API; a refusal throws an `Error` named `SluiceError` whose message is the
- * problem's name and detail. What is not there is `null`.
- */
-export class Sluice extends WorkerEntrypoint<Env> {
-  /** A list of documents is taken in whole or not at all; a stream is NDJSON, each line by itself. */
+/** See `SluiceService`. */
+export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
   async push(
     documents: DocumentIn | readonly DocumentIn[] | ReadableStream<Uint8Array>,
     options: RpcPushOptions = {},
@@ -47,16 +35,14 @@ export class Sluice extends WorkerEntrypoint<Env> {
     if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
     const list = Array.isArray(documents) ? documents : [documents];
     const body = stream ? documents : JSON.stringify({ documents: list, ...parameters });
-    const query = stream ? parameters : {};
+    const query = stream ? { ...parameters } : {};
     return read(await this.#call(postDocuments, {}, query, { method: "POST", headers, body }));
   }
 
-  /** The newest version of a document. */
   async document(collection: string, id: string, view: RpcView = {}): Promise<Document | null> {
     return readOrNull(await this.#call(getDocument, { collection, id }, viewQuery(view)));
   }
 
-  /** A page of a submission's recorded documents. */
   async results(submission: string, options: RpcResultsOptions = {}): Promise<Page<Document> | null> {
     const { status, limit, cursor, ...view } = options;
     return readOrNull(await this.#call(listResults, { id: submission }, { status, limit, cursor, ...viewQuery(view) }));
@@ -66,7 +52,6 @@ export class Sluice extends WorkerEntrypoint<Env> {
     return readOrNull(await this.#call(getSubmission, { id }, {}));
   }
 
-  /** Cancels what is not dispatched yet. */
   async cancel(submission: string): Promise<Submission | null> {
     return readOrNull(await this.#call(cancelSubmission, { id: submission }, {}, { method: "POST" }));
   }
@@ -74,18 +59,20 @@ export class Sluice extends WorkerEntrypoint<Env> {
   #call(
     handle: Handler,
     parameters: Readonly<Record<string, string>>,
-    query: object,
+    query: Query,
     init: RequestInit<RequestInitCfProperties> = {},
   ): Promise<Response> {
     const url = new URL("https://sluice.internal/");
-    for (const [name, value] of Object.entries(query) as [string, unknown][]) {
+    for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
     return handle(dependencies(this.env), { request: new Request(url, init), url, parameters, key: BOUND });
   }
 }
 
-function viewQuery({ topK, include }: RpcView): object {
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+function viewQuery({ topK, include }: RpcView): Query {
   return { top_k: topK, include: include === undefined || include.length === 0 ? undefined : include.join(",") };
 }
 

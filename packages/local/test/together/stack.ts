@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTestHarness, type TestHarness } from "wrangler";
 import type { D1Database } from "@cloudflare/workers-types";
-import { fullKey, localConfigurations, localWorkers, ROOT } from "../../src/configuration.ts";
+import { fullKey, localConfigurations, localWorkers, ROOT, type Configuration } from "../../src/configuration.ts";
 
 const KEY = "together-key-0123456789";
 /** Short, so that what is due at the next run is due soon. The harness runs the poller as often as it likes. */
@@ -23,13 +23,20 @@ export interface Submission {
 /** The four Workers in one runtime, as wrangler runs them, and what a test does with them. */
 export class Together {
   readonly #harness: TestHarness;
+  /** Where the producer listens. */
+  readonly url: string;
+  readonly key = KEY;
 
-  private constructor(harness: TestHarness) {
+  private constructor(harness: TestHarness, url: string) {
     this.#harness = harness;
+    this.url = url;
   }
 
-  /** `modelUrl`: where the model's process listens; without it scores come from words in common. */
-  static async start(modelUrl?: string): Promise<Together> {
+  /**
+   * `modelUrl`: where the model's process listens; without it scores come from words in common.
+   * `others`: configurations of further Workers.
+   */
+  static async start(modelUrl?: string, others: readonly Configuration[] = []): Promise<Together> {
     const configurations = localConfigurations({
       ...(modelUrl === undefined ? { mode: "lexical" } : { mode: "minilm", modelUrl }),
       tickSeconds: TICK_SECONDS,
@@ -41,9 +48,10 @@ export class Together {
       compatibility_date: "2026-08-15",
       queues: { producers: QUEUES.map((queue) => ({ binding: queue, queue })) },
     };
-    const workers = [...localWorkers.map((worker) => configurations[worker]), feeder];
-    const together = new Together(createTestHarness({ workers: workers.map((config) => ({ config })) }));
-    await together.#harness.listen();
+    const workers = [...localWorkers.map((worker) => configurations[worker]), feeder, ...others];
+    const harness = createTestHarness({ workers: workers.map((config) => ({ config })) });
+    const { url } = await harness.listen();
+    const together = new Together(harness, url.origin);
     await together.#migrate();
     await together.plan({});
     return together;
@@ -118,6 +126,13 @@ export class Together {
 
   async poll(): Promise<void> {
     await this.#harness.getWorker("sluice-poller").scheduled({ cron: "* * * * *" });
+  }
+
+  /** Calls one of the other Workers. */
+  async callWorker(name: string, path: string, body?: unknown): Promise<unknown> {
+    const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const response = await this.#harness.getWorker(name).fetch(path, init);
+    return response.status === 404 ? null : response.json();
   }
 
   /** How the stand-in is to behave from here on; its states do not wait. */

@@ -1,0 +1,53 @@
+import { and, asc, eq, inArray } from "drizzle-orm";
+import type { Database } from "./database.ts";
+import { best, failures, scores } from "./views.ts";
+
+/*
+ * For other Workers bound to the same D1: the views, by document. Each reads the documents asked for
+ * and no other. `openDatabase(env.DB)` gives the database.
+ */
+
+/** A row of the view `scores`, or of `best`. */
+export type ScoreRow = typeof scores.$inferSelect;
+/** A row of the view `failures`. */
+export type FailureRow = typeof failures.$inferSelect;
+
+/** A document's contexts, best first; empty where it has no scores. `limit`: the best so many. */
+export async function readScores(
+  db: Database,
+  document: { readonly collection: string; readonly id: string },
+  limit = 1_000,
+): Promise<ScoreRow[]> {
+  return db
+    .select()
+    .from(scores)
+    .where(and(eq(scores.documentId, document.id), eq(scores.collection, document.collection)))
+    .orderBy(asc(scores.rank))
+    .limit(limit);
+}
+
+/** D1 binds at most 100 values a query. */
+const MOST_IDS = 90;
+
+/** The best context of each of up to 90 documents, in no order; one without scores has no row. */
+export async function readBest(db: Database, collection: string, ids: readonly string[]): Promise<ScoreRow[]> {
+  if (ids.length > MOST_IDS)
+    throw new RangeError(`readBest takes at most ${MOST_IDS} ids at once: it got ${ids.length}`);
+  if (ids.length === 0) return [];
+  return db
+    .select()
+    .from(best)
+    .where(and(inArray(best.documentId, [...ids]), eq(best.collection, collection)));
+}
+
+/** Why a document's newest version failed; `null` where it did not. */
+export async function readFailure(
+  db: Database,
+  document: { readonly collection: string; readonly id: string },
+): Promise<FailureRow | null> {
+  const [row] = await db
+    .select()
+    .from(failures)
+    .where(and(eq(failures.documentId, document.id), eq(failures.collection, document.collection)));
+  return row ?? null;
+}

@@ -1,0 +1,82 @@
+import { exports } from "cloudflare:workers";
+import { env } from "cloudflare:test";
+import type { DocumentIn, SluiceService } from "@sluice/client/types";
+import { describe, expect, it } from "vitest";
+import { dispatch, succeed } from "../../../packages/db/test/fixtures.ts";
+import { db, ids, recorded, scored } from "./stored.ts";
+
+// What another Worker has under a service binding with `entrypoint: "Sluice"`.
+const sluice = (exports as unknown as { readonly Sluice: SluiceService }).Sluice;
+
+const FRANCE: DocumentIn = { id: "one", query: "capital of France", contexts: ["Paris", { id: "b", text: "Bananas" }] };
+/** What a call throws. An RPC promise is more than a promise, so it is awaited where it is made. */
+async function thrown(call: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+const submissions = async () =>
+  (await env.DB.prepare("SELECT count(*) AS n FROM submissions").first<{ n: number }>())?.n;
+
+describe("over RPC", () => {
+  it("a document is pushed, and a list of them, with options", async () => {
+    const one = await sluice.push(FRANCE);
+    expect(one).toMatchObject({ accepted: 1, documents: [{ id: "one" }], submission: { lane: "interactive" } });
+    const many = await sluice.push([FRANCE, { ...FRANCE, id: "two" }], { collection: "c", label: "l", lane: "bulk" });
+    expect(many.submission).toMatchObject({ collection: "c", label: "l", lane: "bulk", counts: { total: 2 } });
+  });
+
+  it("a stream of NDJSON is pushed, each line by itself", async () => {
+    const text = `${JSON.stringify(FRANCE)}\nbad\n`;
+    const answer = await sluice.push(new Blob([text]).stream(), { collection: "c" });
+    expect(answer).toMatchObject({
+      accepted: 1,
+      rejected_count: 1,
+      rejected: [{ line: 2 }],
+      submission: { collection: "c" },
+    });
+  });
+
+  it("an idempotency key is kept", async () => {
+    const first = await sluice.push([FRANCE], { idempotencyKey: "k" });
+    const again = await sluice.push([FRANCE], { idempotencyKey: "k" });
+    expect([again, await submissions()]).toEqual([first, 1]);
+    const other = await thrown(() => sluice.push([{ ...FRANCE, query: "other" }], { idempotencyKey: "k" }));
+    expect(other).toMatchObject({ name: "SluiceError", message: expect.stringMatching(/^idempotency-key-reused: /) });
+  });
+
+  it("bad input is refused by an error that names the place", async () => {
+    const refused = await thrown(() => sluice.push([{ ...FRANCE, contexts: [] }]));
+    expect(refused).toMatchObject({ name: "SluiceError", message: expect.stringContaining("/documents/0/contexts") });
+    expect(await submissions()).toBe(0);
+  });
+
+  it("a document, a submission and its results are read, and null stands for what is not there", async () => {
+    const { submission } = await scored(ids(0, 3));
+    expect(await sluice.document("default", "d1", { topK: 1, include: ["text"] })).toMatchObject({
+      id: "d1",
+      scores: [{ rank: 1, text: "two" }],
+    });
+    expect(await sluice.submission(submission)).toMatchObject({ id: submission, status: "completed" });
+    const page = await sluice.results(submission, { limit: 2, status: "succeeded" });
+    expect(page?.data.map((one) => one.id)).toEqual(["d0", "d1"]);
+    const rest = await sluice.results(submission, { cursor: page?.next_cursor ?? "" });
+    expect(rest?.data.map((one) => one.id)).toEqual(["d2"]);
+    expect([
+      await sluice.document("default", "no"),
+      await sluice.submission("no"),
+      await sluice.results("no"),
+      await sluice.cancel("no"),
+    ]).toEqual([null, null, null, null]);
+  });
+
+  it("a submission is canceled", async () => {
+    const { submission, job } = await recorded(ids(0, 1));
+    expect(await sluice.cancel(submission)).toMatchObject({ id: submission, status: "canceling" });
+    await succeed(db(), job, await dispatch(db(), job).catch(() => []));
+    expect(await sluice.submission(submission)).toMatchObject({ status: "canceled", counts: { canceled: 1 } });
+  });
+});
