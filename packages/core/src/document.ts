@@ -12,8 +12,12 @@ import { problemsOf, type FieldProblem } from "./field-problems.ts";
 import { err, ok, type Result } from "./result.ts";
 import { hasControlCharacter, textFlaw, utf8Length } from "./text.ts";
 
+/** What is wrong with a field that is not of its type: that it is not given, or what it must be. */
+const missingOr = (what: string, rule: string) => (issue: { readonly input?: unknown }) =>
+  issue.input === undefined ? `${what} must be given` : `${what} ${rule}`;
+
 const text = (what: string) =>
-  z.string({ error: `${what} must be a string` }).check((check) => {
+  z.string({ error: missingOr(what, "must be a string") }).check((check) => {
     const flaw = check.value.length === 0 ? "must not be empty" : textFlaw(check.value);
     if (flaw !== null) check.issues.push({ code: "custom", input: undefined, message: `${what} ${flaw}` });
   });
@@ -44,9 +48,12 @@ const contextIdSchema = text("the context's id").check((check) => {
 
 const contextSchema = z.union(
   [
-    text("the context"),
+    text("the context").meta({ minLength: 1 }),
     z.strictObject(
-      { id: contextIdSchema.optional(), text: text("the context's text") },
+      {
+        id: contextIdSchema.describe("1–512 bytes, unique in its document; else its index.").optional(),
+        text: text("the context's text").meta({ minLength: 1 }),
+      },
       { error: "a context must be a string or { id?, text }" },
     ),
   ],
@@ -72,13 +79,17 @@ const TOO_MANY_CONTEXTS = `contexts must hold at most ${MAX_CONTEXTS} contexts: 
 export const documentSchema = z
   .strictObject(
     {
-      id: documentIdSchema.optional(),
-      query: text("query"),
+      id: documentIdSchema
+        .describe("1–256 bytes without control characters, not `.` or `..`. Left out, it is `{submission_id}-{n}`.")
+        .optional(),
+      query: text("query").meta({ minLength: 1 }),
       contexts: z
-        .array(contextSchema, { error: "contexts must be a list of strings or of { id?, text }" })
+        .array(contextSchema, { error: missingOr("contexts", "must be a list of strings or of { id?, text }") })
         .min(1, "contexts must hold at least one context")
         .max(MAX_CONTEXTS, TOO_MANY_CONTEXTS),
-      metadata: metadataSchema.optional(),
+      metadata: metadataSchema
+        .meta({ type: "object", description: "Given back where asked for. At most 4 KB as JSON, 32 levels deep." })
+        .optional(),
     },
     { error: "a document must be an object { id?, query, contexts, metadata? }" },
   )

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { jsonPointer } from "./text.ts";
+import { jsonPointer, told } from "./text.ts";
 
 /** One thing wrong with what a user sent: where (a JSON Pointer, `""` for the whole), and what to do. */
 export interface FieldProblem {
@@ -51,7 +51,7 @@ function isUnknownField(issue: Issue): boolean {
 function fromIssue(issue: Issue, root: unknown, prefix: readonly PropertyKey[]): FieldProblem[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, MOST_PROBLEMS).map((key) => ({
       pointer: jsonPointer([...path, key]),
       detail: unknownField(key, valueAt(root, path)),
     }));
@@ -72,7 +72,7 @@ function isWrongType(issue: Issue, value: unknown): boolean {
 }
 
 function unknownField(key: string, parent: unknown): string {
-  const name = JSON.stringify(key.length > 64 ? `${key.slice(0, 64)}…` : key);
+  const name = JSON.stringify(told(key));
   const rename = Object.hasOwn(RENAMES, key) ? RENAMES[key] : undefined;
   if (rename !== undefined && typeof parent === "object" && parent !== null && !Object.hasOwn(parent, rename)) {
     return `unknown field ${name}: rename it to "${rename}"`;

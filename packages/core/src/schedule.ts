@@ -50,8 +50,16 @@ export function nextMidnight(now: number): number {
 export const CONFIGURATION_PAUSE = 15 * MINUTE;
 /** A closed submission short of recorded documents for this long is stalled. */
 export const STALLED_AFTER = 10 * MINUTE;
-/** A staged part that is not recorded after this long has lost its message. */
-export const STAGED_AFTER = 10 * MINUTE;
+/** A staged part that is not recorded after this many runs of the poller has lost its message. */
+const STAGED_RUNS = 10;
+/** Runs of the poller from one search for what needs looking after to the next. */
+const SWEEP_RUNS = 5;
+
+/** Milliseconds after which the poller records a staged part that no message has brought. */
+export function stagedAfter(runInterval: number): number {
+  return STAGED_RUNS * runInterval;
+}
+
 /** An open submission without activity for this long is abandoned, and closed with what it sent. */
 export const ABANDONED_AFTER = 60 * MINUTE;
 /** A push without activity for this long broke off: the same `Idempotency-Key` may take it over. */
@@ -63,10 +71,11 @@ export const IDEMPOTENCY_KEY_LIFE = 24 * 60 * MINUTE;
  * queue (Cloudflare's defaults), and half a day to be sure.
  */
 export const MESSAGE_LIFE = 8.5 * 24 * 60 * MINUTE;
-/** How often submissions that need looking after are searched for. */
-const SWEEP_INTERVAL = 5 * MINUTE;
-
-/** Whether this run of the poller is the first of a sweep's interval. A missed one only comes later. */
+/**
+ * Whether this run of the poller is the first of a sweep's interval: every five minutes, with a run a
+ * minute. A missed one only comes later.
+ */
 export function isSweepDue(now: number, runInterval: number): boolean {
-  return Math.floor(now / SWEEP_INTERVAL) !== Math.floor((now - runInterval) / SWEEP_INTERVAL);
+  const interval = SWEEP_RUNS * runInterval;
+  return Math.floor(now / interval) !== Math.floor((now - runInterval) / interval);
 }

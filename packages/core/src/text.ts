@@ -24,7 +24,15 @@ export function hasControlCharacter(text: string): boolean {
   return false;
 }
 
-/** A JSON Pointer (RFC 6901) to the value at `path`. */
+/** A name of the user's own is told as far as it helps to find it, in characters. */
+const MOST_TOLD = 64;
+
+/** A name as a problem tells it: the first 64 characters. */
+export function told(name: string): string {
+  return name.length > MOST_TOLD ? `${name.slice(0, MOST_TOLD)}…` : name;
+}
+
+/** A JSON Pointer (RFC 6901) to the value at `path`. Names longer than 64 characters are cut: it is for people. */
 export function jsonPointer(path: readonly PropertyKey[]): string {
-  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return path.map((step) => `/${told(String(step)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

@@ -36,6 +36,21 @@ describe("metadata", () => {
     expect(flaw(metadata)?.map((problem) => problem.pointer)).toEqual([pointer]);
   });
 
+  it.each([
+    ["a list of millions", { a: new Array(3_000_000).fill(0) }],
+    ["a great many names", Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`n${n}`, n]))],
+    ["a long text", { a: "x".repeat(5_000) }],
+    ["a long name", { ["x".repeat(5_000)]: 1 }],
+    ["lists in a list", { a: Array.from({ length: 3_000 }, () => [1, 2, 3]) }],
+  ])("is refused as too large before it is walked whole: %s", (_, metadata) => {
+    expect(flaw(metadata)).toEqual([{ pointer: "/metadata", detail: "metadata must be at most 4096 bytes as JSON" }]);
+  });
+
+  it("tells a long name only as far as it helps to find it", () => {
+    const [problem] = flaw({ ["n".repeat(100)]: "\0" }) ?? [];
+    expect(problem?.pointer).toBe(`/metadata/${"n".repeat(64)}…`);
+  });
+
   it("keeps names that mean something to JavaScript", () => {
     const text = '{"__proto__":{"a":1},"constructor":2}';
     const parsed = parseDocument(

@@ -1,4 +1,4 @@
-import { ABANDONED_AFTER, MESSAGE_LIFE, parseMessage, STAGED_AFTER, STALLED_AFTER, weighPart } from "@sluice/core";
+import { ABANDONED_AFTER, MESSAGE_LIFE, parseMessage, planJobs, stagedAfter, STALLED_AFTER, weighPart } from "@sluice/core";
 import {
   dropEndedPauses,
   foldTotals,
@@ -8,12 +8,14 @@ import {
   sweepSubmissions,
   unstagePart,
 } from "@sluice/db";
-import { recordJob, type StepIo } from "@sluice/dispatch";
+import { recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
 
 /** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
 const MOST_FOLDS = 20;
-/** Staged parts that one run records: each is up to 1 MB. */
-const STAGED_PER_RUN = 9;
+/** Staged parts that are in memory at once, each up to 1 MB: about a job's worth. */
+const STAGED_AT_ONCE = 9;
+/** As often as that in one run. */
+const MOST_STAGED_ROUNDS = 10;
 
 /**
  * What no message and no job brings about: closes abandoned pushes, counts lost documents, and
@@ -21,7 +23,6 @@ const STAGED_PER_RUN = 9;
  */
 export async function lookAfterSubmissions(io: StepIo): Promise<void> {
   const now = io.now();
-  await recordStagedParts(io, now);
   await sweepSubmissions(io.db, {
     now,
     settledBy: now - STALLED_AFTER,
@@ -30,24 +31,33 @@ export async function lookAfterSubmissions(io: StepIo): Promise<void> {
   });
   await dropEndedPauses(io.db);
   for (let folds = 1; folds < MOST_FOLDS && (await foldTotals(io.db, now - STALLED_AFTER)); folds += 1);
+  for (let round = 0; round < MOST_STAGED_ROUNDS && (await recordStagedParts(io, now)); round += 1);
 }
 
-async function recordStagedParts(io: StepIo, now: number): Promise<void> {
-  const staged = await listStagedParts(io.db, now - STAGED_AFTER, STAGED_PER_RUN);
-  if (staged.length === 0) return;
-  const pauses = await readPauses(io.db, now);
+/** Records the oldest staged parts whose message does not come. Gives whether there may be more. */
+async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
+  const staged = await listStagedParts(io.db, now - stagedAfter(io.runInterval), STAGED_AT_ONCE);
+  if (staged.length === 0) return false;
+  const parts: PlannedPart[] = [];
   for (const { body, submission, part: number } of staged) {
     const read = parseMessage(body);
-    if (!read.ok || read.value.kind !== "part") {
-      // Kept with the messages that nobody can read, so that it does not stand before those behind it.
-      const reason = read.ok ? "it refers to another part" : read.error;
-      await keepMalformedMessage(io.db, { queue: "staged_parts", id: `${submission}/${number}`, reason, body }, now);
-      await unstagePart(io.db, submission, number);
-      io.log({ event: "staged_part_unreadable", submission, part: number, reason });
+    if (read.ok && read.value.kind === "part") {
+      parts.push({ part: read.value, body, weight: weighPart(read.value) });
       continue;
     }
-    const part = read.value;
-    await recordJob(io, [{ part, body, weight: weighPart(part) }], pauses);
-    io.log({ event: "staged_part_recorded", submission, part: number });
+    // Kept with the messages that nobody can read, so that it does not stand before those behind it.
+    const reason = read.ok ? "it refers to another part" : read.error;
+    await keepMalformedMessage(io.db, { queue: "staged_parts", id: `${submission}/${number}`, reason, body }, now);
+    await unstagePart(io.db, submission, number);
+    io.log({ event: "staged_part_unreadable", submission, part: number, reason });
   }
+  const pauses = await readPauses(io.db, now);
+  let recorded = 0;
+  for (const group of Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`).values()) {
+    for (const job of planJobs(group)) {
+      recorded += (await recordJob(io, job, pauses)).filter((one) => one).length;
+    }
+  }
+  io.log({ event: "staged_parts_recorded", parts: recorded });
+  return staged.length === STAGED_AT_ONCE && recorded === parts.length;
 }

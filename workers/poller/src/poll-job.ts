@@ -42,7 +42,8 @@ const STUCK: Refusal = {
 async function giveUp(io: PollerIo, job: DispatchedJob, refusal: Refusal, reason?: string): Promise<void> {
   const documents = await readJobDocuments(io.db, job);
   const members = groupMembers(documents.filter((document) => document !== null));
-  await settleRefusal(io, { ...job, members }, refusal, reason);
+  // One that is left of several was not alone in what was refused.
+  await settleRefusal(io, { ...job, members, sent: documents.length }, refusal, reason);
 }
 
 async function finalize(

@@ -25,9 +25,9 @@ describe("a document is refused with 422 at its place", () => {
   const cases: readonly [name: string, body: unknown, pointer: string, detail: RegExp][] = [
     ["that is a number", 7, "", /must be an object/],
     ["that is null", null, "", /must be an object/],
-    ["without a query", { contexts: ["c"] }, "/query", /query must be a string/],
+    ["without a query", { contexts: ["c"] }, "/query", /query must be given/],
     ["with an empty query", { query: "", contexts: ["c"] }, "/query", /must not be empty/],
-    ["without contexts", { query: "q" }, "/contexts", /must be a list/],
+    ["without contexts", { query: "q" }, "/contexts", /contexts must be given/],
     ["with empty contexts", { query: "q", contexts: [] }, "/contexts", /at least one/],
     ["with an empty context", { query: "q", contexts: ["c", ""] }, "/contexts/1", /must not be empty/],
     ["with an empty text", { query: "q", contexts: [{ text: "" }] }, "/contexts/0/text", /must not be empty/],

@@ -7,7 +7,7 @@ const PACKED_PIECE_BYTES = 16_384;
 
 const BROKEN: Problem = {
   name: "broken-body",
-  detail: "The body broke off before its end, or is not valid gzip: push it again.",
+  detail: "The body broke off before its end, or is not one valid gzip member: push it again.",
 };
 
 /** Why a body's type is refused, or `null`. A charset may be named if it is UTF-8. */

@@ -30,8 +30,13 @@ export class LineSplitter {
   *push(chunk: Uint8Array): Generator<Line> {
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      this.#hold(chunk.subarray(start, end));
-      yield this.#take();
+      // Empty lines are only counted: a packed body may hold hundreds of millions.
+      if (end === start && this.#heldBytes === 0 && !this.#tooLong) {
+        this.#number += 1;
+      } else {
+        this.#hold(chunk.subarray(start, end));
+        yield this.#take();
+      }
       start = end + 1;
     }
     // The rest is copied: its bytes may be written over by the next read.
