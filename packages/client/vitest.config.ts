@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     name: "client",
     environment: "node",
-    include: ["test/{shared,node,cli,real}/**/*.test.ts"],
+    include: ["test/{shared,node,cli}/**/*.test.ts"],
     // The command is run as a process of its own, several times a test.
     testTimeout: 30_000,
   },

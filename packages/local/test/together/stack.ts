@@ -4,6 +4,10 @@ import { createTestHarness, type TestHarness } from "wrangler";
 import type { D1Database } from "@cloudflare/workers-types";
 import { fullKey, localConfigurations, localWorkers, ROOT, type Configuration } from "../../src/configuration.ts";
 
+// Nothing of a test's outlives it: no log file, no figures sent.
+process.env["WRANGLER_WRITE_LOGS"] = "false";
+process.env["WRANGLER_SEND_METRICS"] = "false";
+
 const KEY = "together-key-0123456789";
 /** Short, so that what is due at the next run is due soon. The harness runs the poller as often as it likes. */
 const TICK_SECONDS = 0.02;

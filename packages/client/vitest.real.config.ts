@@ -1,0 +1,16 @@
+import { defineConfig } from "vitest/config";
+
+/** The client and the command against the four Workers as they run on one machine. */
+export default defineConfig({
+  test: {
+    name: "client against the Workers",
+    environment: "node",
+    include: ["test/real/**/*.test.ts"],
+    globalSetup: ["test/real/stack.ts"],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    fileParallelism: false,
+    // The harness tells of every delivery.
+    onConsoleLog: (log) => !log.includes("[wrangler:"),
+  },
+});
