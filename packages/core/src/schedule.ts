@@ -50,6 +50,11 @@ export function nextMidnight(now: number): number {
 export const CONFIGURATION_PAUSE = 15 * MINUTE;
 /** A closed submission short of recorded documents for this long is stalled. */
 export const STALLED_AFTER = 10 * MINUTE;
+/**
+ * Submissions are added to the sums that stats read after this long. Most have ended by then: one that
+ * has not costs two rows more.
+ */
+export const FOLD_AFTER = 30 * MINUTE;
 /** A staged part that is not recorded after this many runs of the poller has lost its message. */
 const STAGED_RUNS = 10;
 /** Runs of the poller from one search for what needs looking after to the next. */

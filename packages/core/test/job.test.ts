@@ -14,6 +14,7 @@ import {
   planJobs,
   rankScores,
   utf8Length,
+  weighDocument,
   weighPart,
   type PartMessage,
   type PartWeight,
@@ -208,4 +209,26 @@ describe("a job's list", () => {
       }
     }
   });
+});
+
+it("a document by itself weighs what it does as the only one of a part", () => {
+  const document = { place: 3, id: "é-1", bytes: 400, query: "q", contexts: ["a", "b"], context_ids: ["x", "yé"] };
+  const part = {
+    v: 1,
+    kind: "part",
+    submission: "sub" as SubmissionId,
+    lane: "bulk",
+    part: 0,
+    collection: "c",
+  } as const;
+  const whole: PartMessage = {
+    ...part,
+    model: "@cf/baai/bge-m3",
+    truncate_inputs: true,
+    hash: "h",
+    documents: [document],
+  };
+  const contextIdBytes = utf8Length(JSON.stringify(document.context_ids));
+  const alone = { id: document.id, contexts: 2, payloadBytes: 400, contextIdBytes };
+  expect(weighDocument(alone)).toEqual(weighPart(whole));
 });

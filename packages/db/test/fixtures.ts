@@ -60,6 +60,7 @@ export function part(
   number: number,
   documents: readonly TestDocument[],
   first = 0,
+  collection = "default",
 ): PartToRecord {
   const texts: string[] = [];
   const ids: string[] = [];
@@ -84,7 +85,7 @@ export function part(
     payloadBytes += serialized.value.payloadBytes;
     contexts += serialized.value.contexts;
   }
-  const header = { submission, collection: "default", model: MODEL, lane: "bulk", truncateInputs: true } as const;
+  const header = { submission, collection, model: MODEL, lane: "bulk", truncateInputs: true } as const;
   return {
     submission,
     part: number,

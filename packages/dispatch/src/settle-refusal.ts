@@ -26,7 +26,10 @@ interface RefusedAttempt {
   readonly refusals: number;
   /** Batches of it that were taken in and given up. */
   readonly repeats: number;
+  /** What is left of its documents. */
   readonly members: JobMembers;
+  /** Documents that the batch held: more than are left, where some were deleted since. */
+  readonly sent: number;
 }
 
 /** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's attempts will tell. */
@@ -39,7 +42,7 @@ export async function settleRefusal(
   const documents = listMembers(job.members);
   const now = io.now();
   const decision = afterRefusal(
-    { documents: documents.length, refusals: job.refusals, taken: job.status === "dispatched", repeats: job.repeats },
+    { documents: job.sent, refusals: job.refusals, taken: job.status === "dispatched", repeats: job.repeats },
     refusal,
     { now, runInterval: io.runInterval, random: io.random() },
   );

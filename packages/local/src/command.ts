@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { err, ok, type Result } from "@sluice/core";
 import { keepApiKey } from "./api-key.ts";
 import { DEFAULT_STATE, readSettings, type Settings } from "./settings.ts";
+import { prepareState } from "./state.ts";
 
 /** How every command of this workspace is called. */
 export const PNPM = "npx -y pnpm@12.4.2";
@@ -19,17 +19,21 @@ export function commandSettings(tickSeconds: number): Result<Settings, string> {
   return settings.ok ? settings : err(settings.error.join("\n"));
 }
 
-/** The key to use: the one that was given, else the one that is kept with the state. */
-export function commandKey(settings: Settings): string {
-  if (settings.apiKey !== null) return settings.apiKey;
-  mkdirSync(settings.state, { recursive: true });
-  return keepApiKey(settings.state, randomBytes(24));
+/** The key to use: the one that was given, else the one that is kept with the state. Or why there can be no state. */
+export function commandKey(settings: Settings): Result<string, string> {
+  const prepared = prepareState(settings.state);
+  if (!prepared.ok) return prepared;
+  return ok(settings.apiKey ?? keepApiKey(settings.state, randomBytes(24)));
 }
 
-/** `pnpm sql`, as it finds this state. */
-export function sqlLine(settings: Settings, sql: string): string {
+/** A command of this workspace, as a person types it to find this state. */
+export function commandLine(settings: Pick<Settings, "state">, command: string): string {
   const state = settings.state === DEFAULT_STATE ? "" : `SLUICE_STATE=${shellWord(settings.state)} `;
-  return `${state}${PNPM} sql "${sql}"`;
+  return `${state}${PNPM} ${command}`;
+}
+
+export function sqlLine(settings: Pick<Settings, "state">, sql: string): string {
+  return commandLine(settings, `sql "${sql}"`);
 }
 
 /** A word that a POSIX shell takes as it is. */

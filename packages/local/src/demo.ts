@@ -2,17 +2,17 @@ import { join, relative, resolve } from "node:path";
 import {
   callerFolder,
   commandKey,
+  commandLine,
   commandSettings,
   parseArguments,
   PNPM,
   refuse,
-  shellWord,
   sqlLine,
 } from "./command.ts";
 import { ROOT } from "./configuration.ts";
 import { seconds, stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";
-import { runDemo } from "./demo/run-demo.ts";
+import { runDemo, type DemoEnd } from "./demo/run-demo.ts";
 import { startStack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
 import { aborted, pause, stopSignal } from "./signals.ts";
@@ -21,6 +21,8 @@ const TICK_SECONDS = 1;
 const SAMPLE = join(ROOT, "packages/local/sample/everyday.ndjson");
 /** What a shell says of a command that Ctrl-C ended. */
 const STOPPED = 130;
+/** How long after one end of a run another, which explains it, may be noticed. */
+const SETTLE_MS = 500;
 
 const HELP = `The main job, from a file of documents to scores in D1: ${PNPM} demo [--kill] [FILE.ndjson]
 
@@ -49,23 +51,35 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
   const stop = stopSignal();
   const begun = performance.now();
   const key = commandKey(settings);
+  if (!key.ok) return refuse(key.error, 1);
   console.log(stage("starting", `the Workers, D1 and the Queues on this machine; scores by ${settings.localAi}`));
-  const stack = await startStack(settings, key, stop);
-  if (!stack.ok) return stop.aborted ? void (process.exitCode = STOPPED) : refuse(stack.error, 1);
+  const stack = await startStack(settings, key.value, stop);
+  if (stop.aborted && !stack.ok) {
+    process.exitCode = STOPPED;
+    return console.log("\nStopped while starting. Nothing was pushed.");
+  }
+  if (!stack.ok) return refuse(stack.error, 1);
   console.log(stage("started", `${stack.value.url} in ${seconds(performance.now() - begun)}`));
 
   const ending = new AbortController();
-  const around = { stack: stack.value, key, signal: AbortSignal.any([stop, ending.signal]), output: process.stdout };
-  const running = runDemo(around, file, kill).catch((error: unknown) => [
-    `The demo broke off: ${error instanceof Error ? error.message : String(error)}. See ${stack.value.log}`,
-  ]);
-  const end = await Promise.race([
-    running,
-    stack.value.failed.then((reason) => [reason]),
-    aborted(stop).then(() => ["Stopped."]),
-  ]);
-  // A Ctrl-C may reach a child, and end it, before it reaches this process.
-  if (end.length > 0) await pause(500, stop);
+  const around = {
+    stack: stack.value,
+    key: key.value,
+    signal: AbortSignal.any([stop, ending.signal]),
+    output: process.stdout,
+  };
+  const brokenOff = (reason: string): DemoEnd => ({ complete: false, shortcomings: [reason], lostBefore: false });
+  const running = runDemo(around, file, kill).catch((error: unknown) =>
+    brokenOff(`The demo broke off: ${error instanceof Error ? error.message : String(error)}. See ${stack.value.log}`),
+  );
+  const failed = stack.value.failed.then(brokenOff);
+  let end = await Promise.race([running, failed, aborted(stop).then(() => brokenOff("Stopped."))]);
+  if (!end.complete) {
+    // A Ctrl-C may reach a child, and end it, before it reaches this process; and a request that fails
+    // is no news where the runtime died.
+    end = await Promise.race([failed, pause(SETTLE_MS, stop).then(() => end)]);
+    await pause(SETTLE_MS, stop);
+  }
   ending.abort();
   await stack.value.stop();
   await running;
@@ -73,16 +87,32 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
     process.exitCode = STOPPED;
     return console.log("\nStopped. What D1 has recorded is finished by the next dev or demo.");
   }
-  if (end.length > 0) return refuse(`\n${end.join("\n")}`, 1);
-  console.log(`\n${whatNext(settings)}`);
+  if (end.shortcomings.length > 0) refuse(`\n${end.shortcomings.join("\n")}`, 1);
+  if (end.complete) console.log(`\n${whatNext(settings, end)}`);
 }
 
-function whatNext(settings: Settings): string {
-  return `Everything succeeded. What to try next:
-  your own documents    ${PNPM} demo FILE.ndjson
-  a crash on the way    ${PNPM} demo --kill
-  SQL on the scores     ${sqlLine(settings, "SELECT document_id, context_id, score FROM best ORDER BY score DESC LIMIT 5")}
-  keep it running       ${settings.state === join(ROOT, ".sluice") ? "" : `SLUICE_STATE=${shellWord(settings.state)} `}${PNPM} dev    (prints a curl line to push with)`;
+function whatNext(settings: Settings, { shortcomings, lostBefore }: DemoEnd): string {
+  const sql = shortcomings.length > 0 ? FAILED : BEST;
+  return `${verdict(shortcomings.length > 0, lostBefore)}What to try next:
+  your own documents    ${commandLine(settings, "demo FILE.ndjson")}
+  a crash on the way    ${commandLine(settings, "demo --kill")}
+  ${sql.name}     ${sqlLine(settings, sql.statement)}
+  keep it running       ${commandLine(settings, "dev")}    (prints a curl line to push with)`;
 }
+
+function verdict(short: boolean, lostBefore: boolean): string {
+  if (short) return "";
+  if (lostBefore) return "Everything of this run succeeded; of an earlier one, documents are lost: see above. ";
+  return "Everything succeeded. ";
+}
+
+const BEST = {
+  name: "SQL on the scores",
+  statement: "SELECT document_id, context_id, score FROM best ORDER BY score DESC LIMIT 5",
+};
+const FAILED = {
+  name: "SQL on failures  ",
+  statement: "SELECT document_id, code, message FROM failures LIMIT 5",
+};
 
 await main();

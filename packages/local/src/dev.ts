@@ -1,4 +1,5 @@
 import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
+import { describeLeftovers, findLeftovers } from "./demo/leftovers.ts";
 import { startStack, type Stack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
 import { aborted, pause, stopSignal } from "./signals.ts";
@@ -21,11 +22,14 @@ async function main(): Promise<void> {
   if (!settings.ok) return refuse(settings.error, 2);
 
   const stop = stopSignal();
-  const key = commandKey(settings.value);
+  const made = commandKey(settings.value);
+  if (!made.ok) return refuse(made.error, 1);
+  const key = made.value;
   console.log("Starting Sluice …");
   const stack = await startStack(settings.value, key, stop);
-  if (!stack.ok) return stop.aborted ? undefined : refuse(stack.error, 1);
+  if (!stack.ok) return stop.aborted ? console.log("\nStopped while starting.") : refuse(stack.error, 1);
 
+  await tellLeftovers(stack.value, key, stop);
   console.log(welcome(stack.value, settings.value, key));
   tellRunFailures(stack.value);
   const end = await Promise.race([aborted(stop).then(() => null), stack.value.failed]);
@@ -48,6 +52,16 @@ Push a document:
 Read its scores, after the next run of the poller (every ${settings.tickSeconds} s):
   ${sqlLine(settings, EXAMPLE_SQL)}
 `;
+}
+
+/** What an earlier run left open in this state. */
+async function tellLeftovers({ url, log }: Stack, key: string, stop: AbortSignal): Promise<void> {
+  try {
+    for (const line of describeLeftovers(await findLeftovers({ url, key }))) console.log(line);
+  } catch (error) {
+    // To run is what is wanted: this is no reason not to.
+    if (!stop.aborted) console.error(`What is left over could not be read (${String(error)}). See ${log}`);
+  }
 }
 
 /** A run that fails is tried again by the next: each reason is worth one line. */

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
 import { fullKey, writeLocalConfigurations, type LocalWorker } from "./configuration.ts";
@@ -9,6 +9,7 @@ import { startModel } from "./model-process.ts";
 import { portProblem } from "./port.ts";
 import type { Settings } from "./settings.ts";
 import { unlessAborted } from "./signals.ts";
+import { prepareState } from "./state.ts";
 import { cannotStart, startRuntime, type Running } from "./start-runtime.ts";
 import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
 
@@ -39,7 +40,8 @@ export async function startStack(
   signal: AbortSignal,
 ): Promise<Result<Stack, string>> {
   await using cleanup = new AsyncDisposableStack();
-  mkdirSync(settings.state, { recursive: true });
+  const prepared = prepareState(settings.state);
+  if (!prepared.ok) return prepared;
   const lock = lockState(settings.state, process.pid);
   if (!lock.ok) {
     const process = lock.error.holder === null ? "" : ` (process ${lock.error.holder})`;

@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { keepApiKey } from "../src/api-key.ts";
 import { lockState } from "../src/lock.ts";
+import { prepareState } from "../src/state.ts";
 
 let state: string;
 const children: ChildProcess[] = [];
@@ -67,6 +68,50 @@ describe("the lock of a state", () => {
     const again = lockState(state, 2);
     expect(again.ok).toBe(true);
     if (again.ok) again.value.release();
+  });
+});
+
+describe("a state folder", () => {
+  it("is made where it is missing, with those above it, and stays usable", () => {
+    const path = join(state, "a", "b");
+    expect(prepareState(path)).toEqual({ ok: true, value: undefined });
+    const lock = lockState(path, process.pid);
+    expect(lock.ok).toBe(true);
+    if (lock.ok) lock.value.release();
+    expect(prepareState(path).ok).toBe(true);
+  });
+
+  it.each(["api-key", "lock", "lock.pid", "sluice.log"])("is refused in one line where %s is a folder", (name) => {
+    mkdirSync(join(state, name));
+    expect(prepareState(state)).toEqual({
+      ok: false,
+      error: `SLUICE_STATE cannot be ${state}: ${join(state, name)} is a folder. Set it to a folder that you may write to.`,
+    });
+  });
+
+  it.each(["config", "registry", "v3"])("is refused in one line where %s is a file", (name) => {
+    writeFileSync(join(state, name), "");
+    expect(prepareState(state)).toMatchObject({
+      ok: false,
+      error: expect.stringContaining(`${join(state, name)} is not a folder`),
+    });
+  });
+
+  it.each(["file", "file/below", "file/far/below"])("is refused in one line where it is %s", (name) => {
+    const file = join(state, "file");
+    writeFileSync(file, "");
+    expect(prepareState(join(state, name))).toMatchObject({
+      ok: false,
+      error: expect.stringContaining(`${file} is not a folder`),
+    });
+  });
+
+  // Making it with those above it, as Node does in one call, goes on for ever there.
+  it.runIf(existsSync("/proc/self"))("is refused where the system lets nobody make one", () => {
+    expect(prepareState("/proc/sluice/state")).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("/proc/sluice cannot be made there"),
+    });
   });
 });
 

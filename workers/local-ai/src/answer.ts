@@ -70,7 +70,7 @@ function strike(item: Item, fault: ItemFault, scores: readonly Score[], count: n
 function orderItems(count: number, requestId: string, faults: ReadonlySet<AnswerFault>): number[] {
   if (!faults.has("in_order") && !faults.has("reversed")) return shuffledIndexes(count, requestId);
   const order = Array.from({ length: count }, (_, index) => index);
-  return faults.has("reversed") ? order.reverse() : order;
+  return faults.has("reversed") ? order.toReversed() : order;
 }
 
 /** The items of the answer, in the order that this batch has at every poll. */

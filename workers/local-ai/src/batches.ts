@@ -1,6 +1,9 @@
 import type { StruckItem } from "./faults.ts";
 import type { Plan } from "./plan.ts";
 
+/** One list for each request of a batch, a score for each of its contexts. */
+export type Scores = readonly (readonly number[])[];
+
 /** A batch that was taken in: what its answer needs, and no text. */
 export interface Batch {
   readonly model: string;
@@ -10,8 +13,8 @@ export interface Batch {
   readonly submittedAt: number;
   /** One for each request; `null` where the caller sent none. */
   readonly references: readonly (string | null)[];
-  /** One list for each request, a score for each context; `null` while the model is at work. */
-  readonly scores: readonly (readonly number[])[] | null;
+  /** `null` while the model is at work. */
+  readonly scores: Scores | null;
   readonly tokens: number;
   readonly struck: readonly StruckItem[];
 }

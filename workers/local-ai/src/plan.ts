@@ -153,7 +153,6 @@ export type SubmitRule = Plan["submit"][number];
 export type PollRule = Plan["poll"][number];
 export type ItemFault = (typeof itemFaults)[number];
 export type AnswerFault = (typeof answerFaults)[number];
-export type SilentFault = (typeof silentFaults)[number];
 
 export const NO_FAULTS: Plan = planSchema.parse({});
 

@@ -1,10 +1,12 @@
 import type { ModelName } from "@sluice/core";
 import { buildAnswer } from "./answer.ts";
-import type { Batch } from "./batches.ts";
+import type { Batch, Scores } from "./batches.ts";
 import type { Deps } from "./deps.ts";
 import { serviceError, thrownFault, unsuccessful } from "./errors.ts";
 import { decidePoll } from "./faults.ts";
+import type { ScoringRequest } from "./inputs.ts";
 import type { Plan, PollRule } from "./plan.ts";
+import { scoreAtOnce } from "./scoring.ts";
 
 /** No request id is longer; a longer text cannot be a key of the store either. */
 const MAX_REQUEST_ID = 100;
@@ -28,7 +30,7 @@ export async function poll(model: ModelName, requestId: unknown, deps: Deps): Pr
   }
   if (phase === "queued") return pending("queued");
   // The model is asked as soon as the queue is behind, so that its scores are there when `running` is.
-  const scores = batch.scores ?? (await askModel(requestId, batch, deps));
+  const scores = batch.scores ?? (await makeScores(requestId, batch, deps));
   if (scores === "failed") return failed(requestId, model);
   if (phase === "running" || scores === null) return pending("running");
   calls.poll.answered += 1;
@@ -71,14 +73,33 @@ async function keepSilent(
 }
 
 /**
- * The model's scores, or `null` while it is at work. Keeps them with the batch, and hands the batch
- * over again to a process that does not know it: one that was started anew.
+ * Scores of a batch that was taken in without: by the model, or by what the stand-in scores with since
+ * it was started anew. `null` while the model is at work.
  */
-async function askModel(
-  requestId: string,
-  batch: Batch,
-  deps: Deps,
-): Promise<readonly (readonly number[])[] | "failed" | null> {
+async function makeScores(requestId: string, batch: Batch, deps: Deps): Promise<Scores | "failed" | null> {
+  if (deps.mode === "minilm") return askModel(requestId, batch, deps);
+  const payload = await deps.store.payload(requestId);
+  if (payload === null) return keptMeanwhile(requestId, deps);
+  // Only `submit` writes payloads, of requests that it checked.
+  const { requests } = JSON.parse(payload) as { readonly requests: readonly ScoringRequest[] };
+  const scores = scoreAtOnce(deps.mode, requests);
+  return scores === null ? null : keep(requestId, batch, scores, deps);
+}
+
+/** Keeps the scores with the batch, and its texts no longer. */
+async function keep(requestId: string, batch: Batch, scores: Scores, deps: Deps): Promise<Scores> {
+  await deps.store.putBatch(requestId, { ...batch, scores });
+  await deps.store.deletePayload(requestId);
+  return scores;
+}
+
+/** A payload is absent only where another poll has just kept the scores and removed it. */
+async function keptMeanwhile(requestId: string, deps: Deps): Promise<Scores | null> {
+  return (await deps.store.batch(requestId))?.scores ?? null;
+}
+
+/** The model's scores. Hands the batch over again to a process that does not know it: one that was started anew. */
+async function askModel(requestId: string, batch: Batch, deps: Deps): Promise<Scores | "failed" | null> {
   try {
     const progress = await deps.model.progress(requestId);
     switch (progress.state) {
@@ -87,21 +108,16 @@ async function askModel(
       case "failed":
         return "failed";
       case "done":
-        await deps.store.putBatch(requestId, { ...batch, scores: progress.scores });
-        await deps.store.deletePayload(requestId);
-        return progress.scores;
-      case "unknown":
-        await handOver(requestId, deps);
+        return await keep(requestId, batch, progress.scores, deps);
+      case "unknown": {
+        const payload = await deps.store.payload(requestId);
+        if (payload === null) return await keptMeanwhile(requestId, deps);
+        await deps.model.begin(requestId, payload);
         return null;
+      }
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw serviceError("3040", `Capacity temporarily exceeded, please try again: ${reason}`);
   }
-}
-
-async function handOver(requestId: string, deps: Deps): Promise<void> {
-  const payload = await deps.store.payload(requestId);
-  // Absent only where another poll has just kept the scores and removed it: the next one finds them.
-  if (payload !== null) await deps.model.begin(requestId, payload);
 }

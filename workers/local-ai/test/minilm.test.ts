@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorOf, makeRequests, makeStandIn, MODEL } from "./stand-in.ts";
+import { errorOf, makeRequests, makeStandIn, MODEL, type Answer } from "./stand-in.ts";
 
 const bodyOf = ({ body }: RequestInit): string => (typeof body === "string" ? body : "");
 
@@ -80,6 +80,27 @@ test("a batch is taken in while the process is down, and scored when it is back"
   await standIn.poll(requestId);
   expect((await standIn.poll(requestId)).responses).toHaveLength(1);
 });
+
+test.each(["lexical", "instant"] as const)(
+  "a batch that the model has not scored is scored in mode %s once that is the mode",
+  async (mode) => {
+    const process = makeProcess();
+    const taken = makeStandIn({ mode: "minilm", fetch: process.fetch });
+    const requestId = await taken.submit(makeRequests(2));
+    expect(await taken.poll(requestId)).toMatchObject({ status: "running" });
+
+    process.state.down = true;
+    const now = makeStandIn({ mode, fetch: process.fetch });
+    const answer = await now.poll(requestId);
+    const scoresOf = ({ responses }: Answer) =>
+      responses
+        .map(({ id, result }) => ({ id, scores: result.response.toSorted((a, b) => a.id - b.id) }))
+        .toSorted((a, b) => a.id - b.id);
+    expect(scoresOf(answer)).toEqual(scoresOf(await now.poll(await now.submit(makeRequests(2)))));
+    expect(await now.poll(requestId)).toEqual(answer);
+    expect(await now.store.payload(requestId)).toBeNull();
+  },
+);
 
 test("what the model cannot score is a failed batch", async () => {
   const process = makeProcess();

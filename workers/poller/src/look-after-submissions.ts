@@ -1,4 +1,13 @@
-import { ABANDONED_AFTER, MESSAGE_LIFE, parseMessage, planJobs, stagedAfter, STALLED_AFTER, weighPart } from "@sluice/core";
+import {
+  ABANDONED_AFTER,
+  FOLD_AFTER,
+  MESSAGE_LIFE,
+  parseMessage,
+  planJobs,
+  stagedAfter,
+  STALLED_AFTER,
+  weighPart,
+} from "@sluice/core";
 import {
   dropEndedPauses,
   foldTotals,
@@ -30,7 +39,7 @@ export async function lookAfterSubmissions(io: StepIo): Promise<void> {
     lostBefore: now - MESSAGE_LIFE,
   });
   await dropEndedPauses(io.db);
-  for (let folds = 1; folds < MOST_FOLDS && (await foldTotals(io.db, now - STALLED_AFTER)); folds += 1);
+  for (let folds = 1; folds < MOST_FOLDS && (await foldTotals(io.db, now - FOLD_AFTER)); folds += 1);
   for (let round = 0; round < MOST_STAGED_ROUNDS && (await recordStagedParts(io, now)); round += 1);
 }
 

@@ -42,7 +42,7 @@ export async function readFeed(
   let next = after;
   let bytes = 0;
   let ended = false;
-  for (let windows = 0; windows < MAX_WINDOWS && !ended && entries.length < query.limit && bytes < PAGE_BYTES; ) {
+  for (let windows = 0; windows < MAX_WINDOWS && !ended && entries.length < query.limit && bytes < PAGE_BYTES;) {
     windows += 1;
     const listed = await listEndedJobs(db, next.sequence, JOB_WINDOW);
     const wanted = query.limit - entries.length;
@@ -53,7 +53,13 @@ export async function readFeed(
       break;
     }
     const place = jobs[0]?.sequence === next.sequence ? next : null;
-    const found = await listFeedEntries(db, jobs.map((job) => job.id), place, query.collection, wanted);
+    const found = await listFeedEntries(
+      db,
+      jobs.map((job) => job.id),
+      place,
+      query.collection,
+      wanted,
+    );
     const sequences = new Map(jobs.map((job) => [job.id, job.sequence]));
     let cut = found.length >= wanted;
     for (const entry of found) {
@@ -72,7 +78,11 @@ export async function readFeed(
   }
   const rows = await readVersions(db, entries, query.include.includes("text"));
   // One that is queued again since then ends once more.
-  const documents = await describeDocuments({ db, now }, rows.filter((row) => row.status !== null), query);
+  const documents = await describeDocuments(
+    { db, now },
+    rows.filter((row) => row.status !== null),
+    query,
+  );
   return { documents, next, ended };
 }
 

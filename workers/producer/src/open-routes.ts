@@ -25,7 +25,13 @@ export const openRoutes: readonly OpenRoute[] = [
   {
     path: "/healthz",
     handle: healthz,
-    told: { id: "getHealth", summary: "Whether the API is there at all", type: JSON_TYPE, schema: healthSchema, problems: [] },
+    told: {
+      id: "getHealth",
+      summary: "Whether the API is there at all",
+      type: JSON_TYPE,
+      schema: healthSchema,
+      problems: [],
+    },
   },
   {
     path: "/readyz",
@@ -46,7 +52,13 @@ export const openRoutes: readonly OpenRoute[] = [
   {
     path: "/docs",
     handle: docsPage,
-    told: { id: "getDocs", summary: "A page to read this document, and to try it", type: "text/html", schema: null, problems: [] },
+    told: {
+      id: "getDocs",
+      summary: "A page to read this document, and to try it",
+      type: "text/html",
+      schema: null,
+      problems: [],
+    },
   },
   { path: "/docs/start.js", handle: docsStart, told: null },
   { path: "/docs/swagger-ui.js", handle: docsScript, told: null },

@@ -33,7 +33,7 @@ export interface Route {
   /** What the OpenAPI document says of it. */
   readonly id: string;
   readonly summary: string;
-  readonly query: z.ZodObject;
+  readonly query: z.ZodObject<Record<string, z.ZodType>>;
   /** `null`: the body is not needed. */
   readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
   readonly headers?: readonly string[];

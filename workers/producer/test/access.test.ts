@@ -125,12 +125,90 @@ describe("a path", () => {
   });
 });
 
-it("every answer forbids sniffing and storing", async () => {
+it("every answer forbids sniffing, storing, framing and telling where one came from", async () => {
   const api = await testApi();
   for (const path of ["/healthz", "/v1/submissions", "/nowhere"]) {
     const { headers } = await api.fetch(path);
-    expect([headers.get("x-content-type-options"), headers.get("cache-control")]).toEqual(["nosniff", "no-store"]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    });
+    expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
   }
+});
+
+describe("OPTIONS", () => {
+  it("says what a path takes, to who has a key", async () => {
+    const api = await testApi();
+    const options = await api.fetch("/v1/collections/c/documents/d", { method: "OPTIONS" });
+    expect([options.status, options.headers.get("allow"), await options.text()]).toEqual([
+      204,
+      "GET, DELETE, HEAD, OPTIONS",
+      "",
+    ]);
+    const open = { method: "OPTIONS", headers: { authorization: "" } };
+    expect((await api.fetch("/v1/submissions", open)).status).toBe(401);
+    expect((await api.fetch("/healthz", open)).status).toBe(204);
+  });
+});
+
+describe("CORS", () => {
+  const asked = (origin: string) => ({ origin, "access-control-request-method": "POST", authorization: "" });
+  const shared = (response: Response) => response.headers.get("access-control-allow-origin");
+  const origins = { corsOrigins: ["https://a.example", "https://b.example"] };
+
+  it("is off unless origins are configured", async () => {
+    const api = await testApi();
+    const question = await api.fetch("/v1/documents", { method: "OPTIONS", headers: asked("https://a.example") });
+    expect([question.status, shared(question)]).toEqual([401, null]);
+    expect(shared(await api.fetch("/healthz", { headers: { origin: "https://a.example" } }))).toBeNull();
+  });
+
+  it("answers a browser's question for a configured origin, without a key, and no other", async () => {
+    const api = await testApi(origins);
+    const question = await api.fetch("/v1/documents", { method: "OPTIONS", headers: asked("https://b.example") });
+    expect(question.status).toBe(204);
+    expect(shared(question)).toBe("https://b.example");
+    expect(question.headers.get("access-control-allow-headers")).toContain("Idempotency-Key");
+    expect(question.headers.get("access-control-allow-methods")).toContain("DELETE");
+    expect(question.headers.get("access-control-allow-credentials")).toBeNull();
+    const other = await api.fetch("/v1/documents", { method: "OPTIONS", headers: asked("https://evil.example") });
+    expect([other.status, shared(other)]).toEqual([401, null]);
+  });
+
+  it("lets a page of a configured origin see answers, problems too, and caches tell origins apart", async () => {
+    const api = await testApi(origins);
+    for (const path of ["/v1/submissions", "/nowhere"]) {
+      const answer = await api.fetch(path, { headers: { origin: "https://a.example" } });
+      expect([shared(answer), answer.headers.get("vary")]).toEqual(["https://a.example", "Origin"]);
+    }
+    const none = await api.fetch("/v1/submissions", { headers: { origin: "https://evil.example" } });
+    expect([shared(none), none.headers.get("vary")]).toEqual([null, "Origin"]);
+    const any = await testApi({ corsOrigins: ["*"] });
+    expect(shared(await any.fetch("/healthz", { headers: { origin: "https://c.example" } }))).toBe("https://c.example");
+  });
+});
+
+describe("the rate limit", () => {
+  it("counts by API key, and asks who is over it to wait", async () => {
+    const counted: string[] = [];
+    const rateLimiter = {
+      limit: async ({ key }: { key: string }) => {
+        counted.push(key);
+        return { success: counted.length < 2 };
+      },
+    };
+    const api = await testApi({ rateLimiter });
+    expect((await api.fetch("/v1/submissions")).status).toBe(200);
+    const over = await api.fetch("/v1/submissions");
+    expect([over.status, over.headers.get("retry-after")]).toEqual([429, "10"]);
+    // A wrong key costs nobody anything, and health is for everyone.
+    expect((await api.fetch("/v1/submissions", { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
+    expect((await api.fetch("/healthz")).status).toBe(200);
+    expect(counted).toEqual(["test", "test"]);
+  });
 });
 
 describe("an exception", () => {
@@ -163,8 +241,15 @@ describe("an exception", () => {
 });
 
 it("the Worker's own bindings make up what the API depends on", async () => {
-  const made = dependencies({ ...env, SLUICE_API_KEYS: JSON.stringify([await keyRecord(KEY)]) });
+  const secrets = {
+    SLUICE_API_KEYS: JSON.stringify([await keyRecord(KEY)]),
+    SLUICE_CORS_ORIGINS: "https://a.example, https://b.example",
+  };
+  const made = dependencies({ ...env, ...secrets });
   const response = await (await testApi(made)).fetch("/v1/submissions?limit=1");
   expect(await response.json()).toEqual({ data: [], next_cursor: null });
   expect(made.random(10)).toHaveLength(10);
+  expect([made.corsOrigins, made.rateLimiter]).toEqual([["https://a.example", "https://b.example"], null]);
+  expect(made.docsAssets.script).toContain("SwaggerUIBundle");
+  expect(made.docsAssets.style).toContain(".swagger-ui");
 });

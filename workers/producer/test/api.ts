@@ -116,7 +116,17 @@ export interface ProblemBody {
 
 /** Rows of every table, together. */
 export async function storedRows(): Promise<number> {
-  const tables = ["submissions", "parts", "staged_parts", "documents", "outcomes", "jobs", "malformed_messages", "idempotency_keys", "pauses"];
+  const tables = [
+    "submissions",
+    "parts",
+    "staged_parts",
+    "documents",
+    "outcomes",
+    "jobs",
+    "malformed_messages",
+    "idempotency_keys",
+    "pauses",
+  ];
   const counts = tables.map((table) => `SELECT count(*) AS rows FROM ${table}`).map((sql) => env.DB.prepare(sql));
   const results = await env.DB.batch<{ rows: number }>(counts);
   return results.reduce((sum, result) => sum + (result.results[0]?.rows ?? 0), 0);

@@ -191,7 +191,7 @@ describe("a Queue that refuses", () => {
     return {
       sendBatch: async () => {
         calls += 1;
-        if (calls >= from) throw new Error("Queue is overloaded. Please back off.");
+        if (calls >= from) throw new Error("the queue is gone");
       },
     };
   };

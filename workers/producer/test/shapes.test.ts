@@ -149,7 +149,10 @@ describe("a document that has not ended", () => {
       until,
     });
     const daily = pause("model:@cf/baai/bge-m3", NOW + 2 * MINUTE);
-    expect(waiting({}, NOW, [daily])).toEqual({ reason: "daily_limit", until: new Date(NOW + 2 * MINUTE).toISOString() });
+    expect(waiting({}, NOW, [daily])).toEqual({
+      reason: "daily_limit",
+      until: new Date(NOW + 2 * MINUTE).toISOString(),
+    });
     expect(waiting({ status: "dispatched" }, NOW, [daily])).toMatchObject({ reason: "answer" });
     const asked = pause(`submission:${SUBMISSION}`, null, "requested");
     expect(waiting({}, NOW, [daily, asked])).toEqual({ reason: "requested", until: null });
@@ -160,8 +163,11 @@ describe("a document that has not ended", () => {
 
 describe("a submission waits", () => {
   const around = (more: Partial<SubmissionSurroundings>) => ({ ...NOTHING_AROUND, ...more });
-  const waiting = (more: Partial<SubmissionRow>, jobs: SubmissionSurroundings["jobs"] = [], pauses: readonly Pause[] = []) =>
-    submissionShape(submissionRow(more), around({ jobs, pauses }), NOW).waiting;
+  const waiting = (
+    more: Partial<SubmissionRow>,
+    jobs: SubmissionSurroundings["jobs"] = [],
+    pauses: readonly Pause[] = [],
+  ) => submissionShape(submissionRow(more), around({ jobs, pauses }), NOW).waiting;
   const pending = { status: "pending", refusals: 0, dueAt: NOW + MINUTE } as const;
   const dispatched = { status: "dispatched", refusals: 0, dueAt: NOW + 2 * MINUTE } as const;
   const paused: Pause = { scope: "all", reason: "requested", message: null, since: NOW, until: null };

@@ -1,28 +1,42 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
-import { query } from "../statements.ts";
+import { transact } from "../statements.ts";
 
-/** Nothing more will be sent. Ends the submission where every document has ended already. */
+/**
+ * Nothing more will be sent. Ends the submission where every document has ended already. Throws where
+ * the push is not the caller's any more, taken over by another or given up as abandoned: it stands open
+ * then, or will, and must not be answered as accepted.
+ */
 export async function closeSubmission(
   db: Database,
   id: SubmissionId,
   now: number,
   holder: string | null = null,
 ): Promise<void> {
-  await query(
-    db,
+  const held = sql`id = ${id} AND holder IS ${holder}`;
+  const closed = await transact(db, [
     sql`
-    UPDATE submissions SET closed_at = ${now}, active_at = ${now},
-      completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
-    WHERE id = ${id} AND closed_at IS NULL AND holder IS ${holder}`,
-  );
+      UPDATE submissions SET closed_at = ${now}, active_at = ${now},
+        completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
+      WHERE ${held} AND closed_at IS NULL`,
+    sql`SELECT id FROM submissions WHERE ${held} AND closed_at IS NOT NULL AND NOT incomplete`,
+  ]);
+  if (closed.length === 0) throw new Error("the push is given up, or another request has it");
 }
 
 /**
- * Opens again a submission that was closed as it was opened and could not be sent. What the Queue
- * may have taken in all the same stays counted.
+ * Opens again a submission that was closed as it was opened and could not be sent; the poller looks
+ * after it again. What the Queue may have taken in all the same stays counted. One that was taken over,
+ * by the caller or another, stays closed: the request that had it before may have been answered.
  */
-export async function reopenSubmission(db: Database, id: SubmissionId): Promise<void> {
-  await query(db, sql`UPDATE submissions SET closed_at = NULL WHERE id = ${id} AND completed_at IS NULL`);
+export async function reopenSubmission(db: Database, id: SubmissionId, holder: string | null = null): Promise<void> {
+  if (holder !== null) return;
+  const own = sql`id = ${id} AND completed_at IS NULL AND holder IS NULL`;
+  await transact(db, [
+    sql`
+      INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${own}
+      ON CONFLICT DO NOTHING`,
+    sql`UPDATE submissions SET closed_at = NULL WHERE ${own}`,
+  ]);
 }

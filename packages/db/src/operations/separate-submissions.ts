@@ -21,12 +21,9 @@ export async function separateSubmissions(
   const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = 'pending'`;
   const theirs = (value: SQL) => sql`${value} ->> 0 IN (SELECT value FROM json_each(${list}))`;
   const rows = await transact<{ others: number; theirs: number; apart: number }>(db, [
+    // Materialized: as a plain subquery it would be worked out anew for each number taken from it.
     sql`
-      INSERT INTO jobs (id, model, lane, status, parent_id, round, refusals, document_count, context_count, payload_bytes,
-        due_at, created_at, members)
-      SELECT ${apart.id}, model, lane, 'pending', id, round, refusals, moved ->> 0, moved ->> 1, moved ->> 2,
-        ${apart.dueAt}, ${now}, moved -> 3
-      FROM (
+      WITH taken AS MATERIALIZED (
         SELECT j.id, j.model, j.lane, j.round, j.refusals, (
             SELECT json_array(count(*), coalesce(sum(d.context_count), 0), coalesce(sum(d.payload_bytes), 0),
               (SELECT json_group_array(json(g.value) ORDER BY g.key) FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)}))
@@ -40,6 +37,11 @@ export async function separateSubmissions(
         WHERE ${held}
           AND EXISTS (SELECT 1 FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)})
           AND EXISTS (SELECT 1 FROM json_each(j.members) g WHERE NOT ${theirs(sql`g.value`)}))
+      INSERT INTO jobs (id, model, lane, status, parent_id, round, refusals, document_count, context_count, payload_bytes,
+        due_at, created_at, members)
+      SELECT ${apart.id}, model, lane, 'pending', id, round, refusals, moved ->> 0, moved ->> 1, moved ->> 2,
+        ${apart.dueAt}, ${now}, moved -> 3
+      FROM taken
       WHERE true
       ON CONFLICT DO NOTHING`,
     // Only while theirs are still in it: repeated, they are not.

@@ -1,5 +1,6 @@
 import { err, ok, parseSubmissionId, type Result } from "@sluice/core";
 import * as z from "zod";
+import { cut } from "./figures.ts";
 
 /** How to reach a running stack. */
 export interface Api {
@@ -45,18 +46,28 @@ const problemSchema = z.object({
   errors: z.array(z.object({ line: z.number().optional(), detail: z.string() })).optional(),
 });
 
-/** Pushes NDJSON. An error is what the producer says of it. */
-export async function push(api: Api, ndjson: string): Promise<Result<Pushed, string>> {
+/** Pushes NDJSON, byte for byte. An error is what the producer says of it. */
+export async function push(api: Api, ndjson: Uint8Array<ArrayBuffer>): Promise<Result<Pushed, string>> {
   const response = await call(api, "/v1/documents", {
     method: "POST",
     body: ndjson,
   });
-  const body: unknown = await response.json();
+  const text = await response.text();
+  const body = parseJson(text);
   if (response.status === 202) return ok(pushedSchema.parse(body));
   const problem = problemSchema.safeParse(body);
-  if (!problem.success) return err(`the producer answered ${response.status}`);
+  // The runtime itself may answer in the place of the producer.
+  if (!problem.success) return err(`The push was answered with ${response.status}: ${cut(text, 200)}`);
   const { title, detail, errors = [] } = problem.data;
   return err([`${title}: ${detail ?? response.status}`, ...rejectedLines(errors)].join("\n"));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 export async function readSubmission(api: Api, id: string): Promise<Submission> {

@@ -1,5 +1,9 @@
 export const count = (n: number): string => n.toLocaleString("en-US");
 
+export function sum<T>(list: readonly T[], figure: (one: T) => number): number {
+  return list.reduce((total, one) => total + figure(one), 0);
+}
+
 export function counted(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
@@ -8,9 +12,10 @@ export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** Two significant digits, never in powers of ten. */
+/** Two significant digits, or whole dollars from a thousand on; never in powers of ten. */
 export function dollars(amount: number): string {
   if (amount === 0) return "$0";
+  if (amount >= 1_000) return `$${count(Math.round(amount))}`;
   const digits = Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(amount))));
   return `$${amount.toFixed(digits)}`;
 }

@@ -1,5 +1,5 @@
 import type { SubmissionId } from "@sluice/core";
-import { pause } from "../signals.ts";
+import { isAborted, pause } from "../signals.ts";
 import { readSubmission, type Api, type Submission } from "./api.ts";
 
 const POLL_MS = 200;
@@ -16,16 +16,24 @@ export function recorded({ counts }: Submission): number {
   return counts.total - counts.queued;
 }
 
-/** Reads a submission again and again until `done` says so of it, or the signal aborts. Gives the last it saw. */
+/**
+ * Reads a submission again and again until `done` says so of it, and gives it then; `null` where the
+ * signal aborts first. A stack that is being stopped does not answer: that is no error.
+ */
 export async function follow(
   api: () => Api,
   id: SubmissionId,
   signal: AbortSignal,
   done: (submission: Submission) => boolean | Promise<boolean>,
-): Promise<Submission> {
-  for (;;) {
-    const submission = await readSubmission(api(), id);
-    if ((await done(submission)) || signal.aborted) return submission;
+): Promise<Submission | null> {
+  while (!isAborted(signal)) {
+    try {
+      const submission = await readSubmission(api(), id);
+      if (await done(submission)) return submission;
+    } catch (error) {
+      if (!isAborted(signal)) throw error;
+    }
     await pause(POLL_MS, signal);
   }
+  return null;
 }

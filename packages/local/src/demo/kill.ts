@@ -1,7 +1,6 @@
 import type { SubmissionId } from "@sluice/core";
 import * as z from "zod";
 import type { Stack } from "../runtime.ts";
-import { pause } from "../signals.ts";
 import { readSubmission, type Api, type Submission } from "./api.ts";
 import { queryD1 } from "./d1.ts";
 import { count, counted, seconds, stage } from "./figures.ts";
@@ -26,29 +25,22 @@ export async function killAndRestart(stack: Stack, submission: Submission): Prom
   const started = performance.now();
   const restarted = await stack.restartAfterKill();
   if (!restarted.ok) return restarted.error;
-  const leases = "what a Worker had in hand waits for its lease to run out, two minutes at most";
+  const leases = "what a Worker had in hand is due again when its lease runs out";
   console.log(stage("restarted", `on the same state in ${seconds(performance.now() - started)}; ${leases}`));
   return null;
 }
 
-/** Nothing comes out of a Queue that was in memory; parts staged in D1 do, by the poller. */
-const QUIET_MS = 5_000;
-
-/** Those of the accepted documents that D1 has not recorded once nothing is recorded any more. */
+/**
+ * Those of the accepted documents that the Queue lost: what D1 has neither recorded nor staged. To be
+ * asked once nothing of the submission is staged any more, since the Queue was memory.
+ */
 export async function lostDocuments(
   api: Api,
   submission: SubmissionId,
   documents: readonly FileDocument[],
-  signal: AbortSignal,
 ): Promise<FileDocument[]> {
-  let queued = (await readSubmission(api, submission)).counts.queued;
-  while (queued > 0) {
-    await pause(QUIET_MS, signal);
-    const now = (await readSubmission(api, submission)).counts.queued;
-    if (now === queued) break;
-    queued = now;
-  }
-  if (queued === 0) return [];
+  const { counts } = await readSubmission(api, submission);
+  if (counts.queued === 0) return [];
   const known = await readRecorded(api.url, submission);
   return documents.filter((document) => !known.has(documentName(document, submission)));
 }

@@ -1,40 +1,111 @@
+import type { SubmissionId } from "@sluice/core";
 import { openSubmissions, type Api, type Submission } from "./api.ts";
-import { counted, stage } from "./figures.ts";
+import { count, counted, seconds, stage, sum } from "./figures.ts";
 import { follow, isOver } from "./follow.ts";
+import type { Progress } from "./progress.ts";
+import { stagedDocuments, stagedParts } from "./staged.ts";
+import { notSucceeded } from "./tell.ts";
+import { explainWait } from "./waits.ts";
 
 /** What an earlier run, that was killed, left open in this state. */
-export async function tellLeftovers(api: Api): Promise<Submission[]> {
-  const open = await openSubmissions(api);
-  const recorded = sum(open, (one) => one.counts.processing);
-  const lost = sum(open, (one) => one.counts.queued);
-  if (recorded > 0)
-    console.log(stage("left over", `${counted(recorded, "document")} of an earlier run, recorded in D1: finished now`));
-  if (lost > 0) {
-    const ids = open.filter((one) => one.counts.queued > 0).map((one) => one.id);
-    const stalled = `${ids.slice(0, 3).join(", ")}${ids.length > 3 ? ", …" : ""}`;
-    console.log(
-      stage(
-        "stalled",
-        `${counted(lost, "document")} lost: they were in the local Queue, which is memory, when a run ended (${stalled}): push them again`,
-      ),
-    );
-  }
-  return open.filter((one) => one.counts.processing > 0);
+export interface Leftovers {
+  readonly unfinished: readonly Unfinished[];
+  /** Submissions of which the local Queue lost documents. */
+  readonly lost: readonly Counted[];
 }
 
-/** Waits until everything recorded of them has its outcome. */
-export async function finishLeftovers(
-  api: () => Api,
-  leftovers: readonly Submission[],
-  signal: AbortSignal,
-): Promise<void> {
-  for (const { id } of leftovers) {
-    const end = await follow(api, id, signal, (one) => isOver(one) || one.counts.processing === 0);
-    const { succeeded, failed, canceled } = end.counts;
+interface Counted {
+  readonly id: SubmissionId;
+  readonly documents: number;
+}
+
+/** Documents that D1 has: recorded ones, and staged ones that are still to be recorded. */
+interface Unfinished extends Counted {
+  readonly staged: number;
+}
+
+/** Of a stack that has just started: its Queue has nothing of what was pushed before. */
+export async function findLeftovers(api: Api): Promise<Leftovers> {
+  // Staged parts first: one that is recorded in between is counted among the recorded.
+  const staged = await stagedDocuments(api.url);
+  return sortLeftovers(await openSubmissions(api), staged);
+}
+
+export function sortLeftovers(open: readonly Submission[], staged: ReadonlyMap<string, number>): Leftovers {
+  const unfinished: Unfinished[] = [];
+  const lost: Counted[] = [];
+  for (const { id, counts } of open) {
+    const waiting = Math.min(counts.queued, staged.get(id) ?? 0);
+    const documents = counts.processing + waiting;
+    if (documents > 0) unfinished.push({ id, documents, staged: waiting });
+    if (counts.queued > waiting) lost.push({ id, documents: counts.queued - waiting });
+  }
+  return { unfinished, lost };
+}
+
+/** A line for what is finished by itself, and one for what is not. */
+export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
+  const lines: string[] = [];
+  const left = sum(unfinished, (one) => one.documents);
+  const staged = sum(unfinished, (one) => one.staged);
+  const big = staged === 0 ? "" : ` (${count(staged)} of them as staged parts)`;
+  if (left > 0) {
+    lines.push(stage("left over", `${counted(left, "document")} of an earlier run, in D1${big}: finished by this one`));
+  }
+  if (lost.length > 0) {
+    const names = lost.slice(0, 3).map(({ id }) => id);
+    const stalled = `${names.join(", ")}${lost.length > 3 ? ", …" : ""}`;
+    const figure = `${counted(
+      sum(lost, (one) => one.documents),
+      "document",
+    )} lost`;
+    const why = "they were in the local Queue, which is memory, when a run ended";
+    lines.push(stage("stalled", `${figure}: ${why} (${stalled}): push them again`));
+  }
+  return lines;
+}
+
+/** Longer than any lease, and than a staged part waits at the demo's tick. */
+const PATIENCE_MS = 180_000;
+
+interface Around {
+  readonly api: () => Api;
+  readonly signal: AbortSignal;
+  readonly startProgress: (total: number) => Progress;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Waits until everything that D1 has of them has its outcome, as long as something moves. Gives what
+ * did not succeed, a line each.
+ */
+export async function finishLeftovers({ unfinished }: Leftovers, around: Around): Promise<string[]> {
+  const shortcomings: string[] = [];
+  for (const { id, documents } of unfinished) {
+    using progress = around.startProgress(documents);
+    let moved = { at: around.now(), figures: "" };
+    const isLate = (figures: string): boolean => {
+      if (figures !== moved.figures) moved = { at: around.now(), figures };
+      return around.now() - moved.at >= PATIENCE_MS;
+    };
+    const last = await follow(around.api, id, around.signal, async (one) => {
+      const { url } = around.api();
+      const staged = await stagedParts(url, id);
+      if (isOver(one) || (one.counts.processing === 0 && staged === 0)) return true;
+      progress.show(one.counts, await explainWait(url, id, staged, Date.now()));
+      return isLate(JSON.stringify([one.counts, staged]));
+    });
+    progress.clear();
+    if (last === null) return shortcomings;
+    const { processing, succeeded, failed, canceled } = last.counts;
     console.log(stage("left over", `${id}: ${succeeded} succeeded, ${failed} failed, ${canceled} canceled`));
+    if (processing > 0 || (await stagedParts(around.api().url, id)) > 0) {
+      const patience = seconds(PATIENCE_MS);
+      shortcomings.push(`${id} is not finished: nothing of it moved for ${patience}. Any later dev or demo goes on.`);
+    } else {
+      shortcomings.push(...notSucceeded(last));
+    }
   }
-}
-
-function sum(submissions: readonly Submission[], figure: (submission: Submission) => number): number {
-  return submissions.reduce((total, submission) => total + figure(submission), 0);
+  return shortcomings;
 }

@@ -6,8 +6,10 @@ import { follow, isOver } from "./follow.ts";
 import { readJobs } from "./jobs.ts";
 import { compareCounts, isHalfWay, killAndRestart } from "./kill.ts";
 import { startProgress, type Progress } from "./progress.ts";
-import { blankLine } from "./read-file.ts";
+import { linesOf } from "./read-file.ts";
+import { stagedParts } from "./staged.ts";
 import { notSucceeded, refusedLines, tellDispatched, tellPushed, tellScored } from "./tell.ts";
+import { explainWait } from "./waits.ts";
 
 export interface Surroundings {
   readonly stack: Stack;
@@ -27,17 +29,17 @@ export interface Followed {
 /** Pushes NDJSON and follows it to its end, with a line a stage. With `kill`, kills the runtime half way. */
 export async function pushAndFollow(
   around: Surroundings,
-  text: string,
+  bytes: Buffer<ArrayBuffer>,
   kill: boolean,
 ): Promise<Result<Followed, string>> {
   // Its port may be another one after a restart.
   const api = (): Api => ({ url: around.stack.url, key: around.key });
   const begun = performance.now();
-  const pushed = await push(api(), text);
+  const pushed = await push(api(), bytes);
   if (!pushed.ok) return pushed;
-  tellPushed(pushed.value, Buffer.byteLength(text), performance.now() - begun);
+  tellPushed(pushed.value, bytes.length, performance.now() - begun);
   const { submission } = pushed.value;
-  const progress = startProgress(submission.counts.total, around.output);
+  using progress = startProgress(submission.counts.total, around.output);
 
   const killed = kill ? await killHalfWay(around, api, submission, progress) : ok(null);
   if (!killed.ok) return killed;
@@ -46,11 +48,12 @@ export async function pushAndFollow(
   const end = await follow(api, submission.id, around.signal, async (now) => {
     if (!told.dispatched && now.counts.processing > 0 && now.counts.queued === 0)
       told.dispatched = await tellOnceDispatched(api().url, now, progress);
-    progress.show(now.counts);
-    return isOver(now) || (before !== null && now.counts.processing === 0);
+    const staged = before === null ? 0 : await stagedParts(api().url, now.id);
+    progress.show(now.counts, before === null ? "" : await explainWait(api().url, now.id, staged, Date.now()));
+    return isOver(now) || (before !== null && now.counts.processing === 0 && staged === 0);
   });
   progress.clear();
-  if (around.signal.aborted) return err("Stopped.");
+  if (end === null) return err("Stopped.");
   if (!told.dispatched) await tellOnceDispatched(api().url, end, progress);
   await tellScored(api().url, end, performance.now() - begun);
 
@@ -61,7 +64,7 @@ export async function pushAndFollow(
     console.log(line);
     if (!holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
   }
-  return ok({ end, rejected: rejectedPlaces(text, pushed.value.rejected), shortcomings });
+  return ok({ end, rejected: rejectedPlaces(bytes, pushed.value.rejected), shortcomings });
 }
 
 /** Gives the submission as it was at the kill; `null` where everything was done too soon for one. */
@@ -76,7 +79,7 @@ async function killHalfWay(
     return isHalfWay(now) || isOver(now);
   });
   progress.clear();
-  if (signal.aborted) return err("Stopped.");
+  if (halfWay === null) return err("Stopped.");
   if (isOver(halfWay)) {
     console.log(stage("not killed", "everything was done before: try a larger file"));
     return ok(null);
@@ -94,14 +97,9 @@ async function tellOnceDispatched(url: string, { id }: Submission, progress: Pro
   return true;
 }
 
-export function rejectedPlaces(text: string, rejected: Pushed["rejected"]): Set<number> {
+export function rejectedPlaces(bytes: Uint8Array, rejected: Pushed["rejected"]): Set<number> {
   const numbers = new Set(rejected.map(({ line }) => line));
   const places = new Set<number>();
-  let place = 0;
-  for (const [index, line] of text.split("\n").entries()) {
-    if (blankLine.test(line)) continue;
-    if (numbers.has(index + 1)) places.add(place);
-    place += 1;
-  }
+  for (const { number, place } of linesOf(bytes)) if (numbers.has(number)) places.add(place);
   return places;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { TextDecoder } from "node:util";
 import { err, nameDocument, ok, type Result, type SubmissionId } from "@sluice/core";
 import * as z from "zod";
 
@@ -16,13 +17,51 @@ export interface FileDocument {
 
 export interface File {
   readonly name: string;
-  readonly text: string;
-  readonly bytes: number;
+  /** As they are: what is no UTF-8 is the producer's to refuse. */
+  readonly bytes: Buffer<ArrayBuffer>;
   readonly documents: readonly FileDocument[];
 }
 
 /** Blank lines have no place in a push. */
-export const blankLine = /^[ \t\r]*$/;
+const blankLine = /^[ \t\r]*$/;
+
+/** A line of a push that is not blank. */
+export interface Line {
+  /** From 1, as an editor counts. */
+  readonly number: number;
+  /** From 0, over the lines that are not blank. */
+  readonly place: number;
+  /** `null`: it is no UTF-8. */
+  readonly text: string | null;
+}
+
+const LF = 0x0a;
+
+/** The lines that are not blank, as the producer sees them: without a byte order mark in front of the first. */
+export function* linesOf(bytes: Uint8Array): Generator<Line> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let place = 0;
+  let number = 0;
+  for (let start = 0; start < bytes.length;) {
+    const found = bytes.indexOf(LF, start);
+    const end = found < 0 ? bytes.length : found;
+    number += 1;
+    const decoded = decode(decoder, bytes.subarray(start, end));
+    const text = number === 1 && decoded !== null ? decoded.replace(/^\uFEFF/, "") : decoded;
+    start = end + 1;
+    if (text !== null && blankLine.test(text)) continue;
+    yield { number, place, text };
+    place += 1;
+  }
+}
+
+function decode(decoder: TextDecoder, bytes: Uint8Array): string | null {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return null;
+  }
+}
 
 const lineSchema = z.object({
   id: z.string().optional(),
@@ -32,24 +71,22 @@ const lineSchema = z.object({
 
 /** Reads an NDJSON file of documents; `name` is how the person calls it. Gives one line where there is nothing to push. */
 export function readFile(path: string, name: string): Result<File, string> {
-  let bytes: Buffer;
+  let bytes: Buffer<ArrayBuffer>;
   try {
     bytes = readFileSync(path);
   } catch (error) {
     return err(`${name} cannot be read: ${reason(error)}`);
   }
-  const text = bytes.toString("utf8");
   const documents: FileDocument[] = [];
-  let place = 0;
-  for (const line of text.split("\n")) {
-    if (blankLine.test(line)) continue;
-    const document = readLine(line, place);
+  let lines = 0;
+  for (const { place, text } of linesOf(bytes)) {
+    const document = text === null ? null : readLine(text, place);
     if (document !== null) documents.push(document);
-    place += 1;
+    lines += 1;
   }
-  if (place === 0) return err(`${name} is empty: a document a line is wanted, ${EXAMPLE}`);
+  if (lines === 0) return err(`${name} is empty: a document a line is wanted, ${EXAMPLE}`);
   if (documents.length === 0) return err(`${name} holds no document: each line must be one, ${EXAMPLE}`);
-  return ok({ name, text, bytes: bytes.length, documents });
+  return ok({ name, bytes, documents });
 }
 
 const EXAMPLE = 'such as {"id":"q1","query":"…","contexts":["…","…"]}';

@@ -2,33 +2,42 @@ import { counted, stage } from "./figures.ts";
 import { COST_NOTE, showCost } from "./cost.ts";
 import { ended } from "./follow.ts";
 import { lostDocuments } from "./kill.ts";
-import { finishLeftovers, tellLeftovers } from "./leftovers.ts";
+import { describeLeftovers, findLeftovers, finishLeftovers } from "./leftovers.ts";
+import { startProgress } from "./progress.ts";
 import { pushAndFollow, type Followed, type Surroundings } from "./push-and-follow.ts";
 import { showRankings, type PushedDocument } from "./rankings.ts";
 import type { File, FileDocument } from "./read-file.ts";
 
-/** Pushes the file, follows it to its end, and shows what D1 holds then. Gives what did not succeed, a line each. */
-export async function runDemo(around: Surroundings, file: File, kill: boolean): Promise<readonly string[]> {
-  const { stack, signal } = around;
+/** How a demo ended. */
+export interface DemoEnd {
+  /** Whether it came to its end, however that was. */
+  readonly complete: boolean;
+  /** What did not succeed of what this run had in hand, a line each. */
+  readonly shortcomings: readonly string[];
+  /** Whether documents of an earlier run are lost: no run can bring them back. */
+  readonly lostBefore: boolean;
+}
+
+/** Pushes the file, follows it to its end, and shows what D1 holds then. */
+export async function runDemo(around: Surroundings, file: File, kill: boolean): Promise<DemoEnd> {
+  const { stack, signal, output } = around;
   const api = () => ({ url: stack.url, key: around.key });
-  const leftovers = await tellLeftovers(api());
-  const first = await pushAndFollow(around, file.text, kill);
-  if (!first.ok) return [first.error];
+  const leftovers = await findLeftovers(api());
+  for (const line of describeLeftovers(leftovers)) console.log(line);
+  const lostBefore = leftovers.lost.length > 0;
+  const brokenOff = (shortcomings: readonly string[]): DemoEnd => ({ complete: false, shortcomings, lostBefore });
+
+  const first = await pushAndFollow(around, file.bytes, kill);
+  if (!first.ok) return brokenOff([first.error]);
   const pushes = [first.value];
   let documents = acceptedOf(file.documents, first.value);
 
-  const lost = kill
-    ? await lostDocuments(
-        api(),
-        first.value.end.id,
-        documents.map(({ document }) => document),
-        signal,
-      )
-    : [];
+  const accepted = documents.map(({ document }) => document);
+  const lost = kill ? await lostDocuments(api(), first.value.end.id, accepted) : [];
   if (lost.length > 0) {
     console.log(stage("lost", `${counted(lost.length, "document")} in the local Queue, which is memory: pushed again`));
-    const again = await pushAndFollow(around, lost.map(({ line }) => line).join("\n"), false);
-    if (!again.ok) return [...first.value.shortcomings, again.error];
+    const again = await pushAndFollow(around, Buffer.from(lost.map(({ line }) => line).join("\n")), false);
+    if (!again.ok) return brokenOff([...first.value.shortcomings, again.error]);
     pushes.push(again.value);
     const moved = new Set(lost.map(({ place }) => place));
     documents = [
@@ -39,15 +48,22 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
       ),
     ];
   }
-  await finishLeftovers(api, leftovers, signal);
-  if (signal.aborted) return ["Stopped."];
+  const left = await finishLeftovers(leftovers, {
+    api,
+    signal,
+    startProgress: (total) => startProgress(total, output),
+    now: () => performance.now(),
+  });
+  if (signal.aborted) return brokenOff(["Stopped."]);
 
-  console.log(`\n${await showRankings(stack.url, documents)}`);
+  console.log(
+    `\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`,
+  );
   for (const { end } of pushes) {
-    console.log(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), ...end.usage })}`);
+    console.log(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), tokens: end.usage.tokens })}`);
   }
   console.log(`  ${COST_NOTE}`);
-  return pushes.flatMap(({ shortcomings }) => shortcomings);
+  return { complete: true, shortcomings: [...pushes.flatMap((push) => push.shortcomings), ...left], lostBefore };
 }
 
 function acceptedOf(documents: readonly FileDocument[], { end, rejected }: Followed): PushedDocument[] {

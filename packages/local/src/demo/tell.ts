@@ -53,5 +53,6 @@ function advice(code: string, submission: string): string {
 }
 
 export function refusedLines({ rejected_count: n }: Pushed): string {
-  return `${counted(n, "line")} of the file ${n === 1 ? "was" : "were"} refused: correct and push ${n === 1 ? "it" : "them"} again.`;
+  const [were, them] = n === 1 ? ["was", "it"] : ["were", "them"];
+  return `${counted(n, "line")} of the file ${were} refused, for the reasons above: correct ${them}, and push ${them} in a file of their own. What was accepted is in D1 and stays there.`;
 }

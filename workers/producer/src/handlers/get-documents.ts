@@ -25,7 +25,9 @@ export async function getDocuments({ db, now }: Dependencies, call: Call): Promi
   const { id: ids, top_k: topK = null, include = [] } = query.value;
   if (!allowsCollection(call.key, collection)) return jsonResponse({ data: [], missing: ids });
   if ((await weighDocuments(db, collection, ids)) > MOST_BYTES) {
-    return problemResponse(invalid([{ pointer: "?id", detail: "these documents are more than 20 MB: ask for fewer at once" }]));
+    return problemResponse(
+      invalid([{ pointer: "?id", detail: "these documents are more than 20 MB: ask for fewer at once" }]),
+    );
   }
   const rows = await readDocuments(db, collection, ids, include.includes("text"));
   const found = new Set(rows.map((row) => row.document_id));

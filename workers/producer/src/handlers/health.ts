@@ -23,7 +23,8 @@ export async function readyz({ db, now }: Pick<Dependencies, "db" | "now">): Pro
     faults.push(`The poller has not run for ${Math.floor((time - lastRunAt) / MINUTE)} minutes.`);
   }
   for (const { scope, reason } of pauses) {
-    if (reason === "configuration") faults.push(`Dispatching of ${scope} is stopped: the account or the model is at fault.`);
+    if (reason === "configuration")
+      faults.push(`Dispatching of ${scope} is stopped: the account or the model is at fault.`);
   }
   if (faults.length === 0) return jsonResponse({ status: "ok" });
   return problemResponse({ name: "unavailable", detail: faults.join(" "), headers: { "retry-after": "60" } });

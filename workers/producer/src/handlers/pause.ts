@@ -1,4 +1,12 @@
-import { EVERYTHING, modelNames, modelScope, parseSubmissionId, problemsOf, submissionScope, textFlaw } from "@sluice/core";
+import {
+  EVERYTHING,
+  modelNames,
+  modelScope,
+  parseSubmissionId,
+  problemsOf,
+  submissionScope,
+  textFlaw,
+} from "@sluice/core";
 import { pauseDispatching, readPauses, readSubmission, resumeDispatching } from "@sluice/db";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
@@ -81,15 +89,14 @@ async function readTarget(
   return { scope: model === undefined ? EVERYTHING : modelScope(model), message };
 }
 
-/** No body is an empty object. */
+/** No body is an empty object; the runtime tells it from one of no bytes by reading only. */
 async function readJsonBody(request: Request): Promise<{ readonly json: unknown } | { readonly problem: Problem }> {
-  if (request.body === null) return { json: {} };
-  const problem = typeProblem(request, [JSON_TYPE]);
-  if (problem !== null) return { problem };
   const body = readBody(request);
   if (!body.ok) return { problem: body.error };
   const text = await readText(body.value, MAX_BODY_BYTES);
   if (!text.ok) return text.error.name === "empty-body" ? { json: {} } : { problem: text.error };
+  const problem = typeProblem(request, [JSON_TYPE]);
+  if (problem !== null) return { problem };
   const value = parseJson(text.value);
   return value.ok ? { json: value.value } : { problem: { name: "not-json", detail: `The body ${value.error}.` } };
 }

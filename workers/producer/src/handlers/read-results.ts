@@ -48,7 +48,7 @@ async function readPatiently(
   signal: AbortSignal,
 ): Promise<FeedPage> {
   let page = await readFeed(io, query, from);
-  for (let left = wait; left > 0 && page.documents.length === 0 && !signal.aborted; ) {
+  for (let left = wait; left > 0 && page.documents.length === 0 && !signal.aborted;) {
     if (page.ended) {
       const rest = Math.min(left, LOOK_INTERVAL);
       await io.sleep(rest);

@@ -8,7 +8,9 @@ import { oneOf, parseQuery } from "../http/query.ts";
 import { jsonResponse } from "../http/respond.ts";
 import { findSubmission, noSubmission } from "./get-submission.ts";
 
-export const retryQuery = z.strictObject({ code: oneOf(failureCodes).describe("Only those that failed with it.").optional() });
+export const retryQuery = z.strictObject({
+  code: oneOf(failureCodes).describe("Only those that failed with it.").optional(),
+});
 
 /** Failed documents that are looked up at once. */
 const WINDOW = 5_000;
@@ -43,7 +45,13 @@ async function retryAll(io: Dependencies, row: SubmissionRow, code: FailureCode 
       for (const job of planJobs(documents.map((one) => ({ ...one, weight: weighFailed(one) })))) {
         const now = io.now();
         const head = { id: mintJobId(now, io.random(10)), parent: root, model: row.model, lane: row.lane };
-        queued += await retryFailed(io.db, head, row, job.map((one) => one.document), now);
+        queued += await retryFailed(
+          io.db,
+          head,
+          row,
+          job.map((one) => one.document),
+          now,
+        );
         jobs += 1;
       }
     }

@@ -12,7 +12,8 @@ function isAllowed(origins: readonly string[], origin: string): boolean {
 /** The answer to a browser's question before a request of another origin; `null`: it is none, or not allowed. */
 export function preflight(request: Request, origins: readonly string[]): Response | null {
   const origin = request.headers.get("origin");
-  if (request.method !== "OPTIONS" || origin === null || !request.headers.has("access-control-request-method")) return null;
+  if (request.method !== "OPTIONS" || origin === null || !request.headers.has("access-control-request-method"))
+    return null;
   if (!isAllowed(origins, origin)) return null;
   const headers = {
     "access-control-allow-methods": METHODS,

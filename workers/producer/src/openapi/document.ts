@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import { openRoutes, type OpenRoute } from "../open-routes.ts";
 import { PROBLEMS, type ProblemName } from "../http/problems.ts";
 import { NDJSON, routes, type Route } from "../routes.ts";
@@ -5,7 +6,14 @@ import { problemSchema } from "../shapes/answers.ts";
 import { componentSchemas, parameterSchema, refTo, type JsonSchema } from "./schemas.ts";
 
 /** What any route with a key may answer. */
-const ALWAYS: readonly ProblemName[] = ["unauthorized", "forbidden", "too-many-requests", "invalid", "unavailable", "internal"];
+const ALWAYS: readonly ProblemName[] = [
+  "unauthorized",
+  "forbidden",
+  "too-many-requests",
+  "invalid",
+  "unavailable",
+  "internal",
+];
 
 const HEADERS: Readonly<Record<string, string>> = {
   "Idempotency-Key":
@@ -13,6 +21,17 @@ const HEADERS: Readonly<Record<string, string>> = {
     "goes on under the same submission. Keys live 24 h.",
   "Content-Encoding": "`gzip`, or nothing.",
 };
+
+const TAGS = {
+  documents: "What is pushed, and its scores.",
+  submissions: "Accepted pushes, and how far they are.",
+  results: "The feed of everything that ends.",
+  jobs: "Calls of the Batch API, for who operates this.",
+  dispatching: "Stopping, and going on.",
+  stats: "The state of the whole.",
+  health: "What wants no key.",
+} as const;
+type Tag = keyof typeof TAGS;
 
 type Told = NonNullable<OpenRoute["told"]>;
 
@@ -37,7 +56,7 @@ export function openApiDocument(): JsonSchema {
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],
-    tags: [...new Set(routes.map(tagOf)), "health"].map((name) => ({ name })),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: { key: { type: "http", scheme: "bearer", description: "An API key." } },
@@ -46,9 +65,10 @@ export function openApiDocument(): JsonSchema {
   };
 }
 
-function tagOf(route: Route): string {
+function tagOf(route: Route): Tag {
   const [, , first = ""] = route.path.split("/");
-  return first === "collections" ? "documents" : first === "pause" || first === "resume" ? "dispatching" : first;
+  if (first === "pause" || first === "resume") return "dispatching";
+  return Object.hasOwn(TAGS, first) ? (first as Tag) : "documents";
 }
 
 /** The problems of a route, those that every one has among them. */
@@ -68,7 +88,10 @@ function operationOf(route: Route): JsonSchema {
     tags: [tagOf(route)],
     parameters: parametersOf(route),
     ...(route.body !== undefined && { requestBody: requestBodyOf(route.body) }),
-    responses: { [route.status ?? 200]: { description: "Done.", content: answer }, ...problemResponses(problemsOf(route)) },
+    responses: {
+      [route.status ?? 200]: { description: "Done.", content: answer },
+      ...problemResponses(problemsOf(route)),
+    },
   };
 }
 
@@ -83,7 +106,7 @@ function openOperationOf(told: Told): JsonSchema {
         description: "Done.",
         content: { [told.type]: { schema: told.schema === null ? {} : refTo(told.schema) } },
       },
-      ...problemResponses(told.problems),
+      ...problemResponses(["method-not-allowed", ...told.problems]),
     },
   };
 }
@@ -95,7 +118,8 @@ function parametersOf(route: Route): JsonSchema[] {
     required: true,
     schema: { type: "string" },
   }));
-  const inQuery = Object.entries(route.query.shape).map(([name, field]) => {
+  const fields: [string, z.ZodType][] = Object.entries(route.query.shape);
+  const inQuery = fields.map(([name, field]) => {
     const { schema, description } = parameterSchema(field);
     return {
       name,

@@ -39,15 +39,19 @@ const IN: Readonly<Record<string, z.ZodType>> = {
   ResumeBody: resumeBody,
 };
 
+/** Zod writes out what every JSON number or RFC 3339 time is anyway. */
+function simplify({ jsonSchema: json }: { readonly jsonSchema: Record<string, unknown> }): void {
+  if (json["format"] === "date-time") delete json["pattern"];
+  if (json["maximum"] === Number.MAX_SAFE_INTEGER) delete json["maximum"];
+  if (json["minimum"] === Number.MIN_SAFE_INTEGER) delete json["minimum"];
+}
+
+const SETTINGS = { target: "draft-2020-12", unrepresentable: "any", override: simplify } as const;
+
 function convert(named: Readonly<Record<string, z.ZodType>>, io: "input" | "output"): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, {
-    io,
-    target: "draft-2020-12",
-    unrepresentable: "any",
-    uri: (id) => `#/components/schemas/${id}`,
-  });
+  const { schemas } = z.toJSONSchema(registry, { ...SETTINGS, io, uri: (id) => `#/components/schemas/${id}` });
   return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutFrame(schema as JsonSchema)]));
 }
 
@@ -69,8 +73,11 @@ export function refTo(schema: z.ZodType): JsonSchema {
 }
 
 /** A query parameter's schema: as `parameter` of its metadata says where its text form says less. */
-export function parameterSchema(schema: z.ZodType): { readonly schema: JsonSchema; readonly description: string | null } {
-  const json = withoutFrame(z.toJSONSchema(schema, { io: "input", target: "draft-2020-12", unrepresentable: "any" }) as JsonSchema);
+export function parameterSchema(schema: z.ZodType): {
+  readonly schema: JsonSchema;
+  readonly description: string | null;
+} {
+  const json = withoutFrame(z.toJSONSchema(schema, { ...SETTINGS, io: "input" }) as JsonSchema);
   const { parameter, description, ...rest } = json;
   return {
     schema: (parameter as JsonSchema | undefined) ?? rest,

@@ -47,10 +47,13 @@ function labelFlaw(text: string): string | null {
 }
 
 const fields = {
-  collection: collectionOption.optional(),
+  collection: collectionOption.describe("`default` where not given.").optional(),
   model: z.enum(modelNames, { error: `model must be one of: ${modelNames.join(", ")}` }).optional(),
-  lane: z.enum(lanes, { error: `lane must be one of: ${lanes.join(", ")}` }).optional(),
-  label: labelOption.optional(),
+  lane: z
+    .enum(lanes, { error: `lane must be one of: ${lanes.join(", ")}` })
+    .describe("`interactive` for JSON of up to 100 documents, else `bulk`, where not given.")
+    .optional(),
+  label: labelOption.describe("1–256 bytes: a name of yours to find submissions by.").optional(),
 };
 const truncateRule = "truncate_inputs must be true or false";
 const optionsSchema = z.object({ ...fields, truncate_inputs: z.boolean({ error: truncateRule }).optional() });
@@ -61,6 +64,7 @@ export const pushQuerySchema = z.strictObject({
   truncate_inputs: z
     .enum(["true", "false"], { error: truncateRule })
     .transform((text) => text === "true")
+    .meta({ parameter: { type: "boolean" }, description: "Whether texts beyond the model's window are cut; true." })
     .optional(),
 });
 

@@ -9,7 +9,10 @@ const WAITS = [500, 1_000, 2_000, 4_000, 8_000, 16_000];
  * Sends, and waits out a Queue that pushes back. This is what slows a reader down: nothing more of the
  * body is read meanwhile. Throws what the last try threw.
  */
-export async function sendPatiently(io: Pick<SendingIo, "sleep" | "random" | "log">, send: () => Promise<unknown>): Promise<void> {
+export async function sendPatiently(
+  io: Pick<SendingIo, "sleep" | "random" | "log">,
+  send: () => Promise<unknown>,
+): Promise<void> {
   for (const wait of io.sleep === undefined ? [] : WAITS) {
     try {
       await send();

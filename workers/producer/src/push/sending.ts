@@ -158,7 +158,8 @@ export class Sending {
     const part = this.#packer.flush();
     const sent = (part === null || (await this.#send(part))) && (await this.#callNow()) && (await this.#underWay);
     if (this.#closed) {
-      if (!sent) await this.#attempt("push_not_reopened", () => reopenSubmission(this.#io.db, this.submission));
+      if (!sent)
+        await this.#attempt("push_not_reopened", () => reopenSubmission(this.#io.db, this.submission, this.#holder));
       return sent;
     }
     // What was sent before and did not come now: this is not the push that broke off.

@@ -1,4 +1,5 @@
 import { nameDocument, type SubmissionId } from "@sluice/core";
+import { letGoOfPush } from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
 import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
@@ -9,7 +10,7 @@ import type { Fingerprint } from "./fingerprint.ts";
 import { anotherBody, stillRunning, takeOver, type KeyStanding, type PushKey } from "./idempotency.ts";
 import { readJsonPush } from "./json-push.ts";
 import { NdjsonPush } from "./ndjson-push.ts";
-import { fillOptions, type GivenOptions } from "./options.ts";
+import { fillOptions, type GivenOptions, type PushOptions } from "./options.ts";
 import { acceptedAnswer, nothingAcceptable, notAccepted } from "./push-answer.ts";
 import { push, type KeyedPush, type PushEnd } from "./push.ts";
 
@@ -37,29 +38,45 @@ export interface TakenPush {
 }
 
 /** Takes a push in: the answer, or the problem as it is to be sent. */
-export function takePush(io: Dependencies, incoming: IncomingPush, key: IncomingKey | null): Promise<TakenPush | Response> {
+export function takePush(
+  io: Dependencies,
+  incoming: IncomingPush,
+  key: IncomingKey | null,
+): Promise<TakenPush | Response> {
   return incoming.kind === "ndjson" ? takeNdjson(io, incoming, key) : takeJson(io, incoming, key);
 }
 
-async function takeJson(io: Dependencies, incoming: IncomingPush, key: IncomingKey | null): Promise<TakenPush | Response> {
+async function takeJson(
+  io: Dependencies,
+  incoming: IncomingPush,
+  key: IncomingKey | null,
+): Promise<TakenPush | Response> {
   const read = await readJsonPush(incoming.body, incoming.query);
   if (!read.ok) return problemResponse(read.error);
   const { options, documents } = read.value;
   if (!allowsCollection(incoming.apiKey, options.collection)) return notThisCollection(options.collection);
   const known = key?.brokenOff?.fingerprint ?? null;
   if (known !== null && key?.fingerprint.value !== known) return anotherBody(key?.brokenOff?.submission ?? null);
-  const keyed = await keyedPush(io, key);
+  const keyed = await keyedPush(io, key, options);
   if (keyed instanceof Response) return keyed;
   const end = await push(io, options, documents, keyed);
   if (end.kind !== "sent") return notAccepted(end);
   const names = documents.length <= MOST_NAMED ? documentNames(documents, end.submission) : null;
-  return taken(end, keyed, await acceptedAnswer(io, options, end, { resumed: isResumed(keyed), names, ...NONE_REJECTED }));
+  return taken(
+    end,
+    keyed,
+    await acceptedAnswer(io, options, end, { resumed: isResumed(keyed), names, ...NONE_REJECTED }),
+  );
 }
 
-async function takeNdjson(io: Dependencies, incoming: IncomingPush, key: IncomingKey | null): Promise<TakenPush | Response> {
+async function takeNdjson(
+  io: Dependencies,
+  incoming: IncomingPush,
+  key: IncomingKey | null,
+): Promise<TakenPush | Response> {
   const options = fillOptions(incoming.query, null);
   if (!allowsCollection(incoming.apiKey, options.collection)) return notThisCollection(options.collection);
-  const keyed = await keyedPush(io, key);
+  const keyed = await keyedPush(io, key, options);
   if (keyed instanceof Response) return keyed;
   const lines = new NdjsonPush(options);
   const end = await push(io, options, lines.read(incoming.body), keyed);
@@ -83,13 +100,28 @@ function isResumed(keyed: KeyedPush | null): boolean {
 }
 
 /** Takes over what broke off, where something did. */
-async function keyedPush(io: Dependencies, key: IncomingKey | null): Promise<KeyedPush | null | Response> {
+async function keyedPush(
+  io: Dependencies,
+  key: IncomingKey | null,
+  options: PushOptions,
+): Promise<KeyedPush | null | Response> {
   if (key === null) return null;
   const { fingerprint, brokenOff } = key;
   const keyed = { claim: key.key, fingerprint: () => fingerprint.value };
   if (brokenOff === null) return { ...keyed, resume: null };
   const over = await takeOver(io, brokenOff.submission);
-  return over === null ? stillRunning(1) : { ...keyed, resume: { ...over, expected: brokenOff.fingerprint } };
+  if (over === null) return stillRunning(1);
+  // Its parts go under the submission that is there: other options would tear the two apart.
+  if (!isSame(options, over.row)) {
+    await letGoOfPush(io.db, over.row.id, over.holder);
+    return anotherBody(over.row.id);
+  }
+  return { ...keyed, resume: { ...over, expected: brokenOff.fingerprint } };
+}
+
+function isSame(options: PushOptions, row: PushOptions): boolean {
+  const names = ["collection", "model", "lane", "label", "truncateInputs"] as const;
+  return names.every((name) => options[name] === row[name]);
 }
 
 function documentNames(documents: readonly AcceptedDocument[], submission: SubmissionId): { id: string }[] {

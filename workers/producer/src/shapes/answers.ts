@@ -37,7 +37,12 @@ export const problemSchema = z.looseObject({
   status: z.int(),
   detail: z.string().describe("What is wrong, where, what is allowed, what to do."),
   errors: z
-    .array(z.union([z.strictObject({ pointer: z.string(), detail: z.string() }), z.strictObject({ line: z.int(), detail: z.string() })]))
+    .array(
+      z.union([
+        z.strictObject({ pointer: z.string(), detail: z.string() }),
+        z.strictObject({ line: z.int(), detail: z.string() }),
+      ]),
+    )
     .describe("The places at fault: a JSON Pointer into the body, `?name` for a query parameter, or a line."),
   request_id: z.string().optional().describe("Under which the log has more."),
   submission: z.string().nullable().optional().describe("What a push that broke off left open."),
@@ -46,4 +51,7 @@ export const problemSchema = z.looseObject({
 
 export const documentInSchema = documentSchema;
 /** A JSON push: a document, or many with the options of the push. */
-export const pushBodySchema = z.union([documentSchema, envelopeSchema.extend({ documents: z.array(documentSchema).min(1) })]);
+export const pushBodySchema = z.union([
+  documentSchema,
+  envelopeSchema.extend({ documents: z.array(documentSchema).min(1) }),
+]);

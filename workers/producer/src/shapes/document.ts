@@ -97,7 +97,8 @@ export function documentShape(
 
 /** The job that recorded a document, where it surely holds it still. */
 export function rootJob(row: DocumentRow): HoldingJob | null {
-  if (row.root_divided === 1 || row.root_job_id === null || row.root_status === null || row.root_due_at === null) return null;
+  if (row.root_divided === 1 || row.root_job_id === null || row.root_status === null || row.root_due_at === null)
+    return null;
   return {
     id: row.root_job_id,
     status: row.root_status,
@@ -146,12 +147,7 @@ function parseMetadata(text: string | null): Record<string, unknown> | null {
   return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
 }
 
-function waitingOf(
-  row: DocumentRow,
-  job: HoldingJob | null,
-  pauses: readonly Pause[],
-  now: number,
-): Waiting | null {
+function waitingOf(row: DocumentRow, job: HoldingJob | null, pauses: readonly Pause[], now: number): Waiting | null {
   const pause = lastPause(pauses, [EVERYTHING, modelScope(row.model), submissionScope(row.submission_id)]);
   if (job === null) return waitingShape({ reason: "dispatch", until: null });
   return waitingShape(waitingOfJob({ ...job, dueAt: job.due_at }, pause, now));

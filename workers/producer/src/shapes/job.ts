@@ -1,12 +1,4 @@
-import {
-  EVERYTHING,
-  jobStatuses,
-  lanes,
-  lastPause,
-  modelScope,
-  submissionScope,
-  waitingOfJob,
-} from "@sluice/core";
+import { EVERYTHING, jobStatuses, lanes, lastPause, modelScope, submissionScope, waitingOfJob } from "@sluice/core";
 import type { JobRow, JobSubmissions, Pause } from "@sluice/db";
 import * as z from "zod";
 import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";

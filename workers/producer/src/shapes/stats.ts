@@ -15,7 +15,9 @@ const laneSchema = z.strictObject({
 
 /** The state of the whole, from stored counters. */
 export const statsSchema = z.strictObject({
-  lanes: z.strictObject({ interactive: laneSchema, bulk: laneSchema }).describe("Documents by lane and state, of all times."),
+  lanes: z
+    .strictObject({ interactive: laneSchema, bulk: laneSchema })
+    .describe("Documents by lane and state, of all times."),
   backlog: z.strictObject({ documents: count, jobs: count }).describe("What has not ended."),
   oldest_waiting_at: timeSchema.nullable().describe("When the oldest of it was pushed."),
   throughput: z

@@ -13,11 +13,13 @@ export const count = z.int().min(0);
 
 export const waitingSchema = z
   .strictObject({
-    reason: z.enum(waitingReasons).describe(
-      "`queue`: its message is in the Queue. `dispatch`: its turn has not come. `answer`: Workers AI has it. " +
-        "`retry`: Workers AI turned it away for now. `requested`: someone paused it. `daily_limit`: the account's " +
-        "allowance is used up until 00:00 UTC. `configuration`: the account or the model is at fault. The list is closed.",
-    ),
+    reason: z
+      .enum(waitingReasons)
+      .describe(
+        "`queue`: its message is in the Queue. `dispatch`: its turn has not come. `answer`: Workers AI has it. " +
+          "`retry`: Workers AI turned it away for now. `requested`: someone paused it. `daily_limit`: the account's " +
+          "allowance is used up until 00:00 UTC. `configuration`: the account or the model is at fault. The list is closed.",
+      ),
     until: timeSchema.nullable().describe("When it is looked at next; null where nobody knows."),
   })
   .describe("What it waits for. Null: for nothing.");

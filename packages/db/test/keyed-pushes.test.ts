@@ -1,0 +1,150 @@
+import { env } from "cloudflare:test";
+import { uuidTail } from "@sluice/core";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  closeSubmission,
+  keepAnswer,
+  letGoOfPush,
+  openDatabase,
+  openKeyedSubmission,
+  raiseTotal,
+  readIdempotencyKey,
+  readPartHashes,
+  stagePart,
+  takeOverPush,
+  type Database,
+} from "../src/index.ts";
+import { countedDatabase } from "./counted-database.ts";
+import { bytes, jobId, MODEL, NOW, open, part, record } from "./fixtures.ts";
+
+let db: Database;
+beforeEach(() => {
+  db = openDatabase(env.DB);
+});
+const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const CLAIM = { apiKey: "name", key: "k", fingerprint: null };
+const NEW = {
+  collection: "default",
+  model: MODEL,
+  lane: "bulk",
+  label: null,
+  truncateInputs: true,
+  total: 3,
+  closed: false,
+} as const;
+
+const openKeyed = (tail = uuidTail(bytes(10)), now = NOW) => openKeyedSubmission(db, NEW, CLAIM, tail, now);
+
+describe("a key", () => {
+  it("is claimed with the submission: the second to claim it opens none", async () => {
+    const first = await openKeyed();
+    expect(await openKeyed()).toBeNull();
+    expect(await readIdempotencyKey(db, CLAIM, NOW)).toEqual({
+      submission: first?.id,
+      fingerprint: null,
+      status: null,
+      answer: null,
+      activeAt: NOW,
+      holder: null,
+    });
+    expect(await rows("SELECT count(*) AS n FROM submissions")).toEqual([{ n: 1 }]);
+  });
+
+  it("is claimed once when an error hid that it was", async () => {
+    const tail = uuidTail(bytes(10));
+    const first = await openKeyed(tail);
+    expect(await openKeyed(tail)).toEqual(first);
+    expect(await rows("SELECT count(*) AS n FROM submissions")).toEqual([{ n: 1 }]);
+  });
+
+  it("is new again after a day, under another submission", async () => {
+    const first = await openKeyed();
+    expect(await readIdempotencyKey(db, CLAIM, NOW + DAY)).toBeNull();
+    const second = await openKeyed(uuidTail(bytes(10)), NOW + DAY);
+    expect(second?.id).not.toBe(first?.id);
+    expect((await readIdempotencyKey(db, CLAIM, NOW + DAY))?.submission).toBe(second?.id);
+  });
+
+  it("keeps its first answer", async () => {
+    const opened = await openKeyed();
+    if (opened === null) throw new Error("not opened");
+    for (const text of ["first", "second"]) {
+      await keepAnswer(db, CLAIM, { submission: opened.id, fingerprint: text, status: 202, text });
+    }
+    expect(await readIdempotencyKey(db, CLAIM, NOW)).toMatchObject({
+      fingerprint: "first",
+      status: 202,
+      answer: "first",
+    });
+  });
+
+  it("that expired is taken away by those that come, a few at a time", async () => {
+    const insert = env.DB.prepare(
+      "INSERT INTO idempotency_keys (api_key, key, submission_id, created_at) VALUES ('name', ?1, 'sub', ?2)",
+    );
+    await env.DB.batch(Array.from({ length: 50 }, (_, index) => insert.bind(`old-${index}`, NOW - DAY)));
+    const { d1, counts } = countedDatabase(env.DB);
+    await openKeyedSubmission(openDatabase(d1), NEW, CLAIM, uuidTail(bytes(10)), NOW);
+    expect(await rows("SELECT count(*) AS n FROM idempotency_keys")).toEqual([{ n: 31 }]);
+    expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(200);
+  });
+});
+
+describe("taking a push over", () => {
+  const broken = async () => open(db, { total: 3, closed: false });
+
+  it("is possible after 60 seconds without activity, for one of those who try", async () => {
+    const id = await broken();
+    expect(await takeOverPush(db, id, "one", NOW + MINUTE - 1)).toBe(false);
+    expect(await takeOverPush(db, id, "one", NOW + MINUTE)).toBe(true);
+    expect(await takeOverPush(db, id, "two", NOW + MINUTE)).toBe(false);
+    // The same again, as after an error that hid it.
+    expect(await takeOverPush(db, id, "one", NOW + MINUTE)).toBe(true);
+  });
+
+  it("is possible at once where its holder let it go", async () => {
+    const id = await broken();
+    await letGoOfPush(db, id, "someone else");
+    expect(await takeOverPush(db, id, "one", NOW)).toBe(false);
+    await letGoOfPush(db, id, null);
+    expect(await takeOverPush(db, id, "one", NOW)).toBe(true);
+  });
+
+  it("leaves its former holder nothing to raise, stage, close or let go", async () => {
+    const id = await broken();
+    await takeOverPush(db, id, "one", NOW + MINUTE);
+    expect(await raiseTotal(db, id, 9, NOW + MINUTE)).toBe(false);
+    expect(await stagePart(db, id, { part: 1, body: "b", total: 9 }, NOW + MINUTE)).toBe(false);
+    await expect(closeSubmission(db, id, NOW + MINUTE)).rejects.toThrow("another request");
+    await letGoOfPush(db, id, null);
+    expect(await rows("SELECT total, closed_at, holder FROM submissions")).toEqual([
+      { total: 3, closed_at: null, holder: "one" },
+    ]);
+    expect(await rows("SELECT part FROM staged_parts")).toEqual([]);
+    expect(await raiseTotal(db, id, 9, NOW + MINUTE, "one")).toBe(true);
+    expect(await stagePart(db, id, { part: 1, body: "b", total: 10 }, NOW + MINUTE, "one")).toBe(true);
+    await closeSubmission(db, id, NOW + MINUTE, "one");
+    expect(await rows("SELECT total, closed_at FROM submissions")).toEqual([{ total: 10, closed_at: NOW + MINUTE }]);
+  });
+
+  it("opens one again that was closed as incomplete, and has it looked after", async () => {
+    const id = await broken();
+    await env.DB.prepare("UPDATE submissions SET closed_at = ?1, incomplete = 1").bind(NOW).run();
+    await takeOverPush(db, id, "one", NOW + MINUTE);
+    expect(await rows("SELECT closed_at, incomplete FROM submissions")).toEqual([{ closed_at: null, incomplete: 0 }]);
+    expect(await rows("SELECT submission_id FROM watched_submissions")).toEqual([{ submission_id: id }]);
+  });
+
+  it("tells which parts are recorded, a row each", async () => {
+    const id = await open(db, { total: 5 });
+    await record(db, jobId(), [
+      Array.from({ length: 5 }, (_, number) => part(id, number, [{ id: `d${number}` }], number)),
+    ]);
+    expect(await readPartHashes(db, id, 2, 2)).toEqual([
+      { part: 2, hash: "hash-2" },
+      { part: 3, hash: "hash-3" },
+    ]);
+  });
+});

@@ -1,0 +1,375 @@
+import { env } from "cloudflare:test";
+import type { Lane, SubmissionId } from "@sluice/core";
+import { openDatabase, sweepSubmissions } from "@sluice/db";
+import { describe, expect, it } from "vitest";
+import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
+import { parseKeys } from "../src/http/keys.ts";
+import { jobId } from "../../../packages/db/test/fixtures.ts";
+import { KEY, NOW, keyRecord, pushJson, storedRows, testApi, type ProblemBody, type TestApi } from "./api.ts";
+import { recordMessages } from "./record-messages.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const FRANCE = { query: "capital of France", contexts: ["Paris"] };
+
+interface Accepted {
+  readonly submission: { readonly id: SubmissionId; readonly counts: Record<string, number>; readonly status: string };
+  readonly accepted: number;
+}
+
+const send = (api: TestApi, key: string, body: unknown, more: { query?: string; type?: string } = {}) =>
+  api.fetch(`/v1/documents${more.query ?? ""}`, {
+    method: "POST",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    headers: { "content-type": more.type ?? "application/json", "idempotency-key": key },
+  });
+
+/** NDJSON of this many documents, each of about 20 KB: six fill a part. */
+const lines = (count: number, letter = "x") =>
+  Array.from({ length: count }, (_, index) =>
+    JSON.stringify({ id: `d${index}`, query: "q", contexts: [letter.repeat(20_000)] }),
+  ).join("\n");
+const sendLines = (api: TestApi, key: string, body: string, query = "") =>
+  send(api, key, body, { query, type: "application/x-ndjson" });
+
+/** Queues that take so many calls and then none. */
+function queuesUntil(calls: number, error = "the queue is gone") {
+  const taken: string[][] = [];
+  const queue = {
+    async sendBatch(messages: Iterable<{ body: string }>) {
+      const bodies = [...messages].map((message) => message.body);
+      if (taken.length >= calls) throw new Error(error);
+      taken.push(bodies);
+    },
+  };
+  return { queues: { interactive: queue, bulk: queue } satisfies Record<Lane, unknown>, taken };
+}
+
+const problem = async (response: Response) => (await response.json()) as ProblemBody;
+const submissions = async () =>
+  (await env.DB.prepare("SELECT count(*) AS n FROM submissions").first<{ n: number }>())?.n;
+const idsIn = (bodies: readonly string[]) =>
+  bodies.flatMap((body) => (JSON.parse(body) as { documents: { id: string }[] }).documents.map((one) => one.id));
+
+describe("a push with an Idempotency-Key", () => {
+  it("that is repeated is told the first answer again, to the letter, and sends nothing", async () => {
+    const api = await testApi();
+    const first = await send(api, "k", FRANCE, { query: "?label=l" });
+    const text = await first.text();
+    const again = await send(api, "k", FRANCE, { query: "?label=l" });
+    expect([again.status, await again.text()]).toEqual([202, text]);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(again.headers.get("location")).toBe(first.headers.get("location"));
+    expect(first.headers.get("idempotency-replayed")).toBeNull();
+    expect(api.calls).toHaveLength(1);
+  });
+
+  it("streamed, with refused lines, is told the first answer again too", async () => {
+    const api = await testApi();
+    const body = `${lines(20)}\nnot json`;
+    const first = await (await sendLines(api, "k", body)).text();
+    const sent = api.messages().length;
+    const again = await sendLines(api, "k", body);
+    expect(await again.text()).toBe(first);
+    expect(JSON.parse(first)).toMatchObject({ accepted: 20, rejected: [{ line: 21 }] });
+    expect(api.messages()).toHaveLength(sent);
+  });
+
+  it.each([
+    ["another body", { ...FRANCE, query: "capital of Spain" }, {}],
+    ["other options", FRANCE, { query: "?collection=other" }],
+    ["another type", JSON.stringify(FRANCE), { type: "application/x-ndjson" }],
+  ])("is refused with 422 for %s, and nothing changes", async (_, body, more) => {
+    const api = await testApi();
+    const first = (await (await send(api, "k", FRANCE)).json()) as Accepted;
+    const rows = await storedRows();
+    const response = await send(api, "k", body, more);
+    expect(response.status).toBe(422);
+    expect(await problem(response)).toMatchObject({
+      type: "/problems/idempotency-key-reused",
+      submission: first.submission.id,
+    });
+    expect([await storedRows(), api.calls.length]).toEqual([rows, 1]);
+  });
+
+  it("belongs to its API key: another's of the same name is another key", async () => {
+    const keys = parseKeys(
+      JSON.stringify([await keyRecord(KEY, { name: "a" }), await keyRecord("other", { name: "b" })]),
+    );
+    const api = await testApi({ keys });
+    await send(api, "k", FRANCE);
+    const headers = { authorization: "Bearer other", "content-type": "application/json", "idempotency-key": "k" };
+    const other = await api.fetch("/v1/documents", { method: "POST", body: JSON.stringify(FRANCE), headers });
+    expect([other.status, other.headers.get("idempotency-replayed")]).toEqual([202, null]);
+    expect(await submissions()).toBe(2);
+  });
+
+  it("quoted, as the draft has it, is the same key as bare", async () => {
+    const api = await testApi();
+    await send(api, 'a "b" \\', FRANCE);
+    expect((await send(api, '"a \\"b\\" \\\\"', FRANCE)).headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  it.each([
+    ["", 422],
+    ["x".repeat(256), 422],
+    ["é", 422],
+    ["x".repeat(255), 202],
+  ])("%j is answered %i", async (key, status) => {
+    const api = await testApi();
+    expect((await send(api, key, FRANCE)).status).toBe(status);
+  });
+
+  it("is not used up by a refusal", async () => {
+    const api = await testApi();
+    expect((await send(api, "k", "not json")).status).toBe(400);
+    expect((await send(api, "k", { query: "q", contexts: [] })).status).toBe(422);
+    expect((await sendLines(api, "k", "bad")).status).toBe(422);
+    expect(await storedRows()).toBe(0);
+    expect((await send(api, "k", FRANCE)).status).toBe(202);
+  });
+
+  it("is forgotten after 24 hours, and expired ones go as new ones come", async () => {
+    const clock = { now: NOW };
+    const api = await testApi({ now: () => clock.now });
+    await send(api, "a", FRANCE);
+    await send(api, "b", FRANCE);
+    clock.now += 24 * HOUR - 1;
+    expect((await send(api, "a", FRANCE)).headers.get("idempotency-replayed")).toBe("true");
+    clock.now += 1;
+    expect((await send(api, "a", { ...FRANCE, query: "another" })).status).toBe(202);
+    const { results } = await env.DB.prepare("SELECT key FROM idempotency_keys").all();
+    expect(results).toEqual([{ key: "a" }]);
+  });
+
+  it("writes four rows for a document: submission, key with its index, and the answer", async () => {
+    const { d1, counts } = countedDatabase(env.DB);
+    const api = await testApi({ db: openDatabase(d1) });
+    await send(api, "k", FRANCE);
+    expect(counts.reduce((sum, count) => sum + count.written, 0)).toBe(4);
+  });
+
+  it("sent twice at once runs once", async () => {
+    const api = await testApi();
+    const answers = await Promise.all([1, 2, 3, 4].map(() => send(api, "k", FRANCE)));
+    const statuses = answers.map((answer) => answer.status);
+    expect(statuses.filter((status) => status === 202).length).toBeGreaterThanOrEqual(1);
+    expect(statuses.every((status) => status === 202 || status === 409)).toBe(true);
+    expect([await submissions(), api.calls.length]).toEqual([1, 1]);
+    for (const answer of answers) if (answer.status === 409) expect(answer.headers.get("retry-after")).not.toBeNull();
+  });
+});
+
+describe("a push that is under way", () => {
+  it("keeps the same key out with 409, and says when to come again", async () => {
+    const clock = { now: NOW };
+    const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
+    const { promise: reached, resolve: reach } = Promise.withResolvers<undefined>();
+    const queue = {
+      sendBatch: async () => {
+        reach(undefined);
+        await gate;
+      },
+    };
+    const api = await testApi({ queues: { interactive: queue, bulk: queue }, now: () => clock.now });
+    const first = send(api, "k", FRANCE);
+    await reached;
+    clock.now += 20_000;
+    const second = await send(api, "k", FRANCE);
+    expect([second.status, second.headers.get("retry-after")]).toEqual([409, "40"]);
+    expect(await problem(second)).toMatchObject({ type: "/problems/conflict" });
+    open(undefined);
+    expect((await first).status).toBe(202);
+    expect((await send(api, "k", FRANCE)).headers.get("idempotency-replayed")).toBe("true");
+  });
+});
+
+describe("a push that broke off", () => {
+  it("goes on at once under the same submission, where it said so itself", async () => {
+    const { queues } = queuesUntil(2);
+    const broken = await sendLines(await testApi({ queues }), "k", lines(60));
+    expect([broken.status, broken.headers.get("retry-after")]).toEqual([503, "10"]);
+    const { submission } = await problem(broken);
+    const rest = queuesUntil(Infinity);
+    const answer = await sendLines(await testApi({ queues: rest.queues }), "k", lines(60));
+    const body = (await answer.json()) as Accepted;
+    expect([answer.status, body.accepted, body.submission.id]).toEqual([202, 60, submission]);
+    expect(body.submission.counts["total"]).toBe(60);
+    // Nothing was recorded, so all of it is sent again: recording it twice changes nothing.
+    expect(idsIn(rest.taken.flat())).toEqual(Array.from({ length: 60 }, (_, index) => `d${index}`));
+    expect(answer.headers.get("idempotency-resumed")).toBe("0");
+    expect(await env.DB.prepare("SELECT total, closed_at FROM submissions").first()).toEqual({
+      total: 60,
+      closed_at: NOW,
+    });
+  });
+
+  it("skips the parts that are recorded, and says how many documents that were", async () => {
+    const { queues, taken } = queuesUntil(2);
+    await sendLines(await testApi({ queues }), "k", lines(60));
+    const recorded = await recordMessages(taken.flat(), jobId());
+    const rest = queuesUntil(Infinity);
+    const answer = await sendLines(await testApi({ queues: rest.queues }), "k", lines(60));
+    expect(answer.headers.get("idempotency-resumed")).toBe(String(recorded));
+    expect(recorded).toBeGreaterThan(0);
+    expect([...idsIn(taken.flat()), ...idsIn(rest.taken.flat())]).toEqual(
+      Array.from({ length: 60 }, (_, index) => `d${index}`),
+    );
+    await recordMessages(rest.taken.flat(), jobId());
+    const row = await env.DB.prepare(
+      "SELECT total, recorded, closed_at IS NOT NULL AS closed FROM submissions",
+    ).first();
+    expect(row).toEqual({ total: 60, recorded: 60, closed: 1 });
+    expect((await sendLines(await testApi(), "k", lines(60))).headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  it.each([
+    ["other texts", lines(60, "y")],
+    ["fewer documents", lines(6)],
+  ])("is not gone on with by another body: %s", async (_, other) => {
+    const { queues, taken } = queuesUntil(2);
+    await sendLines(await testApi({ queues }), "k", lines(60));
+    await recordMessages(taken.flat(), jobId());
+    const rest = queuesUntil(Infinity);
+    const api = await testApi({ queues: rest.queues });
+    const response = await sendLines(api, "k", other);
+    expect([response.status, (await problem(response)).type]).toEqual([422, "/problems/idempotency-key-reused"]);
+    expect(rest.taken).toEqual([]);
+    // The right body goes on all the same.
+    expect((await sendLines(api, "k", lines(60))).status).toBe(202);
+  });
+
+  it.each(["?collection=other", "?lane=interactive", "?label=l", "?truncate_inputs=false"])(
+    "is not gone on with under other options: %s",
+    async (query) => {
+      const { queues } = queuesUntil(2);
+      await sendLines(await testApi({ queues }), "k", lines(60));
+      const api = await testApi();
+      const response = await sendLines(api, "k", lines(60), query);
+      expect([response.status, api.calls]).toEqual([422, []]);
+      expect((await sendLines(api, "k", lines(60))).status).toBe(202);
+    },
+  );
+
+  it("without a word keeps the same key out for 60 seconds, then one request takes it over", async () => {
+    const clock = { now: NOW };
+    const { queues } = queuesUntil(2);
+    const api = await testApi({ queues, now: () => clock.now });
+    await sendLines(api, "k", lines(60));
+    await env.DB.prepare("UPDATE submissions SET holder = NULL").run();
+    clock.now += MINUTE - 1;
+    expect((await sendLines(api, "k", lines(60))).headers.get("retry-after")).toBe("1");
+    clock.now += 1;
+    const rest = await testApi({ now: () => clock.now });
+    const answers = await Promise.all([1, 2].map(() => sendLines(rest, "k", lines(60))));
+    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([202, 409]);
+  });
+
+  it("of a single part is sent again under its submission, and not with another body", async () => {
+    const { queues } = queuesUntil(0);
+    const broken = await problem(await send(await testApi({ queues }), "k", FRANCE));
+    const api = await testApi();
+    expect((await send(api, "k", { ...FRANCE, query: "another" })).status).toBe(422);
+    expect(api.calls).toEqual([]);
+    const body = (await (await send(api, "k", FRANCE)).json()) as Accepted;
+    expect(body.submission).toMatchObject({ id: broken.submission, status: "queued", counts: { total: 1 } });
+    expect(api.messages()).toMatchObject([{ submission: broken.submission, part: 0 }]);
+    expect(await submissions()).toBe(1);
+  });
+
+  it("that the poller closed as incomplete is open again while it goes on, and whole at its end", async () => {
+    const clock = { now: NOW };
+    const { queues, taken } = queuesUntil(2);
+    await sendLines(await testApi({ queues }), "k", lines(60));
+    await recordMessages(taken.flat(), jobId());
+    const db = openDatabase(env.DB);
+    clock.now += 2 * HOUR;
+    const times = {
+      now: clock.now,
+      settledBy: clock.now - 10 * MINUTE,
+      abandonedBefore: clock.now - HOUR,
+      lostBefore: 0,
+    };
+    await sweepSubmissions(db, times);
+    expect(await env.DB.prepare("SELECT incomplete FROM submissions").first()).toEqual({ incomplete: 1 });
+    const again = queuesUntil(1);
+    await sendLines(await testApi({ queues: again.queues, now: () => clock.now }), "k", lines(60));
+    // It broke off once more: the poller looks after it as after any other.
+    clock.now += 2 * HOUR;
+    await sweepSubmissions(db, { ...times, now: clock.now, abandonedBefore: clock.now - HOUR });
+    expect(await env.DB.prepare("SELECT incomplete FROM submissions").first()).toEqual({ incomplete: 1 });
+    const answer = await sendLines(await testApi({ now: () => clock.now }), "k", lines(60));
+    expect(answer.status).toBe(202);
+    expect(await env.DB.prepare("SELECT incomplete, total, closed_at FROM submissions").first()).toEqual({
+      incomplete: 0,
+      total: 60,
+      closed_at: clock.now,
+    });
+  });
+
+  it("is lost to the request that had it, once another took it over", async () => {
+    const clock = { now: NOW };
+    let calls = 0;
+    const gate = Promise.withResolvers<undefined>();
+    const reached = Promise.withResolvers<undefined>();
+    const queue = {
+      sendBatch: async () => {
+        calls += 1;
+        if (calls !== 1) return;
+        reached.resolve(undefined);
+        await gate.promise;
+      },
+    };
+    const api = await testApi({ queues: { interactive: queue, bulk: queue }, now: () => clock.now });
+    const slow = sendLines(api, "k", lines(60));
+    await reached.promise;
+    clock.now += 2 * MINUTE;
+    const over = await sendLines(await testApi({ now: () => clock.now }), "k", lines(60));
+    expect(over.status).toBe(202);
+    gate.resolve(undefined);
+    expect((await slow).status).toBe(409);
+    expect(await env.DB.prepare("SELECT total, closed_at FROM submissions").first()).toEqual({
+      total: 60,
+      closed_at: clock.now,
+    });
+  });
+});
+
+describe("a Queue that pushes back", () => {
+  it("is waited for, longer each time, and the push goes through", async () => {
+    let refusals = 3;
+    const api = await testApi();
+    const queue = {
+      sendBatch: async () => {
+        refusals -= 1;
+        if (refusals >= 0) throw new Error("Queue is overloaded. Please back off.");
+      },
+    };
+    const patient = await testApi({ queues: { interactive: queue, bulk: queue } });
+    expect((await pushJson(patient, FRANCE)).status).toBe(202);
+    expect(patient.slept).toHaveLength(3);
+    expect(patient.slept.toSorted((a, b) => a - b)).toEqual(patient.slept);
+    expect(api.slept).toEqual([]);
+  });
+
+  it.each(["Queue is overloaded. Please back off.", "Queue sendBatch failed: Too Many Requests"])(
+    "for longer than half a minute (%s) ends the push with 503, and the same key goes on",
+    async (message) => {
+      const { queues } = queuesUntil(1, message);
+      const api = await testApi({ queues });
+      const response = await sendLines(api, "k", lines(60));
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "10"]);
+      expect(api.slept.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(20_000);
+      expect(api.slept.reduce((sum, wait) => sum + wait, 0)).toBeLessThan(35_000);
+      const answer = (await (await sendLines(await testApi(), "k", lines(60))).json()) as Accepted;
+      expect(answer.submission.id).toBe((await problem(response)).submission);
+    },
+  );
+
+  it("is not waited for where it says something else", async () => {
+    const { queues } = queuesUntil(0);
+    const api = await testApi({ queues });
+    expect((await pushJson(api, FRANCE)).status).toBe(503);
+    expect(api.slept).toEqual([]);
+  });
+});

@@ -1,0 +1,271 @@
+import { env } from "cloudflare:test";
+import type { SubmissionId } from "@sluice/core";
+import { cancelSubmission, foldTotals, openDatabase, postponeJob, startAttempt } from "@sluice/db";
+import { describe, expect, it } from "vitest";
+import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
+import { dispatch, jobId, open, part, record } from "../../../packages/db/test/fixtures.ts";
+import { parseKeys } from "../src/http/keys.ts";
+import type { JobShape } from "../src/shapes/job.ts";
+import type { SubmissionShape } from "../src/shapes/submission.ts";
+import { KEY, NOW, keyRecord, testApi } from "./api.ts";
+import {
+  allPages,
+  ask,
+  at,
+  db,
+  endJob,
+  failed,
+  ids,
+  recorded,
+  refused,
+  scored,
+  scoresOf,
+  type Page,
+} from "./stored.ts";
+
+const HOUR = 3_600_000;
+const limited = async () =>
+  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
+type SubmissionPage = Page<SubmissionShape> & { readonly counts?: SubmissionShape["counts"] };
+
+/** Rows read by a request, all statements together. */
+async function rowsRead(path: string): Promise<number> {
+  const { d1, counts } = countedDatabase(env.DB);
+  await ask(path, {}, await testApi({ db: openDatabase(d1) }));
+  return counts.reduce((sum, count) => sum + count.read, 0);
+}
+
+describe("the list of submissions", () => {
+  const listed = async (query: string) =>
+    (await allPages<SubmissionShape>(`/v1/submissions${query}`)).flat().map((one) => one.id);
+
+  it("is filtered by status, as each shows it", async () => {
+    const queued = await open(db(), { total: 2 });
+    const { submission: processing } = await recorded(ids(0, 1));
+    const { submission: completed } = await scored(ids(1, 2));
+    const receiving = await open(db(), { total: 2, closed: false });
+    const { submission: canceling } = await recorded(ids(2, 3));
+    await cancelSubmission(db(), canceling, NOW);
+    const expected = { queued, processing, completed, receiving, canceling };
+    for (const [status, id] of Object.entries(expected)) expect(await listed(`?status=${status}`)).toEqual([id]);
+    expect(await listed("?status=canceled")).toEqual([]);
+  });
+
+  it("is filtered by collection, by label, and by time, and by all of them together", async () => {
+    const mine = await open(db(), { collection: "mine", label: "l" }, NOW);
+    const other = await open(db(), { collection: "other", label: "l" }, NOW + HOUR);
+    const third = await open(db(), { collection: "mine", label: "another" }, NOW + 2 * HOUR);
+    const plain = await open(db(), {}, NOW + 3 * HOUR);
+    expect(await listed("")).toEqual([plain, third, other, mine]);
+    expect(await listed("?collection=mine")).toEqual([third, mine]);
+    expect(await listed("?label=l")).toEqual([other, mine]);
+    expect(await listed(`?since=${at(NOW + HOUR)}`)).toEqual([plain, third, other]);
+    expect(await listed(`?since=${encodeURIComponent("2026-09-21T15:13:20.001+01:00")}&label=l`)).toEqual([other]);
+    expect(await listed("?label=l&collection=mine&status=queued")).toEqual([mine]);
+  });
+
+  it("gives every match once, page by page, and goes on behind short pages", async () => {
+    const odd: SubmissionId[] = [];
+    for (let index = 0; index < 30; index += 1) {
+      const id = await open(db(), { collection: index % 2 === 1 ? "odd" : "even" }, NOW + index);
+      if (index % 2 === 1) odd.push(id);
+    }
+    const pages = await allPages<SubmissionShape>("/v1/submissions?collection=odd&limit=4");
+    expect(pages.flat().map((one) => one.id)).toEqual(odd.toReversed());
+    expect(pages.map((page) => page.length)).toEqual([4, 4, 4, 3]);
+  });
+
+  it.each([
+    ["?status=done", "?status"],
+    ["?collection=a%20b", "?collection"],
+    ["?label=", "?label"],
+    ["?since=yesterday", "?since"],
+    ["?since=2026-01-01", "?since"],
+  ])("refuses %s by name", async (query, pointer) => {
+    const { response, problem } = await refused(`/v1/submissions${query}`);
+    expect([response.status, problem.errors[0]?.pointer]).toEqual([422, pointer]);
+  });
+
+  it("sums up a label's documents over all its submissions, whatever the page shows", async () => {
+    await scored(ids(0, 3), { label: "l" });
+    await failed(ids(3, 5), "model_error", { label: "l" });
+    await recorded(ids(5, 6), { label: "l", total: 2 });
+    await scored(ids(6, 8), { label: "another" });
+    const page = await ask<SubmissionPage>("/v1/submissions?label=l&limit=1&status=completed");
+    expect(page.counts).toEqual({ total: 7, queued: 1, processing: 1, succeeded: 3, failed: 2, canceled: 0 });
+    expect(page.data).toHaveLength(1);
+    expect(await ask("/v1/submissions")).not.toHaveProperty("counts");
+    expect((await ask<SubmissionPage>("/v1/submissions?label=nothing")).counts?.total).toBe(0);
+  });
+
+  it("sums up the same once what ended is folded, and when some of it begins again", async () => {
+    await scored(ids(0, 3), { label: "l" });
+    const { submission } = await failed(ids(3, 5), "model_error", { label: "l" });
+    await recorded(ids(5, 6), { label: "l", total: 2 });
+    const counts = async () => (await ask<SubmissionPage>("/v1/submissions?label=l")).counts;
+    const before = await counts();
+    while (await foldTotals(db(), NOW + HOUR));
+    expect(await counts()).toEqual(before);
+    await ask(`/v1/submissions/${submission}/retry`, { method: "POST" });
+    expect(await counts()).toEqual({ ...before, processing: 3, failed: 0 });
+    while (await foldTotals(db(), NOW + HOUR));
+    expect(await counts()).toEqual({ ...before, processing: 3, failed: 0 });
+  });
+
+  it("tells a key that is limited to collections of those only, in the sums too", async () => {
+    await scored(ids(0, 3), { label: "l", collection: "mine" });
+    await scored(ids(0, 2), { label: "l", collection: "other" });
+    const page = await ask<SubmissionPage>("/v1/submissions?label=l", {}, await limited());
+    expect([page.data.length, page.counts?.total]).toEqual([1, 3]);
+    expect((await ask<SubmissionPage>("/v1/submissions?collection=other", {}, await limited())).data).toEqual([]);
+  });
+
+  it("reads rows in proportion to the page, with 100,000 submissions there, whatever is asked", async () => {
+    await env.DB.prepare(`
+      INSERT INTO submissions (id, collection, model, lane, label, truncate_inputs, total, recorded, succeeded, created_at,
+        active_at, closed_at, completed_at)
+      WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
+      SELECT printf('sub_%08x-%04x-7000-8000-%012x', (${NOW} + i) >> 16, (${NOW} + i) & 65535, i), iif(i = 0, 'rare', 'default'),
+        '@cf/baai/bge-m3', 'bulk', iif(i % 1000 = 0, 'l', NULL), 1, 1, 1, 1, ${NOW} + i, ${NOW} + i, ${NOW} + i, ${NOW} + i FROM n`).run();
+    expect(await rowsRead("/v1/submissions?limit=50")).toBeLessThanOrEqual(60);
+    expect(await rowsRead("/v1/submissions?limit=500")).toBeLessThanOrEqual(510);
+    // At most 2,000 are looked through for a page, however rare what is asked for is.
+    expect(await rowsRead("/v1/submissions?status=canceled")).toBeLessThanOrEqual(2_010);
+    expect(await rowsRead("/v1/submissions?collection=rare")).toBeLessThanOrEqual(2_010);
+    expect(await rowsRead(`/v1/submissions?since=${at(NOW + 99_990)}`)).toBeLessThanOrEqual(20);
+    while (await foldTotals(db(), NOW + HOUR));
+    // An index entry and a row for each of the label's.
+    expect(await rowsRead("/v1/submissions?label=l&limit=50")).toBeLessThanOrEqual(2 * 51 + 20);
+    expect((await ask<SubmissionPage>("/v1/submissions?label=l&limit=1")).counts?.succeeded).toBe(100);
+    expect(await rowsRead("/v1/stats")).toBeLessThanOrEqual(50);
+  });
+});
+
+describe("the list of jobs", () => {
+  it("gives the newest first with all there is to know, and no token of an attempt", async () => {
+    const { submission, job } = await recorded([{ id: "a", contexts: ["one", "two", "three"] }]);
+    await startAttempt(
+      db(),
+      { id: job, attempt: 0, status: "pending" },
+      { until: NOW + 120_000, token: "secret-token" },
+      NOW,
+    );
+    const error = { reason: "retry", message: "3040: no capacity" };
+    await postponeJob(
+      db(),
+      { id: job, attempt: 1, status: "dispatching" },
+      error,
+      "unconfirmed",
+      NOW + 60_000,
+      NOW + 1_000,
+    );
+    const { job: newer } = await scored([{ id: "b" }], {}, NOW + 5_000);
+    const page = await ask<Page<JobShape>>("/v1/jobs");
+    expect(page.data.map((one) => one.id)).toEqual([newer, job]);
+    expect(JSON.stringify(page)).not.toContain("secret-token");
+    expect(page.data[1]).toEqual({
+      id: job,
+      status: "pending",
+      lane: "bulk",
+      model: "@cf/baai/bge-m3",
+      request_id: null,
+      parent_id: null,
+      attempts: [{ attempt: 1, started_at: at(NOW), ended_at: at(NOW + 1_000), request_id: null, error }],
+      document_count: 1,
+      context_count: 3,
+      payload_bytes: expect.any(Number),
+      age_seconds: 0,
+      next_poll_at: at(NOW + 60_000),
+      waiting: { reason: "retry", until: at(NOW + 60_000) },
+      usage: { tokens: null, unconfirmed_dispatches: 1, repeated_dispatches: 0 },
+      created_at: at(NOW),
+      dispatched_at: at(NOW),
+      ended_at: null,
+    });
+    expect(await ask(`/v1/jobs/${job}`)).toEqual(page.data[1]);
+    expect(page.data[0]).toMatchObject({
+      status: "succeeded",
+      request_id: "request-1",
+      attempts: [{ attempt: 1, request_id: "request-1", error: null, ended_at: at(NOW + 5_000) }],
+      next_poll_at: null,
+      waiting: null,
+      usage: { tokens: 1_000 },
+    });
+    expect((await ask<SubmissionShape>(`/v1/submissions/${submission}`)).waiting).toEqual(page.data[1]?.waiting);
+  });
+
+  it("is filtered by status and lane, page by page", async () => {
+    const ended: string[] = [];
+    const pending: string[] = [];
+    for (let index = 0; index < 6; index += 1) {
+      ended.unshift((await scored([{ id: `e${index}` }], {}, NOW + index)).job);
+      pending.unshift((await recorded([{ id: `p${index}` }], {}, NOW + index)).job);
+    }
+    const listed = async (query: string) =>
+      (await allPages<JobShape>(`/v1/jobs${query}`)).map((page) => page.map((one) => one.id));
+    expect(await listed("?status=succeeded&limit=4")).toEqual([ended.slice(0, 4), ended.slice(4)]);
+    expect(await listed("?status=pending&limit=4")).toEqual([pending.slice(0, 4), pending.slice(4)]);
+    expect((await listed("?lane=bulk&limit=100")).flat()).toHaveLength(12);
+    expect(await listed("?lane=interactive")).toEqual([[]]);
+    expect((await listed("?limit=5")).map((page) => page.length)).toEqual([5, 5, 2]);
+  });
+
+  it("shows a limited key the jobs that it has documents in", async () => {
+    const { job: mine } = await recorded([{ id: "a" }], { collection: "mine" });
+    const { job: other } = await recorded([{ id: "a" }], { collection: "other" });
+    const shared = jobId();
+    for (const collection of ["mine", "other"]) {
+      const submission = await open(db(), { collection });
+      await record(db(), shared, [[part(submission, 0, [{ id: "s" }], 0, collection)]]);
+    }
+    const page = await ask<Page<JobShape>>("/v1/jobs", {}, await limited());
+    expect(page.data.map((one) => one.id).toSorted()).toEqual([mine, shared].toSorted());
+    expect((await refused(`/v1/jobs/${other}`, {}, await limited())).response.status).toBe(404);
+    expect(await ask(`/v1/jobs/${mine}`, {}, await limited())).toMatchObject({ id: mine });
+  });
+
+  it.each(["job_01999999-0000-7000-8000-000000000000", "sub_01999999-0000-7000-8000-000000000000", "x"])(
+    "has no job %s",
+    async (id) => {
+      expect((await refused(`/v1/jobs/${id}`)).response.status).toBe(404);
+    },
+  );
+
+  it("reads rows in proportion to the page, with 100,000 jobs there", async () => {
+    const { submission } = await recorded([{ id: "a" }]);
+    await env.DB.prepare(`
+      INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes, created_at, ended_at,
+        finalized_sequence, members)
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+      SELECT printf('job_%08x-%04x-7000-8000-%012x', ${NOW} >> 16, ${NOW} & 65535, i), '@cf/baai/bge-m3', 'bulk', 'succeeded', 1, 1, 1, 1, 1,
+        ${NOW}, ${NOW}, i, '[["${submission}",["a"]]]' FROM n`).run();
+    expect(await rowsRead("/v1/jobs?limit=50")).toBeLessThanOrEqual(51 * 3 + 10);
+    expect(await rowsRead("/v1/jobs?status=pending")).toBeLessThanOrEqual(20);
+    expect(await rowsRead("/v1/jobs?status=failed")).toBeLessThanOrEqual(3 * 2_000 + 10);
+  });
+});
+
+it("a document's waiting, its submission's and its job's agree, from the Queue to its end", async () => {
+  const submission = await open(db(), { total: 1 });
+  const waiting = async () => [
+    (await ask<SubmissionShape>(`/v1/submissions/${submission}`)).waiting?.reason ?? null,
+    ...(await ask<Page<JobShape>>("/v1/jobs")).data.map((one) => one.waiting?.reason ?? null),
+    ...(await ask<Page<JobShape>>(`/v1/submissions/${submission}/results`)).data.map(
+      (one) => one.waiting?.reason ?? null,
+    ),
+  ];
+  expect(await waiting()).toEqual(["queue"]);
+  const job = jobId();
+  await record(db(), job, [[part(submission, 0, [{ id: "a" }])]]);
+  expect(await waiting()).toEqual(["dispatch", "dispatch", "dispatch"]);
+  await dispatch(db(), job);
+  expect(await waiting()).toEqual(["answer", "answer", "answer"]);
+  await endJob(job, {
+    status: "succeeded",
+    outcomes: [scoresOf(submission, "a")],
+    children: [],
+    tokens: 1,
+    error: null,
+  });
+  expect(await waiting()).toEqual([null, null, null]);
+});

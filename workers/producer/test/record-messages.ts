@@ -1,0 +1,32 @@
+import { env } from "cloudflare:test";
+import { parseMessage, weighPart, type JobId } from "@sluice/core";
+import { openDatabase, recordParts } from "@sluice/db";
+import { NOW } from "./api.ts";
+
+/** Records parts as the consumer would, in one job; gives how many documents they hold. */
+export async function recordMessages(bodies: readonly string[], job: JobId, now = NOW): Promise<number> {
+  const parts = bodies.map((body) => {
+    const message = parseMessage(body);
+    if (!message.ok || message.value.kind !== "part") throw new Error("a message is no part");
+    const part = message.value;
+    const weight = weighPart(part);
+    return {
+      head: part,
+      record: {
+        submission: part.submission,
+        part: part.part,
+        hash: part.hash,
+        documents: part.documents.map((document) => document.id),
+        contexts: weight.contexts,
+        payloadBytes: weight.payloadBytes,
+        body,
+      },
+    };
+  });
+  const [first] = parts;
+  if (first === undefined) return 0;
+  const { model, lane } = first.head;
+  const chunks = parts.map((part) => [part.record]);
+  await recordParts(openDatabase(env.DB), { id: job, model, lane, leaseUntil: now + 120_000 }, chunks, now);
+  return parts.reduce((sum, part) => sum + part.record.documents.length, 0);
+}
