@@ -37,7 +37,7 @@ describe("metadata", () => {
   });
 
   it.each([
-    ["a list of millions", { a: new Array(3_000_000).fill(0) }],
+    ["a list of millions", { a: Array.from({ length: 3_000_000 }, () => 0) }],
     ["a great many names", Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`n${n}`, n]))],
     ["a long text", { a: "x".repeat(5_000) }],
     ["a long name", { ["x".repeat(5_000)]: 1 }],

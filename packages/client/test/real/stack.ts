@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { TestProject } from "vitest/node";
 import { Together } from "../../../local/test/together/stack.ts";
 
@@ -14,18 +15,16 @@ const TICK = 50;
 /** Starts the four Workers once for all tests of the project, with the cron ticking. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const together = await Together.start();
-  let ticking = true;
+  const ending = new AbortController();
   const cron = (async () => {
-    while (ticking) {
+    while (!ending.signal.aborted) {
       await together.poll();
-      await new Promise((resolve) => {
-        setTimeout(resolve, TICK);
-      });
+      await setTimeout(TICK);
     }
   })();
   project.provide("stack", { url: together.url, key: together.key });
   return async () => {
-    ticking = false;
+    ending.abort();
     await cron;
     await together.stop();
   };
