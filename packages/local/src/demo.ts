@@ -13,6 +13,7 @@ import { ROOT } from "./configuration.ts";
 import { seconds, stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";
 import { runDemo, type DemoEnd } from "./demo/run-demo.ts";
+import { tellRunFailures } from "./run-failures.ts";
 import { startStack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
 import { aborted, pause, stopSignal } from "./signals.ts";
@@ -21,6 +22,8 @@ const TICK_SECONDS = 1;
 const SAMPLE = join(ROOT, "packages/local/sample/everyday.ndjson");
 /** What a shell says of a command that Ctrl-C ended. */
 const STOPPED = 130;
+/** A terminal's line may have a bar on it. */
+const CLEAR_LINE = "\r\u001B[2K";
 /** How long after one end of a run another, which explains it, may be noticed. */
 const SETTLE_MS = 500;
 
@@ -61,6 +64,8 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
   if (!stack.ok) return refuse(stack.error, 1);
   console.log(stage("started", `${stack.value.url} in ${seconds(performance.now() - begun)}`));
 
+  tellRunFailures(stack.value, process.stderr.isTTY ? CLEAR_LINE : "");
+
   const ending = new AbortController();
   const around = {
     stack: stack.value,
@@ -92,11 +97,13 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
 }
 
 function whatNext(settings: Settings, { shortcomings, lostBefore }: DemoEnd): string {
-  const sql = shortcomings.length > 0 ? FAILED : BEST;
+  const failures = sqlLine(settings, "SELECT document_id, code, message FROM failures LIMIT 5");
   return `${verdict(shortcomings.length > 0, lostBefore)}What to try next:
   your own documents    ${commandLine(settings, "demo FILE.ndjson")}
   a crash on the way    ${commandLine(settings, "demo --kill")}
-  ${sql.name}     ${sqlLine(settings, sql.statement)}
+  SQL on the scores     ${sqlLine(settings, "SELECT document_id, context_id, score FROM best ORDER BY score DESC LIMIT 5")}${
+    shortcomings.length === 0 ? "" : `\n  SQL on failures       ${failures}`
+  }
   keep it running       ${commandLine(settings, "dev")}    (prints a curl line to push with)`;
 }
 
@@ -105,14 +112,5 @@ function verdict(short: boolean, lostBefore: boolean): string {
   if (lostBefore) return "Everything of this run succeeded; of an earlier one, documents are lost: see above. ";
   return "Everything succeeded. ";
 }
-
-const BEST = {
-  name: "SQL on the scores",
-  statement: "SELECT document_id, context_id, score FROM best ORDER BY score DESC LIMIT 5",
-};
-const FAILED = {
-  name: "SQL on failures  ",
-  statement: "SELECT document_id, code, message FROM failures LIMIT 5",
-};
 
 await main();

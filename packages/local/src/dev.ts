@@ -1,5 +1,6 @@
 import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
 import { describeLeftovers, findLeftovers } from "./demo/leftovers.ts";
+import { tellRunFailures } from "./run-failures.ts";
 import { startStack, type Stack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
 import { aborted, pause, stopSignal } from "./signals.ts";
@@ -62,16 +63,6 @@ async function tellLeftovers({ url, log }: Stack, key: string, stop: AbortSignal
     // To run is what is wanted: this is no reason not to.
     if (!stop.aborted) console.error(`What is left over could not be read (${String(error)}). See ${log}`);
   }
-}
-
-/** A run that fails is tried again by the next: each reason is worth one line. */
-function tellRunFailures(stack: Stack): void {
-  const told = new Set<string>();
-  stack.onRunFailure((reason) => {
-    if (told.has(reason)) return;
-    told.add(reason);
-    console.error(`A run of the poller failed: ${reason}. See ${stack.log}`);
-  });
 }
 
 await main();

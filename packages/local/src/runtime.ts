@@ -52,7 +52,6 @@ export async function startStack(
   cleanup.defer(() => lock.value.release());
   const taken = settings.port === 0 ? null : await portProblem(settings.port);
   if (taken !== null) return err(taken);
-  rmSync(registryPath(settings.state), { recursive: true, force: true });
   const log = openLog(settings.state);
   const fromHere = readNew(log);
 
@@ -72,6 +71,8 @@ export async function startStack(
 
   let current: Running | null = null;
   const run = async (): Promise<Result<string, string>> => {
+    // A runtime that was killed is still in there, and would be asked instead of this one.
+    rmSync(registryPath(settings.state), { recursive: true, force: true });
     const started = await startRuntime(settings, configurations, log, signal);
     if (!started.ok) return started;
     const running = started.value;

@@ -2,6 +2,8 @@ import type { Replacement } from "./run/patches.ts";
 
 /** Refusals in a row after which a job is given up, in the simulation: the product's hundred take a day. */
 export const MAX_REFUSALS = 12;
+/** Batches of a job that bring no answer, after which it is given up; ten in the product. */
+export const MAX_REPEATS = 6;
 
 const limit = (name: string, now: string, small: number): Replacement => ({
   file: "packages/core/src/limits.ts",
@@ -25,6 +27,11 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     file: "packages/dispatch/src/after-refusal.ts",
     find: "const MAX_REFUSALS = 100;",
     replace: `const MAX_REFUSALS = ${MAX_REFUSALS};`,
+  },
+  {
+    file: "packages/dispatch/src/after-refusal.ts",
+    find: "export const MAX_REPEATS = 10;",
+    replace: `export const MAX_REPEATS = ${MAX_REPEATS};`,
   },
   {
     file: "workers/poller/src/run-poller.ts",

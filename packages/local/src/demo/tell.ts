@@ -53,6 +53,9 @@ function advice(code: string, submission: string): string {
 }
 
 export function refusedLines({ rejected_count: n }: Pushed): string {
-  const [were, them] = n === 1 ? ["was", "it"] : ["were", "them"];
-  return `${counted(n, "line")} of the file ${were} refused, for the reasons above: correct ${them}, and push ${them} in a file of their own. What was accepted is in D1 and stays there.`;
+  const [were, them, their] = n === 1 ? ["was", "it", "its"] : ["were", "them", "their"];
+  return (
+    `${counted(n, "line")} of the file ${were} refused, for the reasons above: correct ${them}, and push ${them} ` +
+    `in a file of ${their} own. What was accepted is in D1 and stays there.`
+  );
 }

@@ -2,31 +2,27 @@ import type { World } from "../world/world.ts";
 import type { Job } from "./state.ts";
 
 /**
- * Finding k invalid documents among N costs at most 2·k·⌈log₂N⌉ + 2 calls, those not counted that were
- * turned away for a while. A job is one such call, so the jobs are counted that a refused one was
- * split into, over and over, itself included.
+ * Finding k invalid documents among N costs at most 2·k·log₂N + 2 calls, those not counted that were
+ * turned away for a while. A job is one such call, so the jobs are counted that a refused one was cut
+ * into, over and over, itself included.
  */
 export function bisectionFlaw({ mirror, isPoison }: World): string | null {
-  const halves = new Map<string, Job[]>();
-  const roots: Job[] = [];
-  for (const job of mirror.jobs.values()) {
-    const parent = job.row.parent_id === null ? undefined : mirror.jobs.get(job.row.parent_id);
-    if (parent?.row.status === "split" && parent.row.round === job.row.round && isHalf(job, parent)) {
-      halves.set(parent.row.id, [...(halves.get(parent.row.id) ?? []), job]);
-    } else roots.push(job);
-  }
-  for (const root of roots) {
-    if (root.row.status !== "split") continue;
+  const children = Map.groupBy(mirror.jobs.values(), ({ row }) => row.parent_id);
+  const childrenOf = (job: Job) => children.get(job.row.id) ?? [];
+  for (const root of mirror.jobs.values()) {
+    if (root.row.status !== "split" || root.origin === "piece") continue;
     const tree = [root];
-    for (const job of tree) tree.push(...(halves.get(job.row.id) ?? []));
-    if (tree.some((job) => job.row.status === "split" && ![...job.attempts.values()].at(-1)?.told.has("invalid"))) continue;
+    for (const job of tree) tree.push(...childrenOf(job).filter(({ origin }) => origin === "piece"));
+    if (tree.some((job) => isCutForOtherReasons(job, childrenOf(job)))) continue;
     const poison = root.list.filter((key) => isPoison(mirror.version(key)?.content.query ?? "")).length;
-    const most = 2 * poison * Math.ceil(Math.log2(root.list.length)) + 2;
+    const most = 2 * poison * Math.log2(root.list.length) + 2;
     if (tree.length > most) return `finding ${poison} invalid of ${root.list.length} took ${tree.length} calls, more than ${most}`;
   }
   return null;
 }
 
-function isHalf(job: Job, parent: Job): boolean {
-  return job.list.every((key) => parent.list.includes(key));
+/** As too large, or because a part of it was kept back by a pause. */
+function isCutForOtherReasons({ row, attempts }: Job, children: readonly Job[]): boolean {
+  if (children.some(({ origin }) => origin === "kept_back")) return true;
+  return row.status === "split" && attempts.get(row.attempt)?.told.has("invalid") !== true;
 }

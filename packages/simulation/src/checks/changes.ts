@@ -29,6 +29,7 @@ export interface JobRow {
   readonly due_at: number | null;
   readonly unconfirmed_dispatches: number;
   readonly repeated_dispatches: number;
+  readonly dispatched_at: number | null;
   readonly document_count: number;
   readonly members: string;
 }

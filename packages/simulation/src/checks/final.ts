@@ -1,4 +1,4 @@
-import type { Push } from "../world/clients.ts";
+import type { Push } from "../world/pushes.ts";
 import type { World } from "../world/world.ts";
 import { bisectionFlaw } from "./bisection.ts";
 import { expectedScores } from "./outcome-rules.ts";
@@ -16,7 +16,8 @@ export function finalFlaw(world: World, pushes: readonly Push[]): string | null 
   );
 }
 
-function openFlaw({ mirror }: World): string | null {
+/** What has not ended, or `null`. */
+export function openFlaw({ mirror }: World): string | null {
   for (const { row } of mirror.jobs.values()) if (isOpen(row.status)) return `${row.id} is still ${row.status}`;
   for (const version of mirror.versions.values()) {
     if (version.recorded && !version.deleted && version.outcome === null) return `${version.key} has not ended`;
@@ -32,16 +33,19 @@ function openFlaw({ mirror }: World): string | null {
 
 /** Every document that was answered for is there, or counted lost because the Queue lost it. */
 function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): string | null {
-  for (const { submission, accepted, documents } of pushes) {
+  for (const { submission, accepted, documents, isKeyed } of pushes) {
     if (submission === null) {
-      if (accepted) return "a push was accepted without a submission";
+      if (accepted || isKeyed) return "a push was accepted, or should have been, without a submission";
       continue;
     }
     const row = mirror.submissions.get(submission)?.row;
     if (row === undefined) return `${submission} is gone`;
     let lost = 0;
     for (const [key, part] of sentParts) if (key.startsWith(submission) && part.taken === 0) lost += part.documents;
-    if (!accepted) continue;
+    if (!accepted) {
+      if (isKeyed) return `a push under a key was not accepted once faults had stopped: ${submission}`;
+      continue;
+    }
     if (row.total !== documents.length) return `${submission} was accepted with ${documents.length} documents, its total is ${row.total}`;
     if (row.incomplete === 1) return `${submission} was accepted, and is called incomplete`;
     if (row.lost !== lost) return `${submission} counts ${row.lost} documents as lost, the Queue lost ${lost}`;

@@ -2,7 +2,7 @@ import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/core";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
-import { isOpen, type Attempt, type Job, type Submission, type VersionKey } from "./state.ts";
+import { isOpen, type Attempt, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   pending: ["pending", "dispatching", "canceled"],
@@ -46,8 +46,7 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, su
   const last = job.attempts.get(job.row.attempt);
   if (last === undefined || !last.by.isRunning) return null;
   const lasted = now - last.startedAt;
-  // The two Workers' clocks may be apart in opposite directions.
-  if (lasted >= dispatchLease(RUN_INTERVAL) - 2 * MAX_CLOCK_SKEW) return null;
+  if (lasted >= dispatchLease(RUN_INTERVAL) - MAX_CLOCK_SKEW) return null;
   return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
 }
 
@@ -64,7 +63,7 @@ function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number):
     case "pending": {
       if (before.status === "dispatching" || told.has("over")) return null;
       const waited = now - attempt.startedAt;
-      if (waited >= STUCK_AFTER_MINUTES * 60_000 - 2 * MAX_CLOCK_SKEW) return null;
+      if (waited >= STUCK_AFTER_MINUTES * 60_000 - MAX_CLOCK_SKEW) return null;
       return `${id} was given up after ${waited} ms: its batch was neither stuck nor over`;
     }
     default:
@@ -72,16 +71,24 @@ function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number):
   }
 }
 
+export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: boolean): JobOrigin {
+  if (row.parent_id === null) return "recorded";
+  if (isRetry) return "retry";
+  const parent = jobs.get(row.parent_id);
+  if (parent?.row.status === "pending") return "kept_back";
+  return parent?.row.status === "split" ? "piece" : "follow_up";
+}
+
 /** What is wrong with a job that was just recorded, or `null`. */
-export function newJobFlaw(job: Job, jobs: ReadonlyMap<string, Job>, retried: ReadonlySet<VersionKey>): string | null {
-  const { id, round, parent_id: parentId } = job.row;
-  if (job.list.length === 0) return `${id} was recorded without documents`;
-  if (new Set(job.list).size < job.list.length) return `${id} holds a document twice`;
-  if (parentId === null) return round === 1 ? null : `${id} follows up nothing and waits for answer ${round}`;
-  const parent = jobs.get(parentId);
-  if (parent === undefined) return `${id} has a parent that is not there`;
-  if (retried.size > 0) return round === 1 ? null : `${id} queues failed documents again and waits for answer ${round}`;
-  const expected = parent.row.status === "split" ? parent.row.round : parent.row.round + 1;
-  if (round !== expected) return `${id} waits for answer ${round}, not ${expected}: its parent is ${parent.row.status}`;
-  return job.list.every((key) => parent.list.includes(key)) ? null : `${id} holds documents that its parent does not`;
+export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string, Job>): string | null {
+  const { id, round } = row;
+  if (list.length === 0) return `${id} was recorded without documents`;
+  if (new Set(list).size < list.length) return `${id} holds a document twice`;
+  const parent = row.parent_id === null ? undefined : jobs.get(row.parent_id);
+  if (parent === undefined) return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
+  const expected = { recorded: 1, retry: 1, kept_back: parent.row.round, piece: parent.row.round, follow_up: parent.row.round + 1 }[origin];
+  if (round !== expected) return `${id} (${origin}) waits for answer ${round}, not ${expected}: its parent is ${parent.row.status}`;
+  // A parent that something was kept back from has let go of it; what is tried again may be from any job of the line.
+  if (origin === "kept_back" || origin === "retry") return null;
+  return list.every((key) => parent.list.includes(key)) ? null : `${id} (${origin}) holds documents that its parent does not`;
 }

@@ -1,7 +1,7 @@
 import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import { AUDITED } from "../d1/audit.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
-import { jobFlaw, newJobFlaw } from "./job-rules.ts";
+import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { isOpen, versionKey, type Attempt, type Content, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
 
@@ -58,7 +58,10 @@ export class Mirror {
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.#pause(event, change);
     }
-    for (const job of newJobs) this.#tell(newJobFlaw(job, this.jobs, this.#retriedNow));
+    for (const job of newJobs) {
+      job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
+      this.#tell(newJobFlaw(job, this.jobs));
+    }
     for (const version of this.#touchedVersions) this.#checkHeld(version);
     for (const submission of this.#touchedSubmissions) this.#checkCounts(submission);
   }
@@ -76,10 +79,12 @@ export class Mirror {
     return due;
   }
 
-  /** A pause that keeps this model back, put up before `since`. */
-  pausedSince(model: string, since: number): string | null {
+  /** A pause that keeps a batch back, put up before `since`. */
+  pausedSince(model: string, list: readonly VersionKey[], since: number): string | null {
     for (const [scope, pause] of this.pauses) {
-      if (scope !== "all" && scope !== `model:${model}`) continue;
+      const submission = scope.startsWith("submission:") ? `${scope.slice(11)}\n` : null;
+      const holds = submission === null ? scope === "all" || scope === `model:${model}` : list.some((key) => key.startsWith(submission));
+      if (!holds) continue;
       // A Worker whose clock is ahead sees the end of a pause that much sooner.
       const runs = pause.until === null || pause.until > this.#rules.now() + MAX_CLOCK_SKEW;
       if (pause.since < since && runs) return `${scope}, ${pause.reason}`;
@@ -181,13 +186,14 @@ export class Mirror {
     if (event === "delete") return this.#rules.fail("a job was deleted");
     let job = this.jobs.get(row.id);
     if (job === undefined) {
-      job = { row, list: this.#listOf(row.members), attempts: new Map(), largest: row.document_count };
+      job = { origin: "recorded", row, list: this.#listOf(row.members), attempts: new Map(), largest: row.document_count };
       this.jobs.set(row.id, job);
       newJobs.push(job);
     } else {
       const list = job.row.members === row.members ? job.list : this.#listOf(row.members);
       const before = job.row;
       if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
+      if (before.status === "dispatched" && row.status === "pending") this.#countSilence(job);
       this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), submissions: this.submissions }));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
@@ -208,7 +214,7 @@ export class Mirror {
       number: row.attempt,
       list,
       references,
-      startedAt: this.#rules.now(),
+      startedAt: row.dispatched_at ?? 0,
       by,
       submitted: false,
       requestId: null,
@@ -216,6 +222,15 @@ export class Mirror {
     };
     job.attempts.set(row.attempt, attempt);
     by.attempts.push(attempt);
+  }
+
+  /** A batch was given up of which the service said nothing. */
+  #countSilence(job: Job): void {
+    if (job.attempts.get(job.row.attempt)?.told.has("over") === true) return;
+    for (const key of job.list) {
+      const version = this.versions.get(key);
+      if (version !== undefined) version.turnedAway += 1;
+    }
   }
 
   #listOf(members: string): VersionKey[] {

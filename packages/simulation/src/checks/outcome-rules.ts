@@ -1,5 +1,5 @@
 import { MAX_ATTEMPTS } from "@sluice/core";
-import { MAX_REFUSALS } from "../limits.ts";
+import { MAX_REPEATS } from "../limits.ts";
 import { scoreOf } from "../world/score.ts";
 import type { OutcomeRow } from "./changes.ts";
 import type { Content, Job, Submission, Version } from "./state.ts";
@@ -31,7 +31,7 @@ export function outcomeFlaw(row: OutcomeRow, version: Version, submission: Submi
 }
 
 function mayFail(code: string, version: Version): boolean {
-  if (code === "no_answer") return version.turnedAway >= MAX_REFUSALS;
+  if (code === "no_answer") return version.turnedAway >= MAX_REPEATS - 1;
   if (["model_error", "missing_result", "mismatched_result", "invalid_result"].includes(code)) {
     return version.unusable >= MAX_ATTEMPTS && version.mayFailWith.has(code);
   }

@@ -39,6 +39,7 @@ export interface Attempt {
   readonly list: readonly VersionKey[];
   /** What its requests must be, in order. */
   readonly references: string;
+  /** By the clock of the Worker that started it, before it asked D1. */
   readonly startedAt: number;
   readonly by: Invocation;
   submitted: boolean;
@@ -48,7 +49,11 @@ export interface Attempt {
   readonly told: Set<"answered" | "invalid" | "shrink" | "permanent" | "over">;
 }
 
+/** How a job came about: from parts, or from another job. */
+export type JobOrigin = "recorded" | "piece" | "follow_up" | "retry" | "kept_back";
+
 export interface Job {
+  origin: JobOrigin;
   row: JobRow;
   list: readonly VersionKey[];
   readonly attempts: Map<number, Attempt>;

@@ -32,6 +32,7 @@ export const AUDITED = {
     "due_at",
     "unconfirmed_dispatches",
     "repeated_dispatches",
+    "dispatched_at",
     "document_count",
     "members",
   ],

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { Change } from "../checks/changes.ts";
 import { auditSql } from "./audit.ts";
 
-const MIGRATIONS = new URL("../../../../migrations/", import.meta.url);
+const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
 
 /** D1's limits, from its documentation. */
 const LIMITS = {
@@ -38,7 +39,7 @@ export class Sqlite {
   constructor(patch: Patch = (_, text) => text) {
     const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith(".sql"));
     for (const name of files.toSorted()) {
-      this.#db.exec(patch(`migrations/${name}`, readFileSync(new URL(name, MIGRATIONS), "utf8")));
+      this.#db.exec(patch(`migrations/${name}`, readFileSync(join(MIGRATIONS, name), "utf8")));
     }
     const tables = this.#db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     this.#tables = tables.map((table) => String(table["name"]));

@@ -22,7 +22,14 @@ export const ENDING: readonly Mutation[] = [
     "pollBatch(io.ai, job.model,",
     `pollBatch(io.ai, "@cf/baai/bge-large-en-v1.5",`,
   ),
-  mutation("stuck-not-counted", "a stuck batch is dispatched again without being counted", POLL, `"repeated", now, now`, `"none", now, now`),
+  mutation(
+    "stuck-not-counted",
+    "a batch that was taken in is dispatched again without being counted",
+    "packages/dispatch/src/settle-refusal.ts",
+    `if (job.status === "dispatched") return "repeated";`,
+    `if (job.status === "dispatched") return "none";`,
+  ),
+  mutation("given-up-too-soon", "a batch is given up for stuck after half the time", POLL, ">= io.stuckAfter", ">= io.stuckAfter / 2"),
   mutation(
     "any-attempt-finalizes",
     "the answer of an older attempt ends the job",

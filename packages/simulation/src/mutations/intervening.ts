@@ -1,4 +1,4 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const SWEEP = "packages/db/src/operations/sweep-submissions.ts";
 const RETRY = "packages/db/src/operations/retry-failed.ts";
@@ -34,12 +34,15 @@ export const INTERVENING: readonly Mutation[] = [
     "AND j.status = 'pending' AND j.attempt = 0)\n      RETURNING document_id",
     "AND j.status = 'pending' AND j.attempt = 0 AND j.id = '')\n      RETURNING document_id",
   ),
-  mutation(
-    "retry-repeated-later",
-    "a retry whose answer was lost, repeated, takes the failure that its own job ended in",
-    RETRY,
-    "WHERE o.status = 'failed' AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ${job.id})",
-    "WHERE o.status = 'failed'",
+  withKind(
+    "retrying",
+    mutation(
+      "retry-repeated-later",
+      "a retry whose answer was lost, repeated, takes the failure that its own job ended in",
+      RETRY,
+      "WHERE o.status = 'failed' AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ${job.id})",
+      "WHERE o.status = 'failed'",
+    ),
   ),
   mutation("retry-does-not-reopen", "a submission stays completed while failed documents are queued again", RETRY, "completed_at = iif(counted.count > 0, NULL, completed_at)", "completed_at = completed_at"),
   mutation("abandoned-stays-open", "a push that broke off is never closed", SWEEP, "AND closed_at IS NULL AND active_at < ${times.abandonedBefore}", "AND closed_at IS NULL AND active_at < 0"),
@@ -61,9 +64,26 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "total-after-send",
-    "the total is raised after the send, so that what is recorded may exceed it",
+    "a send does not wait for its total, so that what is recorded may exceed it",
     "workers/producer/src/push/sending.ts",
-    "if (raise !== null) await raiseTotal(db, this.submission, raise, now());\n",
-    "if (raise !== null) void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => raiseTotal(db, this.submission, raise, now()));\n",
+    "if (raise !== null && !(await raiseTotal(db, this.submission, raise, now(), this.#holder))) this.#lose();",
+    "if (raise !== null) void raiseTotal(db, this.submission, raise, now(), this.#holder).catch(() => undefined);",
+  ),
+  withKind(
+    "resending",
+    mutation(
+      "closed-by-former-holder",
+      "a push that was taken over is answered as accepted by the request that had it before",
+      "packages/db/src/operations/close-submission.ts",
+      "if (closed.length === 0) throw",
+      "if (closed.length > 1) throw",
+    ),
+  ),
+  mutation(
+    "key-opens-twice",
+    "two pushes with one new key are both opened",
+    "packages/db/src/operations/open-submission.ts",
+    "WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry})",
+    "WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry} + 1e12)",
   ),
 ];

@@ -6,6 +6,13 @@ export interface Mutation {
   /** What it breaks. */
   readonly breaks: string;
   readonly replacements: readonly Replacement[];
+  /** The kind of seeds that it is tried with, where those of every kind meet it too rarely. */
+  readonly kind?: string;
+}
+
+/** The same, tried with seeds of one kind only. */
+export function withKind(kind: string, rare: Mutation): Mutation {
+  return { ...rare, kind };
 }
 
 /** A mutation of one text in one file. */

@@ -1,4 +1,4 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const CONSUME = "workers/consumer/src/consume-delivery.ts";
 const RECORD = "packages/db/src/operations/record-parts.ts";
@@ -29,12 +29,15 @@ export const RECORDING: readonly Mutation[] = [
     "WHERE ${isNew(sql`m`, job)}",
     "WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND j.attempt > 0)",
   ),
-  mutation(
-    "record-into-started-job",
-    "parts are added to a job whose first attempt has started",
-    RECORD,
-    "AND (j.status <> 'pending' OR j.attempt > 0))",
-    "AND false)",
+  withKind(
+    "racing",
+    mutation(
+      "record-into-started-job",
+      "parts are added to a job whose first attempt has started",
+      RECORD,
+      "AND (j.status <> 'pending' OR j.attempt > 0))",
+      "AND false)",
+    ),
   ),
   mutation(
     "late-arrival-stays-lost",
@@ -85,12 +88,15 @@ export const RECORDING: readonly Mutation[] = [
     "unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),\n        attempts = json_insert(",
     "attempts = json_insert(",
   ),
-  mutation(
-    "open-attempt-deferred",
-    "a pause takes documents out of an attempt that may still be confirmed",
-    START,
-    "status = iif(listed.count = 0, 'canceled', 'pending'),",
-    "status = iif(listed.count = 0, 'canceled', status),",
+  withKind(
+    "pausing",
+    mutation(
+      "open-attempt-deferred",
+      "a pause takes documents out of an attempt that may still be confirmed",
+      START,
+      "status = iif(listed.count = 0, 'canceled', 'pending'),",
+      "status = iif(listed.count = 0, 'canceled', status),",
+    ),
   ),
   mutation(
     "confirm-any-attempt",
@@ -107,11 +113,11 @@ export const RECORDING: readonly Mutation[] = [
     `"none"`,
   ),
   mutation(
-    "bisection-drops-a-half",
-    "of a batch that is split only the first half goes on",
+    "bisection-drops-a-piece",
+    "of a batch that is split only the first piece goes on",
     SETTLE,
-    "halve(documents).map((half)",
-    "halve(documents).slice(0, 1).map((half)",
+    "cut(documents).map((piece)",
+    "cut(documents).slice(0, 1).map((piece)",
   ),
   mutation("split-uses-an-attempt", "a split counts as an answer about each document", SETTLE, "round: job.round,", "round: job.round + 1,"),
   mutation(
@@ -121,5 +127,21 @@ export const RECORDING: readonly Mutation[] = [
     `return job.documents > 1 ? { kind: "split" } : { kind: "fail", code: "invalid_input" };`,
     `return { kind: "fail", code: "invalid_input" };`,
   ),
-  mutation("pause-ignored", "dispatching goes on in a pause", "packages/dispatch/src/pauses.ts", "return last ?? null;", "return last === undefined ? null : null;"),
+  mutation(
+    "pause-ignored",
+    "dispatching goes on in a pause of everything",
+    "packages/dispatch/src/pauses.ts",
+    "return lastPause(pauses, [EVERYTHING, modelScope(job.model)]);",
+    "return lastPause(pauses, [modelScope(job.model)]);",
+  ),
+  withKind(
+    "deleting",
+    mutation(
+      "neighbors-of-deleted-fail",
+      "what is left of a batch after a delete is taken for all that was refused",
+      "workers/poller/src/poll-job.ts",
+      "sent: documents.length",
+      "sent: documents.filter((document) => document !== null).length",
+    ),
+  ),
 ];

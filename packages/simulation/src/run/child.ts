@@ -1,6 +1,7 @@
 import { SMALL_LIMITS } from "../limits.ts";
 import { MUTATIONS } from "../mutations/index.ts";
-import { makeDigestsSynchronous, Patches } from "./patches.ts";
+import { Patches } from "./patches.ts";
+import { standInForPlatform } from "./platform.ts";
 import type { ChildAnswer, ChildOrder } from "./protocol.ts";
 
 /*
@@ -11,7 +12,7 @@ import type { ChildAnswer, ChildOrder } from "./protocol.ts";
 const mutation = MUTATIONS.find(({ name }) => name === process.argv[2]);
 const patches = new Patches([...SMALL_LIMITS, ...(mutation?.replacements ?? [])]);
 patches.applyToModules();
-makeDigestsSynchronous();
+standInForPlatform();
 
 const { runSeed } = await import("./run-seed.ts");
 const { Sqlite } = await import("../d1/sqlite.ts");
@@ -31,7 +32,7 @@ send({ kind: "ready" });
 
 async function answer({ seed, keepsTrace }: ChildOrder): Promise<void> {
   unhandled = null;
-  const result = await runSeed(seed, sqlite, keepsTrace);
+  const result = await runSeed(seed, sqlite, { keepsTrace, kind: mutation?.kind ?? null });
   send({ kind: "ran", result: { ...result, flaw: result.flaw ?? unhandled } });
 }
 

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { registerHooks } from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const ROOT = join(import.meta.dirname, "../../../../");
 
 /** A text of the product, in a file named from the repository's root, and what is to stand there instead. */
 export interface Replacement {
@@ -55,18 +55,4 @@ export class Patches {
     const missed = this.#replacements.find(({ file }) => !this.#applied.has(file));
     if (missed !== undefined) throw new Error(`${missed.file} is not loaded by the simulation: nothing in it was replaced`);
   }
-}
-
-/**
- * The one thing that the product awaits of the platform besides its ports is done at once: otherwise a
- * thread of the platform's would decide what comes first.
- */
-export function makeDigestsSynchronous(): void {
-  Object.defineProperty(crypto.subtle, "digest", {
-    value: async (algorithm: string, data: ArrayBuffer | ArrayBufferView) => {
-      const bytes = ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data);
-      const digest = createHash(algorithm.replace("-", "").toLowerCase()).update(bytes).digest();
-      return new Uint8Array(digest).buffer;
-    },
-  });
 }

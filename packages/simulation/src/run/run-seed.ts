@@ -1,10 +1,10 @@
-import { finalFlaw } from "../checks/final.ts";
+import { finalFlaw, openFlaw } from "../checks/final.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
 import { Clients } from "../world/clients.ts";
 import { fireUntil, nextRun } from "../world/cron.ts";
-import type { Fault } from "../world/faults.ts";
+import type { Fault } from "../world/fault-rates.ts";
 import { Stack } from "../world/stack.ts";
-import { MINUTE, World } from "../world/world.ts";
+import { MINUTE, World, type SeedOptions } from "../world/world.ts";
 
 export interface SeedResult {
   readonly seed: number;
@@ -22,9 +22,9 @@ export interface SeedResult {
 const MOST_QUIET_RUNS = 2_000;
 
 /** One world from its seed: trouble for an hour or so, then quiet until everything has ended, then the last checks. */
-export async function runSeed(seed: number, sqlite: Sqlite, keepsTrace: boolean): Promise<SeedResult> {
+export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions): Promise<SeedResult> {
   sqlite.clear();
-  const world = new World(seed, sqlite, keepsTrace);
+  const world = new World(seed, sqlite, options);
   const stack = new Stack(world);
   const clients = new Clients(world, stack);
   const stop = () => world.flaw !== null;
@@ -36,6 +36,7 @@ export async function runSeed(seed: number, sqlite: Sqlite, keepsTrace: boolean)
   if (!stop()) {
     world.trace.add("seed", "faults stop");
     world.faults.end();
+    world.d1DownUntil = 0;
     clients.settle();
     await becomeQuiet(world, stack, stop);
   }
@@ -71,5 +72,5 @@ async function becomeQuiet(world: World, stack: Stack, stop: () => boolean): Pro
     await timeline.runUntil(next + 5_000, stop);
     if (stop()) return;
   }
-  world.fail(`nothing has come to an end after ${MOST_QUIET_RUNS} runs of the poller without a fault`);
+  world.fail(`after ${MOST_QUIET_RUNS} runs of the poller without a fault: ${openFlaw(world)}`);
 }

@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { ChildAnswer, ChildOrder } from "./protocol.ts";
 import type { SeedResult } from "./run-seed.ts";
 
@@ -15,7 +15,7 @@ export interface SeedsOptions {
   readonly onResult: (result: SeedResult) => boolean;
 }
 
-const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
+const CHILD = join(import.meta.dirname, "child.ts");
 /** Real time after which a seed is taken to hang: one takes some tens of milliseconds. */
 const HANGS_AFTER = 60_000;
 

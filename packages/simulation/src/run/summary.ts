@@ -1,4 +1,4 @@
-import { FAULT_NAMES, type Fault } from "../world/faults.ts";
+import { FAULT_NAMES, type Fault } from "../world/fault-rates.ts";
 import type { SeedResult } from "./run-seed.ts";
 
 /** Adds up what seeds tell. */

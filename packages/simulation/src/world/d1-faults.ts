@@ -16,6 +16,11 @@ export function d1Passage(world: World): Passage {
   if (faults.isOn && timeline.now >= outage.from && timeline.now < outage.to) {
     return { fault: "d1_outage", lost: true, error: passing() };
   }
+  if (timeline.now < world.d1DownUntil) return { fault: "d1_down_for_a_while", lost: true, error: passing() };
+  if (faults.strikes("d1_down_for_a_while")) {
+    world.d1DownUntil = timeline.now + random.spread(1_000, 120_000);
+    return { fault: "d1_down_for_a_while", lost: true, error: passing() };
+  }
   if (faults.strikes("d1_error_before")) return { fault: "d1_error_before", lost: true, error: passing() };
   if (faults.strikes("d1_error_after_commit")) return { fault: "d1_error_after_commit", error: passing() };
   if (faults.strikes("d1_odd_error")) {

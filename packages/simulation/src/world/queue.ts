@@ -15,13 +15,18 @@ interface QueueSettings {
   readonly maxRetries: number;
   /** Milliseconds. */
   readonly retryDelay: number;
+  /** Milliseconds for which a delivery waits for more messages, at most. */
+  readonly batchTimeout: number;
   readonly concurrency: number;
   readonly dead: SimulatedQueue | null;
 }
 
+/** Starts a consumer with a delivery; it calls `settle` in the end. */
+export type Consume = (queue: SimulatedQueue, batch: readonly QueuedMessage[]) => void;
+
 /** Longer than any message may live: what comes after this was counted as lost before. */
 const BEYOND_LIFE = 8.7 * 24 * 3_600_000;
-const MAX_BATCH = 6;
+const MAX_BATCH = 8;
 
 /**
  * A Queue: at least once, in no order, acknowledged message by message, to the dead-letter queue
@@ -30,12 +35,12 @@ const MAX_BATCH = 6;
 export class SimulatedQueue {
   readonly settings: QueueSettings;
   readonly #world: World;
-  readonly #consume: (queue: SimulatedQueue, batch: readonly QueuedMessage[]) => void;
+  readonly #consume: Consume;
   readonly #messages = new Map<string, QueuedMessage>();
   #running = 0;
   #named = 0;
 
-  constructor(world: World, settings: QueueSettings, consume: SimulatedQueue["deliver"]) {
+  constructor(world: World, settings: QueueSettings, consume: Consume) {
     this.#world = world;
     this.settings = settings;
     this.#consume = consume;
@@ -114,14 +119,19 @@ export class SimulatedQueue {
       return;
     }
     message.visibleAt = timeline.now + retryDelay;
-    timeline.at(message.visibleAt, () => this.deliver());
+    this.#announce(message.visibleAt);
   }
 
   #enqueue(body: unknown, visibleAt: number, id?: string): void {
     this.#named += 1;
     const message = { id: id ?? `${this.settings.name}-${this.#named}`, body, attempts: 0, visibleAt, underWay: false };
     this.#messages.set(message.id, message);
-    this.#world.timeline.at(visibleAt, () => this.deliver());
+    this.#announce(visibleAt);
+  }
+
+  #announce(visibleAt: number): void {
+    const { random, timeline } = this.#world;
+    timeline.at(visibleAt + random.int(0, this.settings.batchTimeout), () => this.deliver());
   }
 
   #lose(body: unknown): void {

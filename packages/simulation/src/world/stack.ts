@@ -1,7 +1,7 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
 import { STUCK_AFTER_MINUTES, type Lane } from "@sluice/core";
 import { runPoller } from "@sluice/poller/src/run-poller.ts";
-import { SimulatedQueue, type QueuedMessage } from "./queue.ts";
+import { SimulatedQueue, type Consume, type QueuedMessage } from "./queue.ts";
 import { MINUTE, type World } from "./world.ts";
 
 /** The consumer and the poller, wired to their queues and to cron as their entry files and configurations do. */
@@ -13,18 +13,18 @@ export class Stack {
 
   constructor(world: World) {
     this.#world = world;
-    const consume = (queue: SimulatedQueue, batch: readonly QueuedMessage[]) => this.#consume(queue, batch);
-    const lane = (name: Lane, retryDelay: number) => {
+    const consume: Consume = (queue, batch) => this.#consume(queue, batch);
+    const lane = (name: Lane, retryDelay: number, batchTimeout: number) => {
       const dead = new SimulatedQueue(
         world,
-        { name: `sluice-${name}-dead`, maxRetries: 100, retryDelay: 15 * MINUTE, concurrency: 1, dead: null },
+        { name: `sluice-${name}-dead`, maxRetries: 100, retryDelay: 15 * MINUTE, batchTimeout: 5_000, concurrency: 1, dead: null },
         consume,
       );
-      const live = new SimulatedQueue(world, { name: `sluice-${name}`, maxRetries: 4, retryDelay, concurrency: 3, dead }, consume);
+      const live = new SimulatedQueue(world, { name: `sluice-${name}`, maxRetries: 4, retryDelay, batchTimeout, concurrency: 3, dead }, consume);
       return { live, dead };
     };
-    const interactive = lane("interactive", 5_000);
-    const bulk = lane("bulk", 30_000);
+    const interactive = lane("interactive", 5_000, 1_000);
+    const bulk = lane("bulk", 30_000, 5_000);
     this.queues = { interactive: interactive.live, bulk: bulk.live };
     this.#all = [interactive.live, interactive.dead, bulk.live, bulk.dead];
   }

@@ -63,7 +63,7 @@ export class SimulatedAi {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const pause = mirror.pausedSince(model, by.startedAt);
+    const pause = mirror.pausedSince(model, attempt.list, by.startedAt);
     if (pause !== null) this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
     const entries = this.#entriesOf(attempt, requests);
     const refusal = this.#refusal(attempt, entries);

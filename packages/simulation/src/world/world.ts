@@ -2,6 +2,7 @@ import { callTimeout } from "@sluice/core";
 import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
 import type { StepIo } from "@sluice/dispatch";
 import { CallTimeout } from "@sluice/inference";
+import type { Change } from "../checks/changes.ts";
 import { Mirror } from "../checks/mirror.ts";
 import type { Attempt, Content, Job, VersionKey } from "../checks/state.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
@@ -31,6 +32,12 @@ interface SentPart {
   lost: number;
 }
 
+export interface SeedOptions {
+  readonly keepsTrace: boolean;
+  /** The kind that it is to be of; `null`: the seed decides. */
+  readonly kind: string | null;
+}
+
 /** Everything outside of the Workers' code, in one seed's hands. */
 export class World {
   readonly random: Random;
@@ -47,19 +54,24 @@ export class World {
   /** The first thing that was wrong. */
   flaw: string | null = null;
   /** From when to when D1 does not answer at all. */
+  /** Until when D1 fails every call, since it began to at one. */
+  d1DownUntil = 0;
   readonly outage: { readonly from: number; readonly to: number };
   /** Called when a submission's row appears, with the producer that wrote it. */
   onSubmission: (id: string, by: Invocation) => void = () => undefined;
+  /** Called when a document is recorded, and when one of a submission fails. */
+  onRecorded: (collection: string, id: string) => void = () => undefined;
+  onFailed: (submission: string) => void = () => undefined;
   readonly #ends = new Map<Invocation, (result: unknown) => void>();
   #invocations = 0;
 
-  constructor(seed: number, sqlite: Sqlite, keepsTrace: boolean) {
+  constructor(seed: number, sqlite: Sqlite, { keepsTrace, kind }: SeedOptions) {
     this.random = new Random(seed);
     this.sqlite = sqlite;
-    this.faults = new Faults(this.random);
+    this.faults = new Faults(this.random, kind);
     this.trace = new Trace(keepsTrace, () => this.timeline.now);
     const pace = this.random.pick<Pace>(["brisk", "brisk", "mixed", "mixed", "crawling"]);
-    this.poisonMode = this.random.pick<PoisonMode>(["submit", "batch", "item"]);
+    this.poisonMode = this.random.pick<PoisonMode>(["submit", "submit", "batch", "item"]);
     this.ports = new Ports({ ...this, pace });
     this.ports.onDeath = (invocation) => this.#end(invocation, null);
     this.mirror = new Mirror({
@@ -111,12 +123,7 @@ export class World {
       this.sqlite,
       (label, work) => this.ports.call(by, label, d1Passage(this), work),
       (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),
-      (changes) => {
-        for (const [table, event, id] of changes) {
-          if (table === "submissions" && event === "insert") this.onSubmission(String(id), by);
-        }
-        this.mirror.apply(changes, by);
-      },
+      (changes) => this.#take(changes, by),
     );
     const patience: Patience = {
       tries: 4,
@@ -137,6 +144,16 @@ export class World {
       runInterval: RUN_INTERVAL,
       log: (event) => this.trace.add(by.name, `logs ${event.event}`),
     };
+  }
+
+  #take(changes: readonly Change[], by: Invocation): void {
+    const inserted = changes.filter(([, event]) => event === "insert");
+    for (const [table, , id] of inserted) if (table === "submissions") this.onSubmission(String(id), by);
+    this.mirror.apply(changes, by);
+    for (const [table, , first, second, third, fourth] of inserted) {
+      if (table === "documents") this.onRecorded(String(second), String(first));
+      if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));
+    }
   }
 
   onSent(body: unknown, isLost: boolean): void {

@@ -1,0 +1,108 @@
+import { FAULTS, type ChosenFault } from "./fault-rates.ts";
+
+/** Kinds of seeds: which faults may happen in one, each as likely as `among` says, and how much more often than usual. */
+export interface Kind {
+  readonly name: string;
+  readonly share: number;
+  readonly of: readonly ChosenFault[];
+  readonly among: number;
+  readonly times: number;
+}
+
+const RACES: readonly ChosenFault[] = [
+  "worker_frozen",
+  "clocks_apart",
+  "d1_error_after_commit",
+  "d1_stall_answered_late",
+  "d1_late_commit",
+  "queue_redelivery",
+  "cron_doubled",
+  "cron_late",
+  "submit_out_of_capacity",
+  "submit_answer_lost",
+  "poll_unknown_for_a_moment",
+  "batch_slow",
+  "answer_without_references",
+  "client_cancel",
+  "client_pause",
+  "client_deletes_at_once",
+];
+
+const ALL = Object.keys(FAULTS) as ChosenFault[];
+export const KINDS: readonly Kind[] = [
+  { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
+  { name: "mild", share: 0.14, of: ALL, among: 0.4, times: 0.7 },
+  { name: "focused", share: 0.18, of: ALL, among: 0.12, times: 4 },
+  { name: "awful", share: 0.18, of: ALL, among: 0.75, times: 1.5 },
+  // Workers that meet at the same job, and people who change their minds meanwhile.
+  { name: "racing", share: 0.1, of: RACES, among: 0.7, times: 4 },
+  {
+    name: "deleting",
+    share: 0.09,
+    of: [
+      "worker_frozen",
+      "batch_slow",
+      "poll_unknown_for_a_moment",
+      "answer_without_references",
+      "item_missing",
+      "poison",
+      "client_new_version",
+      "client_delete",
+      "client_deletes_at_once",
+    ],
+    among: 0.85,
+    times: 8,
+  },
+  {
+    name: "retrying",
+    share: 0.1,
+    of: [
+      "worker_frozen",
+      "d1_error_after_commit",
+      "d1_stall_answered_late",
+      "d1_late_commit",
+      "cron_doubled",
+      "poison",
+      "document_never_answered",
+      "client_retry",
+      "client_retries_at_once",
+    ],
+    among: 0.85,
+    times: 8,
+  },
+  {
+    name: "pausing",
+    share: 0.07,
+    of: [
+      "worker_frozen",
+      "clocks_apart",
+      "cron_doubled",
+      "cron_late",
+      "submit_answer_lost",
+      "client_pause",
+      "client_cancel",
+      "client_delete",
+      "client_deletes_at_once",
+    ],
+    among: 0.85,
+    times: 6,
+  },
+  {
+    name: "resending",
+    share: 0.1,
+    of: [
+      "worker_frozen",
+      "d1_error_after_commit",
+      "d1_stall_answered_late",
+      "queue_send_refused",
+      "queue_send_error_after",
+      "queue_delay",
+      "queue_loss",
+      "client_break_off",
+      "client_sends_twice",
+    ],
+    among: 0.85,
+    times: 6,
+  },
+];
+

@@ -1,0 +1,97 @@
+import { DEFAULT_MODEL, type SubmissionId } from "@sluice/core";
+import type { Content } from "../checks/state.ts";
+import type { Faults } from "./faults.ts";
+import type { Random } from "../random.ts";
+
+export interface PushedDocument extends Content {
+  readonly id: string | null;
+}
+
+/** A push as its client means it, and what became of it as far as the client knows. */
+export interface Push {
+  readonly documents: readonly PushedDocument[];
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body in pieces. */
+  readonly pieces: readonly string[];
+  readonly isKeyed: boolean;
+  /** From D1, as its row appears. */
+  submission: SubmissionId | null;
+  /** Whether it was answered with 202. */
+  accepted: boolean;
+}
+
+/** Draws a push: small or not so small, of new documents or of other texts for known ones. */
+export function drawPush(number: number, random: Random, faults: Faults): Push {
+  const count = random.pick([() => random.int(1, 3), () => random.int(1, 10), () => random.int(5, 30)])();
+  const again = faults.strikes("client_new_version");
+  const tag = `${number}-${random.int(0, 9_999)}`;
+  const names = random.shuffled(Array.from({ length: count + 4 }, (_, index) => `doc-${again ? index : `${tag}-${index}`}`));
+  const documents = Array.from({ length: count }, (_, place): PushedDocument => {
+    const isLong = random.chance(0.06);
+    if (isLong) faults.count("part_staged");
+    const contexts = Array.from(
+      { length: random.int(1, 4) },
+      (_, index) => `text ${index} of ${tag} ${place}${isLong ? " long".repeat(400) : ""}`,
+    );
+    return {
+      id: random.chance(0.8) ? (names[place] ?? null) : null,
+      place,
+      query: `${nature(faults)} ${tag} ${place}`,
+      contexts,
+      contextIds: random.chance(0.4) ? contexts.map((_, index) => `c${index}-${place}`) : null,
+    };
+  });
+  const ndjson = random.chance(0.65);
+  const isKeyed = random.chance(0.7);
+  const query = new URLSearchParams({ collection: random.pick(["default", "default", "other"]), lane: random.pick(["interactive", "bulk"]) });
+  if (random.chance(0.2)) query.set("label", "labeled");
+  const values = documents.map(({ id, query: text, contexts, contextIds }) => ({
+    ...(id !== null && { id }),
+    query: text,
+    contexts: contexts.map((context, index) => (contextIds === null ? context : { id: contextIds[index], text: context })),
+  }));
+  return {
+    documents,
+    path: `/v1/documents?${query.toString()}`,
+    headers: {
+      "content-type": ndjson ? "application/x-ndjson" : "application/json",
+      ...(isKeyed && { "idempotency-key": `key-${tag}` }),
+    },
+    pieces: ndjson
+      ? values.map((value) => `${JSON.stringify(value)}\n`)
+      : [JSON.stringify({ documents: values, model: DEFAULT_MODEL })],
+    isKeyed,
+    submission: null,
+    accepted: false,
+  };
+}
+
+/** What the service will make of a document: refuse it, never answer for it, or score it. */
+function nature(faults: Faults): string {
+  if (faults.strikes("poison")) return "poison";
+  return faults.strikes("document_never_answered") ? "unanswerable" : "query";
+}
+
+/** A push's body as it comes in, piece by piece; it breaks off behind `breaksOffAfter` of them. */
+export function bodyOf(
+  pieces: readonly string[],
+  breaksOffAfter: number | null,
+  pause: () => Promise<void>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let sent = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await pause();
+        if (sent === breaksOffAfter) return controller.error(new Error("the client is gone"));
+        const piece = pieces[sent];
+        sent += 1;
+        if (piece === undefined) controller.close();
+        else controller.enqueue(encoder.encode(piece));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

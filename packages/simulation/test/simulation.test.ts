@@ -1,0 +1,49 @@
+import { availableParallelism } from "node:os";
+import { describe, expect, it } from "vitest";
+import { MUTATIONS } from "../src/mutations/index.ts";
+import { runSeeds } from "../src/run/run-seeds.ts";
+import { Summary } from "../src/run/summary.ts";
+
+const processes = availableParallelism();
+
+async function run(options: { from: number; count: number; processes: number; mutation?: string }) {
+  const summary = new Summary();
+  const hashes = new Map<number, string>();
+  await runSeeds({
+    mutation: null,
+    ...options,
+    onResult: (result) => {
+      summary.add(result);
+      hashes.set(result.seed, result.hash);
+      return result.flaw === null;
+    },
+  });
+  return { summary, hashes };
+}
+
+describe("the simulation", () => {
+  it("finds every promise kept in 500 seeds, with every fault met", async () => {
+    const { summary } = await run({ from: 1, count: 500, processes });
+    expect(summary.failed.map(({ seed, flaw }) => `seed ${seed}: ${flaw}`)).toEqual([]);
+    expect(summary.seeds).toBe(500);
+    expect(summary.neverMet).toEqual([]);
+  });
+
+  it("does the same again for the same seed, whatever ran before", async () => {
+    const together = await run({ from: 1, count: 40, processes: 1 });
+    const later = await run({ from: 21, count: 20, processes: 1 });
+    for (const [seed, hash] of later.hashes) expect(together.hashes.get(seed), `seed ${seed}`).toBe(hash);
+    expect(new Set(together.hashes.values()).size).toBe(40);
+  });
+
+  it("notices where the product is broken", async () => {
+    const { summary } = await run({ from: 1, count: 50, processes: 1, mutation: "follow-up-drops-documents" });
+    expect(summary.failed).toHaveLength(1);
+    expect(summary.failed[0]?.flaw).toContain("has not ended and is in 0 open jobs");
+  });
+
+  it("has fifteen mutations and more, each under a name of its own", () => {
+    expect(MUTATIONS.length).toBeGreaterThanOrEqual(15);
+    expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
+  });
+});
