@@ -51,7 +51,9 @@ describe("the simulated D1", () => {
   it("rolls a whole batch back where one statement fails, and tells of no change", async () => {
     const { d1, sqlite, changes, refused } = open();
     const statement = d1.prepare(PAUSE);
-    await expect(d1.batch([statement.bind("all", 1), statement.bind("all", 2)])).rejects.toThrow("UNIQUE constraint failed");
+    await expect(d1.batch([statement.bind("all", 1), statement.bind("all", 2)])).rejects.toThrow(
+      "UNIQUE constraint failed",
+    );
     expect(sqlite.rows("SELECT * FROM pauses")).toEqual([]);
     expect(changes).toEqual([]);
     expect(refused).toHaveLength(1);
@@ -59,7 +61,11 @@ describe("the simulated D1", () => {
 
   it("tells of every row that a committed batch changed", async () => {
     const { d1, changes } = open();
-    await d1.batch([d1.prepare(PAUSE).bind("all", 1), d1.prepare("UPDATE pauses SET reason = 'daily_limit'"), d1.prepare("DELETE FROM pauses")]);
+    await d1.batch([
+      d1.prepare(PAUSE).bind("all", 1),
+      d1.prepare("UPDATE pauses SET reason = 'daily_limit'"),
+      d1.prepare("DELETE FROM pauses"),
+    ]);
     expect(changes).toEqual([
       ["pauses", "insert", "all", "requested", null],
       ["pauses", "update", "all", "daily_limit", null],

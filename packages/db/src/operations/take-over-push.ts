@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { PUSH_ALIVE, type SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
+import { unfoldSubmission } from "./fold-totals.ts";
 
 /**
  * Takes over a push that broke off: one that was let go, or without activity for 60 s. From here on
@@ -12,6 +13,7 @@ import { query, transact } from "../statements.ts";
 export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: number): Promise<boolean> {
   const free = sql`id = ${id} AND (holder = '' OR active_at <= ${now - PUSH_ALIVE} OR holder = ${token})`;
   const rows = await transact(db, [
+    ...unfoldSubmission(id, sql`incomplete AND ${free}`),
     sql`
       INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${free} AND incomplete
       ON CONFLICT DO NOTHING`,

@@ -6,7 +6,8 @@ import type { Job } from "./state.ts";
  * turned away for a while. A job is one such call, so the jobs are counted that a refused one was cut
  * into, over and over, itself included.
  */
-export function bisectionFlaw({ mirror, isPoison }: World): string | null {
+export function bisectionFlaw(world: World): string | null {
+  const { mirror } = world;
   const children = Map.groupBy(mirror.jobs.values(), ({ row }) => row.parent_id);
   const childrenOf = (job: Job) => children.get(job.row.id) ?? [];
   for (const root of mirror.jobs.values()) {
@@ -14,9 +15,10 @@ export function bisectionFlaw({ mirror, isPoison }: World): string | null {
     const tree = [root];
     for (const job of tree) tree.push(...childrenOf(job).filter(({ origin }) => origin === "piece"));
     if (tree.some((job) => isCutForOtherReasons(job, childrenOf(job)))) continue;
-    const poison = root.list.filter((key) => isPoison(mirror.version(key)?.content.query ?? "")).length;
+    const poison = root.list.filter((key) => world.isPoison(mirror.version(key)?.content.query ?? "")).length;
     const most = 2 * poison * Math.log2(root.list.length) + 2;
-    if (tree.length > most) return `finding ${poison} invalid of ${root.list.length} took ${tree.length} calls, more than ${most}`;
+    if (tree.length > most)
+      return `finding ${poison} invalid of ${root.list.length} took ${tree.length} calls, more than ${most}`;
   }
   return null;
 }

@@ -1,3 +1,5 @@
+import { AUDITED } from "../d1/audit.ts";
+
 /** One row that a committed transaction changed: table, event, and the row's columns as AUDITED lists them. */
 export type Change = readonly [table: string, event: "insert" | "update" | "delete", ...values: Value[]];
 type Value = string | number | null;
@@ -45,7 +47,14 @@ export interface OutcomeRow {
   readonly scores: string | null;
 }
 
+interface Rows {
+  readonly submissions: SubmissionRow;
+  readonly outcomes: OutcomeRow;
+  readonly jobs: JobRow;
+}
+
 /** A change's columns under their names. */
-export function rowOf<Row>(change: Change, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map((column, index) => [column, change[index + 2]])) as Row;
+export function rowOf<Table extends keyof Rows>(table: Table, change: Change): Rows[Table] {
+  const columns: readonly string[] = AUDITED[table];
+  return Object.fromEntries(columns.map((column, index) => [column, change[index + 2]])) as unknown as Rows[Table];
 }

@@ -12,7 +12,8 @@ export function finalFlaw(world: World, pushes: readonly Push[]): string | null 
     paymentFlaw(world) ??
     bisectionFlaw(world) ??
     viewsFlaw(world) ??
-    rowsFlaw(world)
+    rowsFlaw(world) ??
+    totalsFlaw(world)
   );
 }
 
@@ -46,15 +47,18 @@ function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): stri
       if (isKeyed) return `a push under a key was not accepted once faults had stopped: ${submission}`;
       continue;
     }
-    if (row.total !== documents.length) return `${submission} was accepted with ${documents.length} documents, its total is ${row.total}`;
+    if (row.total !== documents.length)
+      return `${submission} was accepted with ${documents.length} documents, its total is ${row.total}`;
     if (row.incomplete === 1) return `${submission} was accepted, and is called incomplete`;
     if (row.lost !== lost) return `${submission} counts ${row.lost} documents as lost, the Queue lost ${lost}`;
-    if (row.recorded !== documents.length - lost) return `${submission} has ${row.recorded} recorded, ${lost} of ${documents.length} were lost`;
+    if (row.recorded !== documents.length - lost)
+      return `${submission} has ${row.recorded} recorded, ${lost} of ${documents.length} were lost`;
   }
   for (const [key, part] of sentParts) {
     const [submission = ""] = key.split(" ");
     const row = mirror.submissions.get(submission)?.row;
-    if (part.taken > 0 && part.documents > 0 && row !== undefined && row.recorded === 0) return `${submission} has nothing recorded of what the Queue kept`;
+    if (part.taken > 0 && part.documents > 0 && row !== undefined && row.recorded === 0)
+      return `${submission} has nothing recorded of what the Queue kept`;
   }
   return null;
 }
@@ -97,7 +101,9 @@ function viewsFlaw({ mirror, sqlite }: World): string | null {
     difference("best", best, sqlite.rows(`SELECT ${columns} FROM best`).map(line)) ??
     difference(
       "failures",
-      [...failed.values()].map((version) => `${version.collection} ${version.document} ${version.outcome?.code} ${version.submission}`),
+      [...failed.values()].map(
+        (version) => `${version.collection} ${version.document} ${version.outcome?.code} ${version.submission}`,
+      ),
       sqlite.rows("SELECT collection, document_id, code, submission_id FROM failures").map(line),
     )
   );
@@ -122,6 +128,37 @@ function rowsFlaw({ mirror, sqlite }: World): string | null {
   const documents = sqlite.rows("SELECT count(*) AS count FROM documents")[0]?.["count"];
   const there = [...mirror.versions.values()].filter((version) => version.recorded && !version.deleted).length;
   if (documents !== there) return `there are ${String(documents)} documents, there should be ${there}`;
-  const malformed = sqlite.rows("SELECT reason, body FROM malformed_messages").find(({ body }) => String(body).includes('"submission":"sub_'));
+  const malformed = sqlite
+    .rows("SELECT reason, body FROM malformed_messages")
+    .find(({ body }) => String(body).includes('"submission":"sub_'));
   return malformed === undefined ? null : `a good message was kept as malformed: ${String(malformed["reason"])}`;
+}
+
+/** What was added up is the sum of what it was added up from. */
+function totalsFlaw({ sqlite }: World): string | null {
+  const folded = `id <= (SELECT coalesce(max(submissions_through), '') FROM folds)
+    AND id NOT IN (SELECT submission_id FROM unfolded_submissions)`;
+  const ended = "finalized_sequence <= (SELECT coalesce(max(jobs_through), 0) FROM folds)";
+  const sums = [
+    [
+      "documents",
+      "total, succeeded, failed, canceled, tokens",
+      "totals WHERE kind = 'lane'",
+      `submissions WHERE ${folded}`,
+    ],
+    [
+      "dispatches",
+      "tokens, unconfirmed_dispatches, repeated_dispatches",
+      "totals WHERE kind = 'jobs'",
+      `jobs WHERE ${ended}`,
+    ],
+  ] as const;
+  for (const [what, columns, totals, rows] of sums) {
+    const select = columns.split(", ").map((column) => `coalesce(sum(${column}), 0) AS ${column}`);
+    const [added, there] = [totals, rows].map((from) =>
+      JSON.stringify(sqlite.rows(`SELECT ${select.join(", ")} FROM ${from}`)),
+    );
+    if (added !== there) return `the totals of ${what} are ${added}, the rows give ${there}`;
+  }
+  return null;
 }

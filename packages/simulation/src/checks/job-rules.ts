@@ -24,10 +24,16 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
   const attempt = job.attempts.get(row.attempt);
   // Back in `pending`, or with nothing left, it is no longer the list of that attempt.
-  if (row.members !== before.members && before.status !== "pending" && row.status !== "pending" && row.status !== "canceled") {
+  if (
+    row.members !== before.members &&
+    before.status !== "pending" &&
+    row.status !== "pending" &&
+    row.status !== "canceled"
+  ) {
     return `${id} has another list than attempt ${row.attempt} sent`;
   }
-  if (attempt === undefined) return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
+  if (attempt === undefined)
+    return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
   if (row.status === before.status) return null;
   return changeFlaw(attempt, before, row, known.now);
 }
@@ -35,10 +41,12 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
 function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, submissions }: Known): string | null {
   const { id } = row;
   if (row.attempt !== job.row.attempt + 1) return `${id} skipped an attempt`;
-  if (row.status !== "dispatching" && row.status !== "canceled") return `${id} began attempt ${row.attempt} as ${row.status}`;
+  if (row.status !== "dispatching" && row.status !== "canceled")
+    return `${id} began attempt ${row.attempt} as ${row.status}`;
   const started = new Set(list.map((key) => key.slice(0, key.indexOf("\n"))));
   for (const submission of started) {
-    if (submissions.get(submission)?.row.cancel_requested_at != null) return `${id} sends documents of ${submission}, which is canceled`;
+    if (submissions.get(submission)?.row.cancel_requested_at != null)
+      return `${id} sends documents of ${submission}, which is canceled`;
   }
   if (list.some((key) => !job.list.includes(key))) return `${id} sends documents that it was not recorded with`;
   if (job.row.status === "pending") return null;
@@ -59,7 +67,9 @@ function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number):
     case "succeeded":
       return told.has("answered") ? null : `${id} succeeded under attempt ${row.attempt}, which was not answered`;
     case "split":
-      return told.has("invalid") || told.has("shrink") ? null : `${id} was split though nobody said that it is invalid or too large`;
+      return told.has("invalid") || told.has("shrink")
+        ? null
+        : `${id} was split though nobody said that it is invalid or too large`;
     case "pending": {
       if (before.status === "dispatching" || told.has("over")) return null;
       const waited = now - attempt.startedAt;
@@ -85,10 +95,20 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
   if (list.length === 0) return `${id} was recorded without documents`;
   if (new Set(list).size < list.length) return `${id} holds a document twice`;
   const parent = row.parent_id === null ? undefined : jobs.get(row.parent_id);
-  if (parent === undefined) return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
-  const expected = { recorded: 1, retry: 1, kept_back: parent.row.round, piece: parent.row.round, follow_up: parent.row.round + 1 }[origin];
-  if (round !== expected) return `${id} (${origin}) waits for answer ${round}, not ${expected}: its parent is ${parent.row.status}`;
+  if (parent === undefined)
+    return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
+  const expected = {
+    recorded: 1,
+    retry: 1,
+    kept_back: parent.row.round,
+    piece: parent.row.round,
+    follow_up: parent.row.round + 1,
+  }[origin];
+  if (round !== expected)
+    return `${id} (${origin}) waits for answer ${round}, not ${expected}: its parent is ${parent.row.status}`;
   // A parent that something was kept back from has let go of it; what is tried again may be from any job of the line.
   if (origin === "kept_back" || origin === "retry") return null;
-  return list.every((key) => parent.list.includes(key)) ? null : `${id} (${origin}) holds documents that its parent does not`;
+  return list.every((key) => parent.list.includes(key))
+    ? null
+    : `${id} (${origin}) holds documents that its parent does not`;
 }

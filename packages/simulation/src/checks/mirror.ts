@@ -1,9 +1,19 @@
-import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
-import { AUDITED } from "../d1/audit.ts";
+import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
-import { isOpen, versionKey, type Attempt, type Content, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
+import { Pauses } from "./pauses.ts";
+import {
+  isOpen,
+  newVersion,
+  versionKey,
+  type Attempt,
+  type Content,
+  type Job,
+  type Submission,
+  type Version,
+  type VersionKey,
+} from "./state.ts";
 
 interface Rules {
   readonly fail: (flaw: string) => void;
@@ -21,7 +31,7 @@ export class Mirror {
   readonly submissions = new Map<string, Submission>();
   readonly versions = new Map<VersionKey, Version>();
   readonly jobs = new Map<string, Job>();
-  readonly pauses = new Map<string, { readonly since: number; readonly until: number | null; readonly reason: string }>();
+  readonly pauses: Pauses;
   /** Parts that are staged, by submission and number, with the time. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
@@ -33,6 +43,7 @@ export class Mirror {
 
   constructor(rules: Rules) {
     this.#rules = rules;
+    this.pauses = new Pauses(rules.now);
   }
 
   /** Takes in what one transaction changed, committed on behalf of `by`. */
@@ -50,13 +61,14 @@ export class Mirror {
     const newJobs: Job[] = [];
     for (const change of changes) {
       const [table, event] = change;
-      if (table === "submissions") this.#submission(event, rowOf<SubmissionRow>(change, AUDITED.submissions));
+      if (table === "submissions") this.#submission(event, rowOf("submissions", change));
       else if (table === "documents") this.#document(event, change);
-      else if (table === "outcomes") this.#outcome(event, rowOf<OutcomeRow>(change, AUDITED.outcomes));
-      else if (table === "jobs") this.#job(event, rowOf<JobRow>(change, AUDITED.jobs), by, newJobs);
-      else if (table === "parts" && event !== "insert") this.#rules.fail(`a part was ${event}d: parts are written once`);
+      else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
+      else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
+      else if (table === "parts" && event !== "insert")
+        this.#rules.fail(`a part was ${event}d: parts are written once`);
       else if (table === "staged_parts") this.#stagedPart(event, change);
-      else if (table === "pauses") this.#pause(event, change);
+      else if (table === "pauses") this.pauses.take(event, change);
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
@@ -79,39 +91,12 @@ export class Mirror {
     return due;
   }
 
-  /** A pause that keeps a batch back, put up before `since`. */
-  pausedSince(model: string, list: readonly VersionKey[], since: number): string | null {
-    for (const [scope, pause] of this.pauses) {
-      const submission = scope.startsWith("submission:") ? `${scope.slice(11)}\n` : null;
-      const holds = submission === null ? scope === "all" || scope === `model:${model}` : list.some((key) => key.startsWith(submission));
-      if (!holds) continue;
-      // A Worker whose clock is ahead sees the end of a pause that much sooner.
-      const runs = pause.until === null || pause.until > this.#rules.now() + MAX_CLOCK_SKEW;
-      if (pause.since < since && runs) return `${scope}, ${pause.reason}`;
-    }
-    return null;
-  }
-
   version(key: VersionKey): Version | null {
     let version = this.versions.get(key);
     if (version !== undefined) return version;
     const content = this.#rules.contentOf(key);
     if (content === undefined) return null;
-    const [submission = "", document = ""] = key.split("\n");
-    version = {
-      key,
-      submission,
-      document,
-      content,
-      collection: "",
-      recorded: false,
-      deleted: false,
-      outcome: null,
-      openJobs: new Set(),
-      unusable: 0,
-      mayFailWith: new Set(),
-      turnedAway: 0,
-    };
+    version = newVersion(key, content);
     this.versions.set(key, version);
     return version;
   }
@@ -129,7 +114,8 @@ export class Mirror {
       this.#touchedSubmissions.add(submission);
       return;
     }
-    if (row.total < known.row.total) this.#rules.fail(`total of ${row.id} sank from ${known.row.total} to ${row.total}`);
+    if (row.total < known.row.total)
+      this.#rules.fail(`total of ${row.id} sank from ${known.row.total} to ${row.total}`);
     known.row = row;
     this.#touchedSubmissions.add(known);
   }
@@ -147,7 +133,8 @@ export class Mirror {
       if (version.outcome === null && !this.#endedBefore.has(key)) submission.canceled += 1;
       return;
     }
-    if (version.recorded) this.#rules.fail(`${key} came back after it was recorded${version.deleted ? " and deleted" : ""}`);
+    if (version.recorded)
+      this.#rules.fail(`${key} came back after it was recorded${version.deleted ? " and deleted" : ""}`);
     version.recorded = true;
     version.collection = String(change[3]);
     submission.recorded += 1;
@@ -157,7 +144,8 @@ export class Mirror {
     const key = versionKey(row.submission_id, row.document_id);
     const version = this.version(key);
     const submission = this.submissions.get(row.submission_id);
-    if (version === null || submission === undefined) return this.#rules.fail(`an outcome of what nobody pushed: ${key}`);
+    if (version === null || submission === undefined)
+      return this.#rules.fail(`an outcome of what nobody pushed: ${key}`);
     this.#touchedVersions.add(version);
     this.#touchedSubmissions.add(submission);
     if (event === "update") return this.#rules.fail(`the outcome of ${key} changed: outcomes are written once`);
@@ -186,7 +174,13 @@ export class Mirror {
     if (event === "delete") return this.#rules.fail("a job was deleted");
     let job = this.jobs.get(row.id);
     if (job === undefined) {
-      job = { origin: "recorded", row, list: this.#listOf(row.members), attempts: new Map(), largest: row.document_count };
+      job = {
+        origin: "recorded",
+        row,
+        list: this.#listOf(row.members),
+        attempts: new Map(),
+        largest: row.document_count,
+      };
       this.jobs.set(row.id, job);
       newJobs.push(job);
     } else {
@@ -208,7 +202,9 @@ export class Mirror {
   }
 
   #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
-    const references = list.map((key) => `${key.slice(0, key.indexOf("\n"))}:${this.version(key)?.content.place}`).join();
+    const references = list
+      .map((key) => `${key.slice(0, key.indexOf("\n"))}:${this.version(key)?.content.place}`)
+      .join();
     const attempt: Attempt = {
       job: row.id,
       number: row.attempt,
@@ -249,29 +245,18 @@ export class Mirror {
     else this.staged.set(key, Number(change[4]));
   }
 
-  #pause(event: string, change: Change): void {
-    const scope = String(change[2]);
-    if (event === "delete") this.pauses.delete(scope);
-    else {
-      const now = this.#rules.now();
-      const known = this.pauses.get(scope);
-      // One that had run out by somebody's clock and is put up again is a new one.
-      const isOver = known !== undefined && known.until !== null && known.until <= now + MAX_CLOCK_SKEW;
-      const since = known === undefined || isOver ? now : known.since;
-      this.pauses.set(scope, { since, reason: String(change[3]), until: change[4] as number | null });
-    }
-  }
-
   #checkHeld(version: Version): void {
     if (!version.recorded || version.deleted) return;
     const { size } = version.openJobs;
-    if (version.outcome === null && size !== 1) this.#rules.fail(`${version.key} has not ended and is in ${size} open jobs`);
+    if (version.outcome === null && size !== 1)
+      this.#rules.fail(`${version.key} has not ended and is in ${size} open jobs`);
     if (version.outcome !== null && size > 0) this.#rules.fail(`${version.key} has ended and is in ${size} open jobs`);
   }
 
   #checkCounts({ row, ...counted }: Submission): void {
     for (const name of ["recorded", "succeeded", "failed", "canceled"] as const) {
-      if (row[name] !== counted[name]) this.#rules.fail(`${row.id} says ${name} ${row[name]}, its rows say ${counted[name]}`);
+      if (row[name] !== counted[name])
+        this.#rules.fail(`${row.id} says ${name} ${row[name]}, its rows say ${counted[name]}`);
     }
   }
 }

@@ -9,7 +9,9 @@ export function expectedScores(content: Content): unknown[][] {
   return content.contexts
     .map((text, index) => ({ index, score: scoreOf(content.query, text) }))
     .toSorted((a, b) => b.score - a.score || a.index - b.index)
-    .map(({ index, score }) => (content.contextIds === null ? [index, score] : [index, score, content.contextIds[index]]));
+    .map(({ index, score }) =>
+      content.contextIds === null ? [index, score] : [index, score, content.contextIds[index]],
+    );
 }
 
 /** What is wrong with an outcome that was just written, or `null`. */
@@ -17,7 +19,8 @@ export function outcomeFlaw(row: OutcomeRow, version: Version, submission: Submi
   const { key } = version;
   if (version.outcome !== null) return `${key} ended twice`;
   if (row.job_id !== null && job === null) return `${key} ended in a job that is not there`;
-  if (job !== null && row.attempts !== job.row.round) return `${key} counts ${row.attempts} answers, its job waited for ${job.row.round}`;
+  if (job !== null && row.attempts !== job.row.round)
+    return `${key} counts ${row.attempts} answers, its job waited for ${job.row.round}`;
   switch (row.status) {
     case "succeeded": {
       const expected = JSON.stringify(expectedScores(version.content));
@@ -26,7 +29,9 @@ export function outcomeFlaw(row: OutcomeRow, version: Version, submission: Submi
     case "canceled":
       return submission.row.cancel_requested_at === null ? `${key} was canceled, and nobody asked for it` : null;
     case "failed":
-      return mayFail(row.code ?? "", version) ? null : `${key} failed as ${row.code}, and the service said no such thing`;
+      return mayFail(row.code ?? "", version)
+        ? null
+        : `${key} failed as ${row.code}, and the service said no such thing`;
   }
 }
 

@@ -32,6 +32,24 @@ export interface Version {
   turnedAway: number;
 }
 
+export function newVersion(key: VersionKey, content: Content): Version {
+  const [submission = "", document = ""] = key.split("\n");
+  return {
+    key,
+    submission,
+    document,
+    content,
+    collection: "",
+    recorded: false,
+    deleted: false,
+    outcome: null,
+    openJobs: new Set(),
+    unusable: 0,
+    mayFailWith: new Set(),
+    turnedAway: 0,
+  };
+}
+
 /** One dispatch of a job as D1 recorded it before the call. */
 export interface Attempt {
   readonly job: string;

@@ -43,9 +43,15 @@ export const AUDITED = {
 export function auditSql(db: DatabaseSync): string {
   return Object.entries(AUDITED)
     .flatMap(([table, columns]) => {
-      const known = new Set(db.prepare(`SELECT name FROM pragma_table_info('${table}')`).all().map((row) => row["name"]));
+      const known = new Set(
+        db
+          .prepare(`SELECT name FROM pragma_table_info('${table}')`)
+          .all()
+          .map((row) => row["name"]),
+      );
       const unknown = columns.filter((column) => !known.has(column));
-      if (unknown.length > 0) throw new Error(`the table ${table} has no column ${unknown.join(", ")} any more: change AUDITED`);
+      if (unknown.length > 0)
+        throw new Error(`the table ${table} has no column ${unknown.join(", ")} any more: change AUDITED`);
       return (["insert", "update", "delete"] as const).map((event) => {
         const row = event === "delete" ? "OLD" : "NEW";
         const values = columns.map((column) => `${row}.${column}`).join(", ");

@@ -18,7 +18,10 @@ export function simulatedD1(
 ): D1Database {
   const transact = (statements: readonly Bound[], arrays: boolean): Promise<readonly Execution[]> =>
     carry(labelOf(statements), () => {
-      const done = speakingAsD1(() => sqlite.transact(statements.map((statement) => ({ ...statement, arrays }))), refused);
+      const done = speakingAsD1(
+        () => sqlite.transact(statements.map((statement) => ({ ...statement, arrays }))),
+        refused,
+      );
       committed(done.changes);
       return done.executions;
     });
@@ -77,9 +80,17 @@ function resultOf({ rows, changes, lastRowId }: Execution): D1Result {
   return {
     success: true,
     // Rows read and written are counted in workerd only.
-    meta: { duration: 0, changes, last_row_id: lastRowId, changed_db: changes > 0, size_after: 0, rows_read: 0, rows_written: 0 },
+    meta: {
+      duration: 0,
+      changes,
+      last_row_id: lastRowId,
+      changed_db: changes > 0,
+      size_after: 0,
+      rows_read: 0,
+      rows_written: 0,
+    },
     results: rows as unknown[],
-  } as D1Result;
+  };
 }
 
 function speakingAsD1<T>(work: () => T, refused: (message: string) => void): T {

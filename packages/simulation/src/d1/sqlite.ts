@@ -57,7 +57,13 @@ export class Sqlite {
   }
 
   /** Runs statements as one transaction; gives what each returned, and every row that changed. */
-  transact(statements: readonly { readonly sql: string; readonly values: readonly SQLInputValue[]; readonly arrays?: boolean }[]): {
+  transact(
+    statements: readonly {
+      readonly sql: string;
+      readonly values: readonly SQLInputValue[];
+      readonly arrays?: boolean;
+    }[],
+  ): {
     readonly executions: readonly Execution[];
     readonly changes: readonly Change[];
   } {

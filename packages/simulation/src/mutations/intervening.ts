@@ -5,7 +5,13 @@ const RETRY = "packages/db/src/operations/retry-failed.ts";
 
 /** Cancel, delete, retry, what stands still, and pushes. */
 export const INTERVENING: readonly Mutation[] = [
-  mutation("delete-not-counted", "a deleted document that had not ended counts as nothing", "packages/db/src/operations/delete-document.ts", "canceled = canceled + 1,", "canceled = canceled,"),
+  mutation(
+    "delete-not-counted",
+    "a deleted document that had not ended counts as nothing",
+    "packages/db/src/operations/delete-document.ts",
+    "canceled = canceled + 1,",
+    "canceled = canceled,",
+  ),
   mutation(
     "delete-leaves-outcome",
     "a deleted document keeps its scores",
@@ -44,16 +50,40 @@ export const INTERVENING: readonly Mutation[] = [
       "WHERE o.status = 'failed'",
     ),
   ),
-  mutation("retry-does-not-reopen", "a submission stays completed while failed documents are queued again", RETRY, "completed_at = iif(counted.count > 0, NULL, completed_at)", "completed_at = completed_at"),
-  mutation("abandoned-stays-open", "a push that broke off is never closed", SWEEP, "AND closed_at IS NULL AND active_at < ${times.abandonedBefore}", "AND closed_at IS NULL AND active_at < 0"),
-  mutation("lost-never-counted", "documents whose message is lost are never given up", SWEEP, "active_at < ${times.lostBefore}", "active_at < 0"),
-  mutation("lost-too-soon", "documents are given up for lost though they are not missing any more", SWEEP, "UPDATE submissions SET lost = total - recorded,", "UPDATE submissions SET lost = total,"),
+  mutation(
+    "retry-does-not-reopen",
+    "a submission stays completed while failed documents are queued again",
+    RETRY,
+    "completed_at = iif(counted.count > 0, NULL, completed_at)",
+    "completed_at = completed_at",
+  ),
+  mutation(
+    "abandoned-stays-open",
+    "a push that broke off is never closed",
+    SWEEP,
+    "AND closed_at IS NULL AND active_at < ${times.abandonedBefore}",
+    "AND closed_at IS NULL AND active_at < 0",
+  ),
+  mutation(
+    "lost-never-counted",
+    "documents whose message is lost are never given up",
+    SWEEP,
+    "active_at < ${times.lostBefore}",
+    "active_at < 0",
+  ),
+  mutation(
+    "lost-too-soon",
+    "documents are given up for lost though they are not missing any more",
+    SWEEP,
+    "UPDATE submissions SET lost = total - recorded,",
+    "UPDATE submissions SET lost = total,",
+  ),
   mutation(
     "staged-part-forgotten",
     "a staged part whose message is lost is not recorded",
     "workers/poller/src/look-after-submissions.ts",
-    "  await recordStagedParts(io, now);\n",
-    "  if (now < 0) await recordStagedParts(io, now);\n",
+    "&& (await recordStagedParts(io, now))",
+    "&& now < 0 && (await recordStagedParts(io, now))",
   ),
   mutation(
     "accepted-before-sent",

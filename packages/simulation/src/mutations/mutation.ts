@@ -16,6 +16,13 @@ export function withKind(kind: string, rare: Mutation): Mutation {
 }
 
 /** A mutation of one text in one file. */
-export function mutation(name: string, breaks: string, file: string, find: string, replace: string, times = 1): Mutation {
+export function mutation(
+  name: string,
+  breaks: string,
+  file: string,
+  find: string,
+  replace: string,
+  times = 1,
+): Mutation {
   return { name, breaks, replacements: [{ file, find, replace, times }] };
 }

@@ -119,7 +119,13 @@ export const RECORDING: readonly Mutation[] = [
     "cut(documents).map((piece)",
     "cut(documents).slice(0, 1).map((piece)",
   ),
-  mutation("split-uses-an-attempt", "a split counts as an answer about each document", SETTLE, "round: job.round,", "round: job.round + 1,"),
+  mutation(
+    "split-uses-an-attempt",
+    "a split counts as an answer about each document",
+    SETTLE,
+    "round: job.round,",
+    "round: job.round + 1,",
+  ),
   mutation(
     "neighbors-fail-too",
     "a batch that is invalid fails as a whole",

@@ -5,7 +5,10 @@ import { runSeeds } from "./run-seeds.ts";
 const MOST_SEEDS = 500;
 
 /** Breaks the product on purpose, one mutation after another, and prints what caught each. Gives whether none survived. */
-export async function checkMutations(options: { from: number; processes: number }, print: (line: string) => void): Promise<boolean> {
+export async function checkMutations(
+  options: { from: number; processes: number },
+  print: (line: string) => void,
+): Promise<boolean> {
   const waiting = [...MUTATIONS];
   const survivors: string[] = [];
   const work = async () => {
@@ -17,14 +20,17 @@ export async function checkMutations(options: { from: number; processes: number 
         print(`BROKEN    ${mutation.name}: ${error instanceof Error ? error.message : String(error)}`);
         caught = null;
       }
-      print(caught === null ? `NOT CAUGHT  ${mutation.name}: ${mutation.breaks}` : `caught    ${mutation.name}: ${caught}`);
+      print(
+        caught === null ? `NOT CAUGHT  ${mutation.name}: ${mutation.breaks}` : `caught    ${mutation.name}: ${caught}`,
+      );
       if (caught === null) survivors.push(mutation.name);
     }
   };
   await Promise.all(Array.from({ length: options.processes }, work));
   print("");
   if (survivors.length === 0) print(`All ${MUTATIONS.length} mutations were caught within ${MOST_SEEDS} seeds.`);
-  else print(`${survivors.length} of ${MUTATIONS.length} mutations survive ${MOST_SEEDS} seeds: ${survivors.join(", ")}`);
+  else
+    print(`${survivors.length} of ${MUTATIONS.length} mutations survive ${MOST_SEEDS} seeds: ${survivors.join(", ")}`);
   return survivors.length === 0;
 }
 

@@ -28,7 +28,9 @@ export class Patches {
     for (const { find, replace, times = 1 } of this.#replacements.filter((one) => one.file === file)) {
       const pieces = patched.split(find);
       if (pieces.length !== times + 1) {
-        throw new Error(`${file} holds this ${pieces.length - 1} times, not ${times}; change what is to be replaced:\n${find}`);
+        throw new Error(
+          `${file} holds this ${pieces.length - 1} times, not ${times}; change what is to be replaced:\n${find}`,
+        );
       }
       patched = pieces.join(replace);
     }
@@ -44,7 +46,7 @@ export class Patches {
         const loaded = nextLoad(url, context);
         const file = url.startsWith("file:") ? fileURLToPath(url).replace(ROOT, "") : "";
         if (!files.has(file) || loaded.source == null) return loaded;
-        const text = typeof loaded.source === "string" ? loaded.source : new TextDecoder().decode(loaded.source as Uint8Array);
+        const text = typeof loaded.source === "string" ? loaded.source : new TextDecoder().decode(loaded.source);
         return { ...loaded, source: this.apply(file, text) };
       },
     });
@@ -53,6 +55,7 @@ export class Patches {
   /** Throws where a file with a replacement was not loaded: what it is to change is not in use any more. */
   assertApplied(): void {
     const missed = this.#replacements.find(({ file }) => !this.#applied.has(file));
-    if (missed !== undefined) throw new Error(`${missed.file} is not loaded by the simulation: nothing in it was replaced`);
+    if (missed !== undefined)
+      throw new Error(`${missed.file} is not loaded by the simulation: nothing in it was replaced`);
   }
 }

@@ -7,7 +7,9 @@ function hash(algorithm: string, chunks: readonly Uint8Array[]): ArrayBuffer {
 }
 
 function bytesOf(data: ArrayBuffer | ArrayBufferView): Uint8Array {
-  return ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data);
+  return ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
 }
 
 /** What workerd has and Node lacks: a stream that is written to for its digest. */

@@ -37,7 +37,9 @@ export async function runSeeds(options: SeedsOptions): Promise<void> {
 
 function runChild(options: SeedsOptions, take: () => number | null, hear: (result: SeedResult) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = fork(CHILD, options.mutation === null ? [] : [options.mutation], { stdio: ["ignore", "inherit", "pipe", "ipc"] });
+    const child = fork(CHILD, options.mutation === null ? [] : [options.mutation], {
+      stdio: ["ignore", "inherit", "pipe", "ipc"],
+    });
     let seed: number | null = null;
     let errors = "";
     let isDone = false;

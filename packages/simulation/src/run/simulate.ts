@@ -11,7 +11,10 @@ const PROGRESS_EVERY = 2_000;
 type Print = (line: string) => void;
 
 /** Runs many seeds and prints what came of it. Gives whether every check held and every fault was met. */
-export async function simulate(options: { from: number; count: number; processes: number }, print: Print): Promise<boolean> {
+export async function simulate(
+  options: { from: number; count: number; processes: number },
+  print: Print,
+): Promise<boolean> {
   const summary = new Summary();
   const startedAt = performance.now();
   let printedAt = startedAt;
@@ -39,7 +42,9 @@ export async function simulate(options: { from: number; count: number; processes
   const [first] = summary.failed.toSorted((a, b) => a.seed - b.seed);
   if (first !== undefined) {
     await showSeed(first.seed, print);
-    print(`${summary.failed.length} seeds failed. The trace above is that of seed ${first.seed}; run it alone: pnpm simulate --seed ${first.seed}`);
+    print(
+      `${summary.failed.length} seeds failed. The trace above is that of seed ${first.seed}; run it alone: pnpm simulate --seed ${first.seed}`,
+    );
     return false;
   }
   if (options.count >= MEETS_ALL_FAULTS && summary.neverMet.length > 0) {

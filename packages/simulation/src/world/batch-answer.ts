@@ -41,7 +41,12 @@ export interface BatchAnswer {
 }
 
 /** The answer to a batch, whose items lack, repeat and garble what the faults say. */
-export function answerBatch(entries: readonly BatchEntry[], random: Random, faults: Faults, failsInPart: boolean): BatchAnswer {
+export function answerBatch(
+  entries: readonly BatchEntry[],
+  random: Random,
+  faults: Faults,
+  failsInPart: boolean,
+): BatchAnswer {
   const references = !faults.strikes("answer_without_references");
   const unusable: Unusable[] = [];
   let items: Item[] = [];
@@ -49,7 +54,8 @@ export function answerBatch(entries: readonly BatchEntry[], random: Random, faul
     const flaw = itemsFor(entry, index, { random, faults, references, entries }, items);
     if (flaw !== null) unusable.push({ version: entry.version, code: flaw });
   }
-  if (faults.strikes("item_extra")) items.push(scored(entries[0] as BatchEntry, entries.length + random.int(0, 3), references, random));
+  if (faults.strikes("item_extra"))
+    items.push(scored(entries[0] as BatchEntry, entries.length + random.int(0, 3), references, random));
   if (faults.strikes("answer_reordered")) items = random.shuffled(items);
   if (failsInPart) items = keepSome(items, entries, unusable, random);
   return { items: items.length, give: formOf(items, random, faults, entries.length, failsInPart), unusable };
@@ -68,16 +74,26 @@ function itemsFor(entry: BatchEntry, index: number, world: ItemWorld, items: Ite
   const good = scored(entry, index, references, random);
   if (entry.isPoison) {
     faults.count("item_invalid");
-    const error = random.pick<unknown>([{ code: 5006, message: "input does not match" }, "5004: Invalid data", [{ code: 5021, message: "too long" }]]);
+    const error = random.pick<unknown>([
+      { code: 5006, message: "input does not match" },
+      "5004: Invalid data",
+      [{ code: 5021, message: "too long" }],
+    ]);
     items.push({ index, success: false, error, reference: good.reference });
     return "invalid_input";
   }
   if (faults.strikes("item_missing") || entry.isUnanswerable) {
-    if (random.chance(0.3)) items.push({ index, success: true, reference: good.reference, result: random.pick([null, {}]) });
+    if (random.chance(0.3))
+      items.push({ index, success: true, reference: good.reference, result: random.pick([null, {}]) });
     return "missing_result";
   }
   if (faults.strikes("item_failed")) {
-    const error = random.pick<unknown>(["something broke", { message: "something broke" }, [{ code: 3043, message: "inside" }], null]);
+    const error = random.pick<unknown>([
+      "something broke",
+      { message: "something broke" },
+      [{ code: 3043, message: "inside" }],
+      null,
+    ]);
     items.push({ index, success: false, error, reference: good.reference });
     return "model_error";
   }
@@ -128,7 +144,12 @@ function garbled({ request }: BatchEntry, random: Random): unknown[] {
 }
 
 /** What a batch that failed half way did answer: at least one item, and not all. */
-function keepSome(items: readonly Item[], entries: readonly BatchEntry[], unusable: Unusable[], random: Random): Item[] {
+function keepSome(
+  items: readonly Item[],
+  entries: readonly BatchEntry[],
+  unusable: Unusable[],
+  random: Random,
+): Item[] {
   const cut = random.int(0, entries.length - 1);
   const kept = items.filter((item) => item.index !== cut);
   if (kept.length === 0) return [...items];
@@ -139,7 +160,13 @@ function keepSome(items: readonly Item[], entries: readonly BatchEntry[], unusab
   return kept;
 }
 
-function formOf(items: readonly Item[], random: Random, faults: Faults, documents: number, failed: boolean): () => unknown {
+function formOf(
+  items: readonly Item[],
+  random: Random,
+  faults: Faults,
+  documents: number,
+  failed: boolean,
+): () => unknown {
   const shapeB = faults.strikes("answer_shape_b");
   const words = random.chance(0.1);
   const list = items.map(({ index, reference, ...item }) => ({

@@ -15,6 +15,9 @@ import { MINUTE, type World } from "./world.ts";
 /** Times that a push is sent again before its client gives up; once faults have stopped, each goes through. */
 const MOST_REPEATS = 4;
 
+/** Times that a seed may cancel, delete, retry or pause. */
+const ACTIONS = 4;
+
 /** The people outside: they push, push again, cancel, delete, retry and pause, at times of the seed's choosing. */
 export class Clients {
   readonly pushes: Push[] = [];
@@ -36,7 +39,7 @@ export class Clients {
     const sometime = () => timeline.now + random.int(0, Math.floor((end - timeline.now) * 0.8));
     const pushes = random.int(1, random.chance(0.2) ? 6 : 3);
     for (let i = 0; i < pushes; i += 1) timeline.at(i === 0 ? timeline.now : sometime(), () => this.#push());
-    for (let i = 0; i < 3; i += 1) {
+    for (let i = 0; i < ACTIONS; i += 1) {
       if (faults.strikes("client_cancel")) timeline.at(sometime(), () => this.#cancel());
       if (faults.strikes("client_delete")) timeline.at(sometime(), () => this.#deleteAny());
       if (faults.strikes("client_retry")) timeline.at(sometime(), () => this.#retryAny());
@@ -54,7 +57,7 @@ export class Clients {
     for (const pushed of this.pushes) {
       if (pushed.isKeyed && !pushed.accepted) timeline.after(random.int(0, 5 * MINUTE), () => this.#send(pushed, 0));
     }
-    for (const [scope, { reason }] of mirror.pauses) if (reason === "requested") this.#resume(targetOf(scope));
+    for (const scope of mirror.pauses.requested) this.#resume(targetOf(scope));
   }
 
   #push(): void {
@@ -97,7 +100,8 @@ export class Clients {
   #accept(pushed: Push, { body }: Answer): void {
     const { id } = body["submission"] as { id: string };
     if (id !== pushed.submission) this.#world.fail(`a push into ${pushed.submission} was answered with ${id}`);
-    if (body["accepted"] !== pushed.documents.length) this.#world.fail(`a push of ${pushed.documents.length} was answered as ${String(body["accepted"])}`);
+    if (body["accepted"] !== pushed.documents.length)
+      this.#world.fail(`a push of ${pushed.documents.length} was answered as ${String(body["accepted"])}`);
     pushed.accepted = true;
   }
 
@@ -105,7 +109,8 @@ export class Clients {
   #learn(id: SubmissionId, by: Invocation): void {
     const pushed = this.#pushOf.get(by);
     if (pushed === undefined) return this.#world.fail(`${by.name} opened a submission that nobody pushed`);
-    if (pushed.submission !== null && pushed.isKeyed) return this.#world.fail(`${by.name} opened a second submission under one key`);
+    if (pushed.submission !== null && pushed.isKeyed)
+      return this.#world.fail(`${by.name} opened a second submission under one key`);
     pushed.submission = id;
     for (const document of pushed.documents) {
       this.#world.contents.set(versionKey(id, document.id ?? nameDocument(id, document.place)), document);
@@ -114,15 +119,22 @@ export class Clients {
 
   #afterRecording(collection: string, id: string): void {
     const { faults, random, timeline } = this.#world;
-    if (faults.strikes("client_deletes_at_once")) timeline.after(random.spread(10, 600_000), () => this.#delete(collection, id));
+    if (faults.strikes("client_deletes_at_once"))
+      timeline.after(random.spread(10, 600_000), () => this.#delete(collection, id));
   }
 
   #afterFailure(submission: string): void {
     const { faults, random, timeline } = this.#world;
-    if (faults.strikes("client_retries_at_once")) timeline.after(random.spread(10, 60_000), () => this.#retry(submission));
+    if (faults.strikes("client_retries_at_once"))
+      timeline.after(random.spread(10, 60_000), () => this.#retry(submission));
   }
 
-  #ask(what: string, handle: Handler, call: (by: Invocation) => Call, hear: (answer: Answer | null) => void = () => undefined): void {
+  #ask(
+    what: string,
+    handle: Handler,
+    call: (by: Invocation) => Call,
+    hear: (answer: Answer | null) => void = () => undefined,
+  ): void {
     const world = this.#world;
     world.trace.add("client", what);
     world.invoke(
@@ -139,7 +151,9 @@ export class Clients {
     const { mirror, random } = this.#world;
     if (mirror.submissions.size === 0) return;
     const id = random.pick([...mirror.submissions.keys()]);
-    this.#ask("cancels a submission", cancelSubmission, () => callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } }));
+    this.#ask("cancels a submission", cancelSubmission, () =>
+      callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } }),
+    );
   }
 
   #deleteAny(): void {
@@ -162,13 +176,19 @@ export class Clients {
   }
 
   #retry(id: string): void {
-    this.#ask("retries what failed", retrySubmission, () => callOf({ path: `/v1/submissions/${id}/retry`, parameters: { id } }));
+    this.#ask("retries what failed", retrySubmission, () =>
+      callOf({ path: `/v1/submissions/${id}/retry`, parameters: { id } }),
+    );
   }
 
   #pause(): void {
     const { mirror, random, timeline } = this.#world;
     const submissions = [...mirror.submissions.keys()];
-    const targets = [{}, { model: DEFAULT_MODEL }, ...(submissions.length > 0 ? [{ submission: random.pick(submissions) }] : [])];
+    const targets = [
+      {},
+      { model: DEFAULT_MODEL },
+      ...(submissions.length > 0 ? [{ submission: random.pick(submissions) }] : []),
+    ];
     const target = random.pick<object>(targets);
     this.#ask("pauses dispatching", pause, () => jsonCall("/v1/pause", target));
     timeline.after(random.int(1, 20) * MINUTE, () => this.#resume(target));
@@ -181,7 +201,14 @@ export class Clients {
   #sendGarbage(): void {
     const { random } = this.#world;
     const queue = this.#stack.queues[random.pick(["interactive", "bulk"] as const)];
-    queue.take(random.pick<unknown>(["not JSON", { an: "object" }, '{"v":2,"kind":"part"}', '{"v":1,"kind":"staged","submission":"x"}']));
+    queue.take(
+      random.pick<unknown>([
+        "not JSON",
+        { an: "object" },
+        '{"v":2,"kind":"part"}',
+        '{"v":1,"kind":"staged","submission":"x"}',
+      ]),
+    );
   }
 }
 

@@ -24,7 +24,11 @@ export function d1Passage(world: World): Passage {
   if (faults.strikes("d1_error_before")) return { fault: "d1_error_before", lost: true, error: passing() };
   if (faults.strikes("d1_error_after_commit")) return { fault: "d1_error_after_commit", error: passing() };
   if (faults.strikes("d1_odd_error")) {
-    return { fault: "d1_odd_error", lost: random.chance(0.5), error: new Error("D1_ERROR: something that nobody has seen before") };
+    return {
+      fault: "d1_odd_error",
+      lost: random.chance(0.5),
+      error: new Error("D1_ERROR: something that nobody has seen before"),
+    };
   }
   // Stalls of 60 to 80 s are reported; the caller has given up by then, and may have tried again.
   const long = random.int(36_000, 80_000);

@@ -60,7 +60,7 @@ export const FAULTS = {
   item_duplicate: 0.04,
   item_conflicting: 0.02,
   item_extra: 0.03,
-  item_mismatched: 0.03,
+  item_mismatched: 0.05,
   item_not_finite: 0.03,
   item_failed: 0.04,
   // Documents and clients.

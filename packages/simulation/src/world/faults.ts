@@ -1,6 +1,6 @@
 import type { Random } from "../random.ts";
 import { FAULTS, type ChosenFault, type Fault } from "./fault-rates.ts";
-import { KINDS, type Kind } from "./kinds.ts";
+import { KINDS } from "./kinds.ts";
 
 /** Which faults a seed has, decides over each, and counts those that happened. */
 export class Faults {
@@ -14,7 +14,7 @@ export class Faults {
     this.#random = random;
     let drawn = random.next();
     const drawnKind = KINDS.find(({ share }) => (drawn -= share) < 0);
-    const kind = KINDS.find(({ name }) => name === kindNamed) ?? drawnKind ?? (KINDS[0] as Kind);
+    const kind = KINDS.find(({ name }) => name === kindNamed) ?? drawnKind ?? KINDS[0];
     this.kind = kind.name;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;

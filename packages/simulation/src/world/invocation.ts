@@ -78,7 +78,7 @@ export class Invocation {
       this.later(milliseconds, () => settle(() => reject(late())));
       call.then(
         (value) => settle(() => resolve(value)),
-        (error: unknown) => settle(() => reject(error as Error)),
+        (error: unknown) => settle(() => reject(error)),
       );
     });
   }

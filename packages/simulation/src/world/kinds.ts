@@ -29,7 +29,7 @@ const RACES: readonly ChosenFault[] = [
 ];
 
 const ALL = Object.keys(FAULTS) as ChosenFault[];
-export const KINDS: readonly Kind[] = [
+export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
   { name: "mild", share: 0.14, of: ALL, among: 0.4, times: 0.7 },
   { name: "focused", share: 0.18, of: ALL, among: 0.12, times: 4 },
@@ -85,7 +85,7 @@ export const KINDS: readonly Kind[] = [
       "client_deletes_at_once",
     ],
     among: 0.85,
-    times: 6,
+    times: 8,
   },
   {
     name: "resending",
@@ -105,4 +105,3 @@ export const KINDS: readonly Kind[] = [
     times: 6,
   },
 ];
-

@@ -26,7 +26,9 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   const count = random.pick([() => random.int(1, 3), () => random.int(1, 10), () => random.int(5, 30)])();
   const again = faults.strikes("client_new_version");
   const tag = `${number}-${random.int(0, 9_999)}`;
-  const names = random.shuffled(Array.from({ length: count + 4 }, (_, index) => `doc-${again ? index : `${tag}-${index}`}`));
+  const names = random.shuffled(
+    Array.from({ length: count + 4 }, (_, index) => `doc-${again ? index : `${tag}-${index}`}`),
+  );
   const documents = Array.from({ length: count }, (_, place): PushedDocument => {
     const isLong = random.chance(0.06);
     if (isLong) faults.count("part_staged");
@@ -44,12 +46,17 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   });
   const ndjson = random.chance(0.65);
   const isKeyed = random.chance(0.7);
-  const query = new URLSearchParams({ collection: random.pick(["default", "default", "other"]), lane: random.pick(["interactive", "bulk"]) });
+  const query = new URLSearchParams({
+    collection: random.pick(["default", "default", "other"]),
+    lane: random.pick(["interactive", "bulk"]),
+  });
   if (random.chance(0.2)) query.set("label", "labeled");
   const values = documents.map(({ id, query: text, contexts, contextIds }) => ({
     ...(id !== null && { id }),
     query: text,
-    contexts: contexts.map((context, index) => (contextIds === null ? context : { id: contextIds[index], text: context })),
+    contexts: contexts.map((context, index) =>
+      contextIds === null ? context : { id: contextIds[index], text: context },
+    ),
   }));
   return {
     documents,

@@ -85,7 +85,8 @@ export class SimulatedQueue {
     for (const message of batch) {
       if (acknowledged?.has(message.id) === true && !ignored) {
         this.#messages.delete(message.id);
-        if (faults.strikes("queue_redelivery")) this.#enqueue(message.body, timeline.now + random.spread(100, 7_200_000), message.id);
+        if (faults.strikes("queue_redelivery"))
+          this.#enqueue(message.body, timeline.now + random.spread(100, 7_200_000), message.id);
       } else {
         this.#retry(message);
       }
@@ -97,7 +98,9 @@ export class SimulatedQueue {
   deliver(): void {
     const { timeline, random } = this.#world;
     while (this.#running < this.settings.concurrency) {
-      const ready = [...this.#messages.values()].filter((message) => !message.underWay && message.visibleAt <= timeline.now);
+      const ready = [...this.#messages.values()].filter(
+        (message) => !message.underWay && message.visibleAt <= timeline.now,
+      );
       if (ready.length === 0) return;
       const batch = random.shuffled(ready).slice(0, random.int(1, MAX_BATCH));
       for (const message of batch) message.underWay = true;
@@ -141,7 +144,9 @@ export class SimulatedQueue {
 }
 
 /** What a message says it carries. */
-export function carried(body: unknown): { readonly submission: string; readonly part: number; readonly documents: number } | null {
+export function carried(
+  body: unknown,
+): { readonly submission: string; readonly part: number; readonly documents: number } | null {
   const read = parseMessage(body);
   if (!read.ok) return null;
   const { submission, part } = read.value;

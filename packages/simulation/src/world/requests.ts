@@ -10,7 +10,12 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-const ADMIN: Call["key"] = { name: "simulation", sha256: new Uint8Array(32), scopes: ["ingest", "read", "admin"], collections: null };
+const ADMIN: Call["key"] = {
+  name: "simulation",
+  sha256: new Uint8Array(32),
+  scopes: ["ingest", "read", "admin"],
+  collections: null,
+};
 
 interface Asked {
   readonly path: string;
@@ -31,7 +36,10 @@ export function callOf({ path, parameters = {}, headers = {}, body }: Asked): Ca
 export function dependenciesOf(world: World, stack: Stack, by: Invocation): Dependencies {
   const queue = (lane: "interactive" | "bulk") => ({
     sendBatch: (messages: Iterable<{ body: string }>) =>
-      stack.queues[lane].send(by, Array.from(messages, ({ body }) => body)),
+      stack.queues[lane].send(
+        by,
+        Array.from(messages, ({ body }) => body),
+      ),
   });
   return {
     db: world.database(by),

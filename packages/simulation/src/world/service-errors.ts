@@ -17,7 +17,11 @@ export function unclearError(random: Random): Error {
   return random.pick([
     () => new Error(""),
     () => new Error("Network connection lost."),
-    () => named("InferenceUpstreamError", "<html><head><title>502 Bad Gateway</title></head><body>cloudflare</body></html>"),
+    () =>
+      named(
+        "InferenceUpstreamError",
+        "<html><head><title>502 Bad Gateway</title></head><body>cloudflare</body></html>",
+      ),
     () => named("InferenceUpstreamError", "3007: Request timed out"),
     () => named("InferenceUpstreamError", "3008: Request was aborted"),
     () => named("InferenceUpstreamError", "error code: 1031"),

@@ -17,10 +17,21 @@ export class Stack {
     const lane = (name: Lane, retryDelay: number, batchTimeout: number) => {
       const dead = new SimulatedQueue(
         world,
-        { name: `sluice-${name}-dead`, maxRetries: 100, retryDelay: 15 * MINUTE, batchTimeout: 5_000, concurrency: 1, dead: null },
+        {
+          name: `sluice-${name}-dead`,
+          maxRetries: 100,
+          retryDelay: 15 * MINUTE,
+          batchTimeout: 5_000,
+          concurrency: 1,
+          dead: null,
+        },
         consume,
       );
-      const live = new SimulatedQueue(world, { name: `sluice-${name}`, maxRetries: 4, retryDelay, batchTimeout, concurrency: 3, dead }, consume);
+      const live = new SimulatedQueue(
+        world,
+        { name: `sluice-${name}`, maxRetries: 4, retryDelay, batchTimeout, concurrency: 3, dead },
+        consume,
+      );
       return { live, dead };
     };
     const interactive = lane("interactive", 5_000, 1_000);

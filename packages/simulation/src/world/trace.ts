@@ -21,7 +21,9 @@ export class Trace {
     if (fault !== null) this.#mix(fault.length);
     if (!this.#keeps) return;
     const clock = `${(time / 60_000).toFixed(3)}m`;
-    this.lines.push(`${String(this.#steps).padStart(5)} ${clock.padStart(11)}  ${who.padEnd(13)} ${what}${fault === null ? "" : `   ! ${fault}`}`);
+    this.lines.push(
+      `${String(this.#steps).padStart(5)} ${clock.padStart(11)}  ${who.padEnd(13)} ${what}${fault === null ? "" : `   ! ${fault}`}`,
+    );
   }
 
   get hash(): string {

@@ -39,7 +39,8 @@ export class SimulatedAi {
     return {
       run: (model, inputs, options) => {
         const { requests, request_id: requestId } = inputs;
-        if (options?.queueRequest === true && Array.isArray(requests)) return this.#submit(by, model, requests as SentRequest[]);
+        if (options?.queueRequest === true && Array.isArray(requests))
+          return this.#submit(by, model, requests as SentRequest[]);
         if (options === undefined && typeof requestId === "string") return this.#poll(by, model, requestId);
         this.#world.fail("Workers AI is sent neither a batch nor a poll");
         return Promise.reject(new Error("5004: neither a batch nor a poll"));
@@ -52,7 +53,9 @@ export class SimulatedAi {
     let passage: Passage = { fault: null };
     if (faults.strikes("submit_answer_lost")) passage = { fault: "submit_answer_lost", error: unclearError(random) };
     else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(61_000, 100_000) };
-    return ports.call(by, `submit x${requests.length}`, passage, () => this.#take(by, model, requests, passage.fault !== null));
+    return ports.call(by, `submit x${requests.length}`, passage, () =>
+      this.#take(by, model, requests, passage.fault !== null),
+    );
   }
 
   #take(by: Invocation, model: string, requests: readonly SentRequest[], unheard: boolean): unknown {
@@ -63,8 +66,9 @@ export class SimulatedAi {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const pause = mirror.pausedSince(model, attempt.list, by.startedAt);
-    if (pause !== null) this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
+    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt);
+    if (pause !== null)
+      this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
     const entries = this.#entriesOf(attempt, requests);
     const refusal = this.#refusal(attempt, entries);
     if (refusal !== null || unheard) this.#turnAway(entries);
@@ -73,7 +77,17 @@ export class SimulatedAi {
     const takenAt = timeline.now;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
-    const batch = { requestId, model, attempt, entries, takenAt, readyAt, forgottenAt, end: this.#endOf(entries), answer: null };
+    const batch = {
+      requestId,
+      model,
+      attempt,
+      entries,
+      takenAt,
+      readyAt,
+      forgottenAt,
+      end: this.#endOf(entries),
+      answer: null,
+    };
     this.#batches.set(requestId, batch);
     attempt.requestId = requestId;
     this.#world.trace.add("workers-ai", `takes ${attempt.job.slice(-6)} attempt ${attempt.number} as ${requestId}`);
@@ -93,8 +107,11 @@ export class SimulatedAi {
       if (version === null || request === undefined) return [];
       const { query, contexts } = version.content;
       const sent = request.contexts.map((context) => context.text);
-      if (request.query !== query || sent.join("\n") !== contexts.join("\n")) this.#world.fail(`${key} was sent with other texts than its own`);
-      return [{ request, version, isPoison: this.#world.isPoison(query), isUnanswerable: query.startsWith("unanswerable") }];
+      if (request.query !== query || sent.join("\n") !== contexts.join("\n"))
+        this.#world.fail(`${key} was sent with other texts than its own`);
+      return [
+        { request, version, isPoison: this.#world.isPoison(query), isUnanswerable: query.startsWith("unanswerable") },
+      ];
     });
   }
 
@@ -108,7 +125,8 @@ export class SimulatedAi {
       for (const { version } of poison) version.mayFailWith.add("invalid_input");
       return codedError(random, random.pick([5004, 5006, 3003, 5021]), "Invalid input");
     }
-    if (faults.strikes("submit_out_of_capacity")) return codedError(random, 3040, "Capacity temporarily exceeded, please try again.");
+    if (faults.strikes("submit_out_of_capacity"))
+      return codedError(random, 3040, "Capacity temporarily exceeded, please try again.");
     if (faults.strikes("submit_unclear")) {
       const error = unclearError(random);
       return () => {
@@ -120,8 +138,14 @@ export class SimulatedAi {
       for (const { version } of entries.length === 1 ? entries : []) version.mayFailWith.add("too_large");
       return codedError(random, 3006, "Request too large");
     }
-    if (faults.strikes("submit_daily_limit")) return codedError(random, random.pick([3036, 4006]), "you have used up your daily free allocation of 10,000 neurons");
-    if (faults.strikes("submit_configuration")) return codedError(random, random.pick([10_000, 5007, 5035, 5018]), "Authentication error");
+    if (faults.strikes("submit_daily_limit"))
+      return codedError(
+        random,
+        random.pick([3036, 4006]),
+        "you have used up your daily free allocation of 10,000 neurons",
+      );
+    if (faults.strikes("submit_configuration"))
+      return codedError(random, random.pick([10_000, 5007, 5035, 5018]), "Authentication error");
     if (faults.strikes("submit_permanent")) {
       attempt.told.add("permanent");
       for (const { version } of entries) version.mayFailWith.add("refused");
@@ -194,7 +218,11 @@ export class SimulatedAi {
     if (end === "failed") {
       attempt.told.add("over");
       this.#turnAway(entries);
-      return random.pick([{ status: "failed" }, { status: "expired" }, { success: false, status: "error", error: "upstream" }]);
+      return random.pick([
+        { status: "failed" },
+        { status: "expired" },
+        { success: false, status: "error", error: "upstream" },
+      ]);
     }
     if (batch.answer === null) {
       batch.answer = answerBatch(entries, random, faults, end === "failed_in_part");

@@ -72,7 +72,13 @@ export class World {
     this.trace = new Trace(keepsTrace, () => this.timeline.now);
     const pace = this.random.pick<Pace>(["brisk", "brisk", "mixed", "mixed", "crawling"]);
     this.poisonMode = this.random.pick<PoisonMode>(["submit", "submit", "batch", "item"]);
-    this.ports = new Ports({ ...this, pace });
+    this.ports = new Ports({
+      timeline: this.timeline,
+      random: this.random,
+      faults: this.faults,
+      trace: this.trace,
+      pace,
+    });
     this.ports.onDeath = (invocation) => this.#end(invocation, null);
     this.mirror = new Mirror({
       fail: (flaw) => this.fail(flaw),

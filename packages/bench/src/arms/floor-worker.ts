@@ -1,0 +1,58 @@
+import { counted } from "../counting/counted.ts";
+import type { BenchDocument } from "../documents.ts";
+import { readLines } from "./lines.ts";
+
+/*
+ * The least that any design does in this runtime: the bytes parsed, the documents inserted, an outcome
+ * inserted for each. No Queue, no AI, no check, no way back from an error.
+ */
+
+/** What one bound value of D1 holds. */
+const CHUNK_LENGTH = 1_800_000;
+
+interface FloorEnv {
+  readonly DB: D1Database;
+}
+
+async function store(db: D1Database, lines: readonly string[]): Promise<void> {
+  const outcomes = lines.map((line) => {
+    const { id, contexts } = JSON.parse(line) as BenchDocument;
+    const scores = contexts.map((text, index) => [index, ((index * 7_919 + text.length) % 9_973) / 10_000] as const);
+    return [id, scores.toSorted(([i, a], [j, b]) => b - a || i - j)];
+  });
+  await db
+    .prepare(
+      `INSERT INTO documents SELECT d.value ->> 'id', d.value ->> 'query', d.value -> 'contexts' FROM json_each(?1) d
+       WHERE true ON CONFLICT DO NOTHING`,
+    )
+    .bind(`[${lines.join(",")}]`)
+    .run();
+  await db
+    .prepare(
+      "INSERT INTO outcomes SELECT o.value ->> 0, o.value -> 1 FROM json_each(?1) o WHERE true ON CONFLICT DO NOTHING",
+    )
+    .bind(JSON.stringify(outcomes))
+    .run();
+}
+
+export default counted<FloorEnv>({
+  async fetch(request, env) {
+    if (request.body === null) return new Response("a body is missing", { status: 400 });
+    let held: string[] = [];
+    let length = 0;
+    for await (const lines of readLines(request.body as ReadableStream<Uint8Array>)) {
+      for (const line of lines) {
+        if (line === "") continue;
+        if (length + line.length > CHUNK_LENGTH) {
+          await store(env.DB, held);
+          held = [];
+          length = 0;
+        }
+        held.push(line);
+        length += line.length + 1;
+      }
+    }
+    if (held.length > 0) await store(env.DB, held);
+    return new Response("stored", { status: 201 });
+  },
+});

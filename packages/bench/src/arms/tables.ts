@@ -1,0 +1,18 @@
+const requests = [
+  `CREATE TABLE requests (document_id TEXT PRIMARY KEY, query TEXT NOT NULL, contexts TEXT NOT NULL,
+    status TEXT NOT NULL, request_id TEXT, polls INTEGER NOT NULL DEFAULT 0, scores TEXT,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  "CREATE INDEX requests_status ON requests (status)",
+  "CREATE INDEX requests_request ON requests (request_id)",
+];
+
+/** The tables of the arms that are not Sluice. */
+export const tables = {
+  floor: [
+    "CREATE TABLE documents (document_id TEXT PRIMARY KEY, query TEXT NOT NULL, contexts TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE outcomes (document_id TEXT PRIMARY KEY, scores TEXT NOT NULL) WITHOUT ROWID",
+  ],
+  tutorial: ["CREATE TABLE results (document_id TEXT PRIMARY KEY, scores TEXT NOT NULL) WITHOUT ROWID"],
+  "row-per-document": requests,
+  "row-per-document-batched": requests,
+} as const;

@@ -1,0 +1,70 @@
+import { utf8Length } from "@sluice/core";
+import type { Counts } from "./counts.ts";
+
+/** An operation is billed for each 64 KB begun of a message, as it is written, read and deleted. */
+const OPERATION_BYTES = 64_000;
+
+export function countedQueue(queue: Queue, counts: () => Counts): Queue {
+  const note = (body: unknown): void => {
+    const bytes = bytesOf(body);
+    const { queue: counted } = counts();
+    counted.messages += 1;
+    counted.bytes += bytes;
+    counted.written += operations(bytes);
+  };
+  return {
+    send: async (body: unknown, options?: QueueSendOptions) => {
+      const sent = await queue.send(body, options);
+      note(body);
+      return sent;
+    },
+    sendBatch: async (messages: Iterable<MessageSendRequest>, options?: QueueSendBatchOptions) => {
+      const list = [...messages];
+      const sent = await queue.sendBatch(list, options);
+      for (const message of list) note(message.body);
+      return sent;
+    },
+  } as unknown as Queue;
+}
+
+/** A delivery whose messages are counted as read, and as deleted where they are not to come again. */
+export function countedDelivery(batch: MessageBatch, counts: () => Counts): { batch: MessageBatch; done: () => void } {
+  const { queue: counted } = counts();
+  const again = new Set<string>();
+  const messages = batch.messages.map((message) => {
+    counted.read += operations(bytesOf(message.body));
+    return {
+      id: message.id,
+      timestamp: message.timestamp,
+      body: message.body,
+      attempts: message.attempts,
+      ack: () => message.ack(),
+      retry: (options?: QueueRetryOptions) => {
+        again.add(message.id);
+        message.retry(options);
+      },
+    } satisfies Message;
+  });
+  return {
+    batch: {
+      queue: batch.queue,
+      messages,
+      ackAll: () => batch.ackAll(),
+      retryAll: (options?: QueueRetryOptions) => {
+        for (const { id } of messages) again.add(id);
+        batch.retryAll(options);
+      },
+    } as unknown as MessageBatch,
+    done: () => {
+      for (const { id, body } of messages) if (!again.has(id)) counted.deleted += operations(bytesOf(body));
+    },
+  };
+}
+
+function bytesOf(body: unknown): number {
+  return utf8Length(typeof body === "string" ? body : JSON.stringify(body));
+}
+
+function operations(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / OPERATION_BYTES));
+}

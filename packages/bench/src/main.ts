@@ -1,0 +1,84 @@
+import "./quiet.ts";
+import { parseArgs } from "node:util";
+import { measureCounted } from "./measure-counted.ts";
+import { measureFreshness, type Freshness } from "./measures/freshness.ts";
+import { measureMemory } from "./measures/memory.ts";
+import { measureThroughput, type ThroughputRun } from "./measures/throughput.ts";
+import { freshnessCases, fullPlan, quickPlan, throughputCases } from "./plans.ts";
+import { judge, showBudgets } from "./report/budgets.ts";
+import { describeMachine } from "./report/machine.ts";
+import type { Results } from "./report/results.ts";
+import { writeResults } from "./report/write.ts";
+import { Stack } from "./runtime/stack.ts";
+
+const USAGE = `pnpm bench             measures everything (about ten minutes), writes packages/bench/RESULTS.md
+pnpm bench --quick     counts what has a counted budget (under two minutes), writes nothing
+pnpm bench --times N   the throughput of N times as many documents
+
+Ends with 1 where a counted budget is over. What the clock says fails nothing.`;
+
+/** Short, and the same for every arm: nobody waits for a fuller delivery where time is measured. */
+const TIMED_BATCH_SECONDS = 0.1;
+
+const startedAt = performance.now();
+const tell = (line: string) =>
+  console.log(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        quick: { type: "boolean", default: false },
+        times: { type: "string", default: "1" },
+        help: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+async function measureTimes(times: number): Promise<Results["throughput"]> {
+  await using stack = await Stack.start({ batchSeconds: TIMED_BATCH_SECONDS });
+  const cases = throughputCases(times);
+  const compared: ThroughputRun[] = [];
+  for (const one of cases.compared) compared.push(...(await measureThroughput(stack, one, tell)));
+  const growth: ThroughputRun[] = [];
+  for (const one of cases.growth) growth.push(...(await measureThroughput(stack, one, tell)));
+  return { compared, growth };
+}
+
+async function measureWaits(): Promise<Freshness[]> {
+  const measured: Freshness[] = [];
+  for (const one of freshnessCases) {
+    tell(
+      `freshness at ${one.documentsPerSecond} documents a second, service ${one.serviceSeconds} s, backlog ${one.backlog}`,
+    );
+    measured.push(await measureFreshness(one));
+  }
+  return measured;
+}
+
+const given = readArguments();
+const times = Number(given.times);
+if (given.help) {
+  console.log(USAGE);
+} else if (!Number.isInteger(times) || times < 1) {
+  console.error(`--times must be a whole number from 1, not ${JSON.stringify(given.times)}.\n\n${USAGE}`);
+  process.exitCode = 2;
+} else {
+  const machine = describeMachine();
+  const throughput = given.quick ? null : await measureTimes(times);
+  const counted = await measureCounted(given.quick ? quickPlan : fullPlan, tell);
+  const budgets = judge(counted);
+  if (throughput !== null) {
+    const freshness = await measureWaits();
+    tell("memory");
+    const memory = await measureMemory();
+    writeResults({ date: new Date().toISOString(), machine, budgets, counted, throughput, freshness, memory });
+    tell("wrote packages/bench/RESULTS.md");
+  }
+  console.log(`\n${showBudgets(budgets)}`);
+  process.exitCode = budgets.every(({ ok }) => ok) ? 0 : 1;
+}

@@ -1,0 +1,67 @@
+import { makeDocuments, SMALL } from "../documents.ts";
+import { VirtualWorld } from "../virtual/world.ts";
+
+/** How long documents of one stream took from accepted to queryable, in seconds. */
+export interface Freshness {
+  readonly documentsPerSecond: number;
+  /** Documents in each push. */
+  readonly push: number;
+  /** Seconds that Workers AI takes for a batch. */
+  readonly serviceSeconds: number;
+  /** Documents that were pushed to the bulk lane just before. */
+  readonly backlog: number;
+  readonly documents: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Seconds until the last of the backlog, or of the stream, was done. */
+  readonly allDone: number;
+}
+
+export interface FreshnessCase {
+  readonly documentsPerSecond: number;
+  readonly push: number;
+  readonly minutes: number;
+  readonly serviceSeconds: number;
+  readonly backlog: number;
+}
+
+const SECOND = 1_000;
+const BACKLOG_PUSH = 50_000;
+const MOST_HOURS = 12;
+
+/** Half a minute of the backlog's head start, so that it is in the way. */
+const HEAD_START = 30 * SECOND;
+
+export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
+  const world = new VirtualWorld(one.serviceSeconds * SECOND);
+  const start = one.backlog > 0 ? HEAD_START : 0;
+  for (let from = 0; from < one.backlog; from += BACKLOG_PUSH) {
+    world.pushAt(0, "bulk", makeDocuments(SMALL, Math.min(BACKLOG_PUSH, one.backlog - from), 21, `backlog-${from}-`));
+  }
+  const documents = makeDocuments(SMALL, Math.round(one.documentsPerSecond * one.minutes * 60), 22, "stream-");
+  for (let first = 0; first < documents.length; first += one.push) {
+    // Not in step with the cron.
+    const time = start + ((first + one.push / 3) / one.documentsPerSecond) * SECOND;
+    world.pushAt(time, "interactive", documents.slice(first, first + one.push));
+  }
+  const all = documents.length + one.backlog;
+  await world.run(MOST_HOURS * 3_600 * SECOND, () => world.endedAt.size >= all);
+  const waits = documents
+    .map(({ id }) => (world.endedAt.get(id) ?? Infinity) - (world.acceptedAt.get(id) ?? Infinity))
+    .toSorted((a, b) => a - b);
+  const { documentsPerSecond, push, serviceSeconds, backlog } = one;
+  return {
+    documentsPerSecond,
+    push,
+    serviceSeconds,
+    backlog,
+    documents: documents.length,
+    p50: percentile(waits, 0.5) / SECOND,
+    p99: percentile(waits, 0.99) / SECOND,
+    allDone: (world.timeline.now - Date.UTC(2026, 8, 21, 20)) / SECOND,
+  };
+}
+
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+}

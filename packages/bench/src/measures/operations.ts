@@ -1,0 +1,156 @@
+import { arms, sluice, tickUntil } from "../arms/index.ts";
+import type { Arm, ArmName } from "../arms/arm.ts";
+import { aiCalls, queueOperations, rowsRead, rowsWritten, type Counts } from "../counting/counts.ts";
+import { makeDocuments, MIDDLE, toBodies, type BenchDocument } from "../documents.ts";
+import type { Stack } from "../runtime/stack.ts";
+
+/** What one way of pushing costs, a document. */
+export interface Usage {
+  readonly arm: ArmName;
+  readonly way: "bulk" | "one by one";
+  /** How often each batch was asked for. */
+  readonly polls: number;
+  readonly documents: number;
+  readonly rowsWritten: number;
+  readonly rowsRead: number;
+  readonly queueOperations: number;
+  readonly requests: number;
+  readonly aiCalls: number;
+  /** Bytes of D1 a document; `null` where the database was not new. */
+  readonly storageBytes: number | null;
+  /** Documents in a job, on average. Sluice's only. */
+  readonly meanJob: number | null;
+}
+
+const BODY_BYTES = 45_000_000;
+/** Pushes of one document that are under way together. */
+const PUSHES_AT_ONCE = 8;
+const ONE_BY_ONE = 200;
+
+/** Counts what every arm uses, in bulk and one by one, each batch polled once and ten times. */
+export async function countOperations(
+  stack: Stack,
+  options: {
+    readonly bulk: number;
+    readonly compared: number;
+    readonly only: readonly ArmName[];
+    readonly polls: readonly number[];
+  },
+): Promise<Usage[]> {
+  const usages: Usage[] = [];
+  for (const arm of arms.filter(({ name }) => options.only.includes(name))) {
+    for (const polls of options.polls) {
+      const bulk = arm.name === "sluice" ? options.bulk : options.compared;
+      usages.push(await countOne(stack, arm, "bulk", polls, makeDocuments(MIDDLE, bulk, 11)));
+      if (arm.name !== "floor")
+        usages.push(await countOne(stack, arm, "one by one", polls, makeDocuments(MIDDLE, ONE_BY_ONE, 12)));
+    }
+  }
+  return usages;
+}
+
+async function countOne(
+  stack: Stack,
+  arm: Arm,
+  way: Usage["way"],
+  polls: number,
+  documents: readonly BenchDocument[],
+): Promise<Usage> {
+  await stack.plan(polls === 1 ? {} : { poll: [{ fault: "pending", polls: polls - 1 }] });
+  const isNew = (await stack.countRows(arm.name, arm.table)) === 0;
+  await stack.clear(arm.name);
+  const before = await stack.size(arm.name);
+  await pushAll(stack, arm, way, documents);
+  await arm.recorded(stack, documents.length);
+  await tickUntil(async () => {
+    if (arm.name === "sluice") await pollAsEachMinute(stack);
+    else await arm.poll(stack);
+    return arm.isDone(stack, documents.length);
+  }, 5);
+  const counts = await stack.takeCounts(arm.name);
+  const after = await stack.size(arm.name);
+  const jobs = arm.name === "sluice" ? (await stack.sql("SELECT id FROM jobs")).results.length : 0;
+  return {
+    arm: arm.name,
+    way,
+    polls: arm.name === "floor" || arm.name === "tutorial" ? 0 : polls,
+    documents: documents.length,
+    ...usageOf(counts, documents.length),
+    storageBytes: isNew && after > before ? (after - before) / documents.length : null,
+    meanJob: jobs === 0 ? null : documents.length / jobs,
+  };
+}
+
+function usageOf(counts: Counts, documents: number) {
+  return {
+    rowsWritten: rowsWritten(counts) / documents,
+    rowsRead: rowsRead(counts) / documents,
+    queueOperations: queueOperations(counts) / documents,
+    requests: counts.requests / documents,
+    aiCalls: aiCalls(counts) / documents,
+  };
+}
+
+async function pushAll(stack: Stack, arm: Arm, way: Usage["way"], documents: readonly BenchDocument[]): Promise<void> {
+  if (way === "bulk") return arm.push(stack, toBodies(documents, BODY_BYTES));
+  const rest = documents.values();
+  const pushEach = async () => {
+    for (const document of rest) {
+      if (arm.name !== "sluice") await arm.push(stack, [`${JSON.stringify(document)}\n`]);
+      else await pushOne(stack, document);
+    }
+  };
+  await Promise.all(Array.from({ length: PUSHES_AT_ONCE }, pushEach));
+}
+
+export async function pushOne(stack: Stack, document: BenchDocument): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  await stack.expect(202, "sluice-producer", "/v1/documents", {
+    method: "POST",
+    body: JSON.stringify(document),
+    headers,
+  });
+}
+
+/** A run of the poller as production has it, a minute after the one before: what is open is due again. */
+export async function pollAsEachMinute(stack: Stack): Promise<void> {
+  await stack.sql("UPDATE jobs SET due_at = 0 WHERE due_at IS NOT NULL");
+  await stack.scheduled("sluice-poller");
+}
+
+export interface Lookup {
+  readonly what: string;
+  readonly contexts: number;
+  readonly rowsRead: number;
+}
+
+/** Rows that reading one document's scores takes, with other documents around it. */
+export async function countLookups(stack: Stack): Promise<Lookup[]> {
+  const lookups: Lookup[] = [];
+  await stack.plan({});
+  for (const contexts of [5, 50]) {
+    await stack.clear("sluice");
+    const documents = makeDocuments({ name: `${contexts} contexts`, bytes: contexts * 100 + 120, contexts }, 1_000, 13);
+    await sluice.push(stack, toBodies(documents, BODY_BYTES));
+    await sluice.recorded(stack, documents.length);
+    await pollAsEachMinute(stack);
+    const id = documents[500]?.id ?? "";
+    for (const [what, columns] of [
+      ["scores", "context_id, score, rank"],
+      ["best", "context_id, score"],
+    ] as const) {
+      const order = what === "scores" ? " ORDER BY rank" : "";
+      const { meta, results } = await stack.sql(
+        `SELECT ${columns} FROM ${what} WHERE collection = 'default' AND document_id = ?1${order}`,
+        id,
+      );
+      if (results.length !== (what === "scores" ? contexts : 1))
+        throw new Error(`${what} shows ${results.length} rows of ${id}`);
+      lookups.push({ what: `SELECT … FROM ${what}`, contexts, rowsRead: meta.rows_read });
+    }
+    await stack.takeCounts("sluice");
+    await stack.expect(200, "sluice-producer", `/v1/collections/default/documents/${id}`);
+    lookups.push({ what: "GET …/documents/{id}", contexts, rowsRead: rowsRead(await stack.takeCounts("sluice")) });
+  }
+  return lookups;
+}

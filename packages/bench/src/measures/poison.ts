@@ -1,0 +1,84 @@
+import { sluice, tickUntil } from "../arms/index.ts";
+import { makeDocuments, toBodies } from "../documents.ts";
+import type { Stack } from "../runtime/stack.ts";
+import { pollAsEachMinute } from "./operations.ts";
+
+/** What it takes until the good documents among bad ones have their scores. */
+export interface Poison {
+  readonly strategy: "bisection" | "one by one" | "whole again";
+  readonly documents: number;
+  readonly bad: number;
+  /** Calls that submit a batch. */
+  readonly calls: number;
+  /** Of these, at most: 2·k·log2 N + 2. Bisection only. */
+  readonly bound: number | null;
+  /** Runs of the poller, a minute each, until every good document is done; `null`: never. */
+  readonly minutes: number | null;
+  readonly good: number;
+}
+
+const DOCUMENTS = 1_000;
+const MOST_RUNS = 60;
+/** Calls that one run of a poller makes: Sluice's own limit, given to the others as well. */
+const CALLS_PER_RUN = 90;
+const BAD_TEXT = "POISON";
+
+/**
+ * Pushes 1,000 documents of which k make Workers AI refuse any batch that they are in. Bisection is
+ * Sluice as it is; the others follow from what they do: after the refusal a call for each document, or
+ * the same batch again and again.
+ */
+export async function measurePoison(stack: Stack, bad: readonly number[]): Promise<Poison[]> {
+  const measured: Poison[] = [];
+  for (const k of bad) {
+    measured.push(await bisect(stack, k));
+    measured.push({
+      strategy: "one by one",
+      documents: DOCUMENTS,
+      bad: k,
+      calls: 1 + DOCUMENTS,
+      bound: null,
+      // The run that hears of the refusal, those that submit, and one that fetches the last answers.
+      minutes: 1 + Math.ceil((2 * DOCUMENTS) / CALLS_PER_RUN),
+      good: DOCUMENTS - k,
+    });
+    measured.push({
+      strategy: "whole again",
+      documents: DOCUMENTS,
+      bad: k,
+      calls: 10,
+      bound: null,
+      minutes: null,
+      good: 0,
+    });
+  }
+  return measured;
+}
+
+async function bisect(stack: Stack, k: number): Promise<Poison> {
+  await stack.clear("sluice");
+  await stack.plan({ submit: [{ fault: "5006", match: BAD_TEXT }] });
+  const documents = makeDocuments({ name: "poison", bytes: 400, contexts: 2 }, DOCUMENTS, 15).map((document, place) =>
+    isBad(place, k) ? { ...document, query: `${BAD_TEXT} ${document.query}` } : document,
+  );
+  await sluice.push(stack, toBodies(documents, 45_000_000));
+  // Until the consumer has heard of the refusal.
+  await tickUntil(async () => (await stack.sql("SELECT id FROM jobs WHERE status = 'split'")).results.length > 0);
+  const good = DOCUMENTS - k;
+  for (let minutes = 1; minutes <= MOST_RUNS; minutes += 1) {
+    await pollAsEachMinute(stack);
+    const ended = await stack.sql<{ succeeded: number; failed: number }>("SELECT succeeded, failed FROM submissions");
+    const { succeeded = 0, failed = 0 } = ended.results[0] ?? {};
+    if (succeeded + failed < DOCUMENTS) continue;
+    const { submit } = await stack.aiCalls();
+    const bound = 2 * k * Math.log2(DOCUMENTS) + 2;
+    if (succeeded !== good) throw new Error(`of ${good} good documents ${succeeded} have their scores`);
+    return { strategy: "bisection", documents: DOCUMENTS, bad: k, calls: submit.calls, bound, minutes, good };
+  }
+  throw new Error(`${k} bad documents keep ${DOCUMENTS} from ending within ${MOST_RUNS} runs of the poller`);
+}
+
+/** Bad ones spread evenly: the farther apart, the more pieces they spoil. */
+function isBad(place: number, k: number): boolean {
+  return Math.floor(((place + 1) * k) / DOCUMENTS) !== Math.floor((place * k) / DOCUMENTS);
+}

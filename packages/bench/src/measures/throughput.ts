@@ -1,0 +1,117 @@
+import type { Arm, ArmName } from "../arms/arm.ts";
+import { arms, tickUntil } from "../arms/index.ts";
+import { makeDocuments, toBodies, type BenchDocument, type DocumentShape } from "../documents.ts";
+import type { Stack } from "../runtime/stack.ts";
+
+/** One arm taking documents in until all their scores have been read. Seconds. */
+export interface ThroughputRun {
+  readonly arm: ArmName;
+  readonly shape: string;
+  readonly documents: number;
+  readonly bytes: number;
+  /** Until it answered for all of them. */
+  readonly push: number;
+  /** From then until all had scores. */
+  readonly finish: number;
+  /** From then until all were read. */
+  readonly read: number;
+  /** What its handlers took, waiting for one another included, and D1's own time. */
+  readonly handlers: {
+    readonly fetch: number;
+    readonly queue: number;
+    readonly scheduled: number;
+    readonly d1: number;
+  };
+}
+
+export interface ThroughputCase {
+  readonly shape: DocumentShape;
+  /** How many documents each arm takes in, one arm after the other: few for those that need a call for each. */
+  readonly arms: Partial<Record<ArmName, number>>;
+  readonly rounds: number;
+}
+
+const BODY_BYTES = 45_000_000;
+
+/** Runs the arms of a case one after another, round by round, so that none has the better machine. */
+export async function measureThroughput(
+  stack: Stack,
+  one: ThroughputCase,
+  tell: (line: string) => void,
+): Promise<ThroughputRun[]> {
+  await stack.plan({});
+  const documents = makeDocuments(one.shape, Math.max(...Object.values(one.arms)), 51);
+  const runs: ThroughputRun[] = [];
+  for (let round = 0; round < one.rounds; round += 1) {
+    for (const arm of arms) {
+      const count = one.arms[arm.name];
+      if (count === undefined) continue;
+      const run = await runOnce(stack, arm, one.shape, documents.slice(0, count));
+      runs.push(run);
+      tell(`${arm.name}, ${count} documents of ${one.shape.name}: ${Math.round(rate(run))} a second`);
+    }
+  }
+  return runs;
+}
+
+async function runOnce(
+  stack: Stack,
+  arm: Arm,
+  shape: DocumentShape,
+  list: readonly BenchDocument[],
+): Promise<ThroughputRun> {
+  const bodies = toBodies(list, BODY_BYTES);
+  const documents = list.length;
+  await stack.clear(arm.name);
+  const startedAt = performance.now();
+  await arm.push(stack, bodies);
+  const pushedAt = performance.now();
+  await tickUntil(async () => {
+    await arm.poll(stack);
+    return arm.isDone(stack, documents);
+  });
+  const finishedAt = performance.now();
+  const read = await stack.readBack(arm.name, arm.table);
+  const readAt = performance.now();
+  if (read.documents !== documents)
+    throw new Error(`${arm.name} gave scores for ${read.documents} of ${documents} documents`);
+  const { busy, d1 } = await stack.takeCounts(arm.name);
+  return {
+    arm: arm.name,
+    shape: shape.name,
+    documents,
+    bytes: bodies.reduce((sum, body) => sum + body.length, 0),
+    push: (pushedAt - startedAt) / 1_000,
+    finish: (finishedAt - pushedAt) / 1_000,
+    read: (readAt - finishedAt) / 1_000,
+    handlers: {
+      fetch: busy.fetch / 1_000,
+      queue: busy.queue / 1_000,
+      scheduled: busy.scheduled / 1_000,
+      d1: Object.values(d1.statements).reduce((sum, { milliseconds }) => sum + milliseconds, 0) / 1_000,
+    },
+  };
+}
+
+export function seconds({ push, finish, read }: ThroughputRun): number {
+  return push + finish + read;
+}
+
+/** Documents a second, pushed to read. */
+export function rate(run: ThroughputRun): number {
+  return run.documents / seconds(run);
+}
+
+/** The run in the middle. */
+export function medianRun(runs: readonly ThroughputRun[]): ThroughputRun | undefined {
+  return runs.toSorted((a, b) => rate(a) - rate(b))[Math.floor(runs.length / 2)];
+}
+
+/** By which power of the number of documents the time grows: 1 is linear. Least squares over logarithms. */
+export function growthExponent(runs: readonly ThroughputRun[]): number {
+  const points = runs.map((run) => [Math.log(run.documents), Math.log(seconds(run))] as const);
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [x, y] = [mean(points.map(([a]) => a)), mean(points.map(([, b]) => b))];
+  const covariance = mean(points.map(([a, b]) => (a - x) * (b - y)));
+  return covariance / mean(points.map(([a]) => (a - x) ** 2));
+}

@@ -1,0 +1,75 @@
+import type { ArmName } from "./arms/arm.ts";
+import { LARGE, MIDDLE, SMALL } from "./documents.ts";
+import { CASES, type DeliveryCase } from "./measures/deliveries.ts";
+import type { FreshnessCase } from "./measures/freshness.ts";
+import type { ThroughputCase } from "./measures/throughput.ts";
+
+/** What is counted: by the quick run as well. */
+export interface CountedPlan {
+  readonly operations: {
+    readonly bulk: number;
+    readonly compared: number;
+    readonly only: readonly ArmName[];
+    readonly polls: readonly number[];
+  };
+  readonly deliveries: readonly DeliveryCase[];
+  readonly poison: readonly number[];
+  readonly pollerRuns: readonly { readonly open: number; readonly finished: number }[];
+}
+
+const ALL: readonly ArmName[] = ["floor", "tutorial", "row-per-document", "row-per-document-batched", "sluice"];
+
+export const quickPlan: CountedPlan = {
+  operations: { bulk: 9_000, compared: 0, only: ["sluice"], polls: [10] },
+  deliveries: CASES.filter(({ shape }) => shape.name === "1.5 KB" || shape.name === "100 contexts"),
+  poison: [1, 5],
+  pollerRuns: [
+    { open: 10, finished: 0 },
+    { open: 10, finished: 100_000 },
+  ],
+};
+
+export const fullPlan: CountedPlan = {
+  operations: { bulk: 12_000, compared: 400, only: ALL, polls: [1, 10] },
+  deliveries: CASES,
+  poison: [1, 5, 50],
+  pollerRuns: [1, 100, 10_000].flatMap((open) => [0, 10_000, 1_000_000].map((finished) => ({ open, finished }))),
+};
+
+/** Sizes and numbers of the throughput runs; `times` makes them that much larger. */
+export function throughputCases(times: number): {
+  readonly compared: ThroughputCase[];
+  readonly growth: ThroughputCase[];
+} {
+  const all = (many: number, few: number, fewest: number): ThroughputCase["arms"] => ({
+    floor: many * times,
+    tutorial: few * times,
+    "row-per-document": fewest * times,
+    "row-per-document-batched": few * times,
+    sluice: many * times,
+  });
+  return {
+    compared: [
+      { shape: MIDDLE, arms: all(10_000, 2_000, 1_000), rounds: 3 },
+      { shape: SMALL, arms: all(20_000, 2_000, 500), rounds: 1 },
+      { shape: LARGE, arms: all(1_000, 500, 500), rounds: 1 },
+    ],
+    growth: [1_000, 10_000, 100_000].map((documents) => ({
+      shape: MIDDLE,
+      arms: { floor: documents * times, sluice: documents * times },
+      rounds: 1,
+    })),
+  };
+}
+
+/** A stream of one document a push, or of fifty; the service fast and slow; a backfill in the way. */
+export const freshnessCases: readonly FreshnessCase[] = [
+  ...[30, 300].flatMap((serviceSeconds) => [
+    { documentsPerSecond: 0.1, push: 1, minutes: 60, serviceSeconds, backlog: 0 },
+    { documentsPerSecond: 10, push: 1, minutes: 10, serviceSeconds, backlog: 0 },
+    { documentsPerSecond: 500, push: 50, minutes: 3, serviceSeconds, backlog: 0 },
+  ]),
+  { documentsPerSecond: 500, push: 1, minutes: 1, serviceSeconds: 30, backlog: 0 },
+  { documentsPerSecond: 1, push: 1, minutes: 10, serviceSeconds: 30, backlog: 0 },
+  { documentsPerSecond: 1, push: 1, minutes: 10, serviceSeconds: 30, backlog: 100_000 },
+];

@@ -1,0 +1,197 @@
+import type { ArmName } from "../arms/arm.ts";
+import type { Usage } from "../measures/operations.ts";
+import { growthExponent, medianRun, rate, seconds, type ThroughputRun } from "../measures/throughput.ts";
+import { dollarsPerMillion, PRICE, TOKENS_A_DOCUMENT } from "./cost.ts";
+import type { Results } from "./results.ts";
+import { figure, megabytes, table } from "./table.ts";
+
+/** `RESULTS.md`, from what was measured and nothing else. */
+export function toMarkdown(results: Results): string {
+  const { machine, date } = results;
+  return [
+    "# Figures",
+    `Written by \`pnpm bench\` on ${date.slice(0, 10)}: ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ` +
+      `${machine.system}; Node ${machine.node}, wrangler ${machine.wrangler}, workerd ${machine.workerd}; load ${machine.load} before the run. ` +
+      "Everything runs in the local runtime, with a stand-in for Workers AI that answers at once. Counts are those of " +
+      "production; times compare designs on one machine, and are no promise for Cloudflare's.",
+    ARMS,
+    "## Budgets",
+    table(
+      ["", "budget", "measured", ""],
+      results.budgets.map(({ what, budget, measured, ok }) => [what, budget, measured, ok ? "ok" : "**over**"]),
+    ),
+    operations(results),
+    throughput(results),
+    freshness(results),
+    poller(results),
+    memory(results),
+    poison(results),
+  ].join("\n\n");
+}
+
+const ARMS = `The arms, each a Worker of its own in the same runtime, in \`src/arms/\`:
+
+- **floor**: the same bytes parsed, inserted, given an outcome and read back. No Queue, no AI, nothing checked.
+- **tutorial**: a message, a direct \`AI.run\` and an INSERT for each document. Full sends; six documents at a time.
+- **row-per-document**: a message and a job row a document, a batch a delivery, every row updated at every poll. A D1 call a
+  row, as projects of this shape do it; **batched** makes them one \`batch()\` for each delivery, poll and answer.
+- **sluice**: the real Workers.`;
+
+function operations({ counted: { usages, lookups, deliveries } }: Results): string {
+  const rows = usages.map((usage) => [
+    name(usage),
+    figure(usage.rowsWritten),
+    figure(usage.rowsRead),
+    figure(usage.queueOperations),
+    figure(usage.requests),
+    figure(usage.aiCalls),
+    usage.storageBytes === null ? "" : figure(usage.storageBytes),
+    `$${dollarsPerMillion(usage).toFixed(2)}`,
+  ]);
+  const tokens = TOKENS_A_DOCUMENT * 1e6;
+  return [
+    "## Billable operations a document",
+    "Documents of 1.5 KB with 5 contexts. D1 rows are the sum of `meta` over every statement; Queue operations are counted " +
+      "for each 64 KB of what is really sent. Dollars are for a million documents at list price, free tiers ignored, without tokens and storage.",
+    table(
+      ["", "rows written", "rows read", "Queue operations", "requests", "AI calls", "bytes in D1", "$ / million"],
+      rows,
+    ),
+    `Tokens are the same for all: about ${TOKENS_A_DOCUMENT} a document, so $${(tokens * PRICE.bgeM3Token).toFixed(2)} a million documents ` +
+      `with bge-m3. Direct calls to \`bge-reranker-base\` would take $${(tokens * PRICE.rerankerToken).toFixed(2)} for the same tokens: it cannot ` +
+      "be batched, but where a direct call for each document is fast enough, the tutorial's design with that model is cheaper than any batch.",
+    "![Dollars for a million documents](costs.svg)",
+    "Reading one document's scores:",
+    table(
+      ["", "contexts", "rows read"],
+      lookups.map(({ what, contexts, rowsRead }) => [`\`${what}\``, figure(contexts), figure(rowsRead)]),
+    ),
+    "The jobs of one delivery:",
+    table(
+      ["documents", "messages", "documents in it", "jobs", "fewest possible", "all but the last full to"],
+      deliveries.map(({ shape, messages, documents, jobs, fewest, leastFull }) => [
+        shape,
+        ...[messages, documents, jobs, fewest, leastFull].map(figure),
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+function name({ arm, way, polls }: Usage): string {
+  return `${arm}, ${way}${polls === 0 ? "" : polls === 1 ? ", 1 poll" : `, ${polls} polls`}`;
+}
+
+function throughput({ throughput: { compared, growth } }: Results): string {
+  const groups = Map.groupBy(compared, ({ shape }) => shape);
+  const rows = [...groups].flatMap(([shape, runs]) => {
+    const median = (arm: ArmName) => medianRun(runs.filter((run) => run.arm === arm));
+    const ours = median("sluice");
+    return [...new Set(runs.map(({ arm }) => arm))].map((arm) => {
+      const run = median(arm);
+      if (run === undefined || ours === undefined) return [];
+      return [
+        `${shape}, ${arm}`,
+        figure(run.documents),
+        figure(Math.round(rate(run))),
+        arm === "sluice" ? "" : figure(rate(ours) / rate(run)),
+        ...phases(run),
+      ];
+    });
+  });
+  const growing = Map.groupBy(growth, ({ arm }) => arm);
+  return [
+    "## Throughput",
+    "Pushed → every score read, AI answering at once; the median of the rounds, arms in turns. *Ratio* is sluice's rate over the arm's. " +
+      "Handlers run beside each other and wait for one another, so their seconds overlap.",
+    table(
+      ["", "documents", "documents/s", "ratio", "push s", "finish s", "read s", "fetch s", "queue s", "cron s", "D1 s"],
+      rows,
+    ),
+    "![Documents a second](throughput.svg)",
+    `Growth: the time goes with the number of documents to the power of ${[...growing]
+      .map(([arm, runs]) => `${growthExponent(runs).toFixed(2)} (${arm})`)
+      .join(", ")}; 1 is linear.`,
+    table(
+      ["1.5 KB", "documents", "seconds", "documents/s"],
+      growth.map((run) => [run.arm, figure(run.documents), figure(seconds(run)), figure(Math.round(rate(run)))]),
+    ),
+    "![Seconds by documents](growth.svg)",
+  ].join("\n\n");
+}
+
+function phases({ push, finish, read, handlers }: ThroughputRun): string[] {
+  return [push, finish, read, handlers.fetch, handlers.queue, handlers.scheduled, handlers.d1].map((value) =>
+    value.toFixed(2),
+  );
+}
+
+function freshness({ freshness }: Results): string {
+  return [
+    "## Freshness",
+    "Accepted → queryable on a virtual clock: the real producer, consumer and poller over SQLite, the deployed batch sizes, waits and " +
+      "concurrency, the cron by the minute, Workers AI done after the time given. Seconds.",
+    table(
+      ["documents/s", "in a push", "service s", "bulk backlog before", "documents", "p50", "p99", "all done after"],
+      freshness.map((one) => [
+        figure(one.documentsPerSecond),
+        ...[one.push, one.serviceSeconds, one.backlog, one.documents].map(figure),
+        ...[one.p50, one.p99, one.allDone].map((value) => value.toFixed(0)),
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+function poller({ counted: { pollerRuns } }: Results): string {
+  return [
+    "## One run of the poller",
+    "Over open jobs that are all due, or none of them, and jobs that ended long ago. Open ones are still queued at Workers AI.",
+    table(
+      ["open", "finished", "due", "D1 calls", "statements", "rows read", "rows written", "AI calls", "ms"],
+      pollerRuns.map((run) => [
+        figure(run.open),
+        figure(run.finished),
+        run.due ? "all" : "none",
+        ...[run.d1Calls, run.statements, run.rowsRead, run.rowsWritten, run.aiCalls, run.milliseconds].map(figure),
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+function memory({ memory }: Results): string {
+  return [
+    "## Memory",
+    "A Worker's heap by its inspector every 20 ms; what is garbage and not collected yet is in it, and the local runtime collects late. " +
+      "A Worker has 128 MB.",
+    table(
+      ["", "Worker", "lowest", "peak", "growth", "buffers outside", "samples"],
+      memory.map(({ what, worker, lowest, peak, buffers, samples }) => [
+        what,
+        worker,
+        megabytes(lowest),
+        megabytes(peak),
+        megabytes(peak - lowest),
+        megabytes(buffers),
+        figure(samples),
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+function poison({ counted: { poison } }: Results): string {
+  return [
+    "## Poison",
+    "1,000 documents, of which some make Workers AI refuse any batch that they are in. Runs of the poller, a minute each, until all good " +
+      "ones have their scores. Bisection is measured; the others follow from what they do, at 90 calls a run.",
+    table(
+      ["", "bad", "calls that submit", "at most", "minutes", "good ones scored"],
+      poison.map(({ strategy, bad, calls, bound, minutes, good }) => [
+        strategy,
+        figure(bad),
+        figure(calls),
+        bound === null ? "" : figure(bound),
+        minutes === null ? "never" : figure(minutes),
+        figure(good),
+      ]),
+    ),
+  ].join("\n\n");
+}

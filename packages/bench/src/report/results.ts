@@ -1,0 +1,21 @@
+import type { Freshness } from "../measures/freshness.ts";
+import type { HeapUse } from "../measures/memory.ts";
+import type { ThroughputRun } from "../measures/throughput.ts";
+import type { BudgetLine, Counted } from "./budgets.ts";
+import type { Machine } from "./machine.ts";
+
+/** Everything that a full run measured: `results.json`. */
+export interface Results {
+  readonly date: string;
+  readonly machine: Machine;
+  readonly budgets: readonly BudgetLine[];
+  readonly counted: Counted;
+  readonly throughput: {
+    /** All arms, the same documents, in turns. */
+    readonly compared: readonly ThroughputRun[];
+    /** The same documents in growing numbers. */
+    readonly growth: readonly ThroughputRun[];
+  };
+  readonly freshness: readonly Freshness[];
+  readonly memory: readonly HeapUse[];
+}

@@ -1,0 +1,42 @@
+/** A session with a Worker's inspector: Chrome's debugging protocol, as far as workerd speaks it. */
+export class Inspector {
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #asked = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => {
+      const { id, result, error } = JSON.parse(String(data)) as { id?: number; result?: unknown; error?: unknown };
+      if (id === undefined) return;
+      this.#waiting.get(id)?.resolve(error === undefined ? result : null);
+      this.#waiting.delete(id);
+    });
+    socket.addEventListener("close", () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error("the inspector hung up"));
+    });
+  }
+
+  static async connect(url: string): Promise<Inspector> {
+    // Wrangler turns away whoever does not come from this machine.
+    const options = { headers: { origin: "http://localhost" } } as unknown as string[];
+    const socket = new WebSocket(url, options);
+    await new Promise<void>((resolve, reject) => {
+      socket.addEventListener("open", () => resolve());
+      for (const end of ["error", "close"] as const) {
+        socket.addEventListener(end, () => reject(new Error(`the inspector at ${url} does not answer`)));
+      }
+    });
+    return new Inspector(socket);
+  }
+
+  /** `null`: the inspector does not know the method. */
+  ask<Result>(method: string, parameters: Record<string, unknown> = {}): Promise<Result | null> {
+    this.#asked += 1;
+    const id = this.#asked;
+    const answer = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, answer);
+    this.#socket.send(JSON.stringify({ id, method, params: parameters }));
+    return answer.promise as Promise<Result | null>;
+  }
+}

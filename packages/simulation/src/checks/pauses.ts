@@ -1,0 +1,54 @@
+import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
+import type { Change } from "./changes.ts";
+import type { VersionKey } from "./state.ts";
+
+interface KnownPause {
+  /** When it was put up, by the time of the world. */
+  readonly since: number;
+  readonly until: number | null;
+  readonly reason: string;
+}
+
+/** The pauses that D1 holds, by scope. */
+export class Pauses {
+  readonly #pauses = new Map<string, KnownPause>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  take(event: Change[1], change: Change): void {
+    const scope = String(change[2]);
+    if (event === "delete") {
+      this.#pauses.delete(scope);
+      return;
+    }
+    const now = this.#now();
+    const known = this.#pauses.get(scope);
+    // One that had run out by somebody's clock and is put up again is a new one.
+    const isOver = known !== undefined && known.until !== null && known.until <= now + MAX_CLOCK_SKEW;
+    const since = known === undefined || isOver ? now : known.since;
+    this.#pauses.set(scope, { since, reason: String(change[3]), until: change[4] as number | null });
+  }
+
+  /** The scopes of those that somebody asked for. */
+  get requested(): string[] {
+    return [...this.#pauses].filter(([, { reason }]) => reason === "requested").map(([scope]) => scope);
+  }
+
+  /** A pause that keeps a batch back, put up before `since`. */
+  keepingBack(model: string, list: readonly VersionKey[], since: number): string | null {
+    for (const [scope, pause] of this.#pauses) {
+      const submission = scope.startsWith("submission:") ? `${scope.slice("submission:".length)}\n` : null;
+      const isAbout =
+        submission === null
+          ? scope === "all" || scope === `model:${model}`
+          : list.some((key) => key.startsWith(submission));
+      // A Worker whose clock is ahead sees the end of a pause that much sooner.
+      const runs = pause.until === null || pause.until > this.#now() + MAX_CLOCK_SKEW;
+      if (isAbout && runs && pause.since < since) return `${scope}, ${pause.reason}`;
+    }
+    return null;
+  }
+}
