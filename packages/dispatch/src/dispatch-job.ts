@@ -57,7 +57,13 @@ export async function dispatchJob(
     return toRequest(found);
   });
   const answer = await submitBatch(io.ai, job.model, requests, io.bounded);
-  const attempt = { ...job, attempt: started.attempt, status: "dispatching" as const, members: started.members, sent: documents.length };
+  const attempt = {
+    ...job,
+    attempt: started.attempt,
+    status: "dispatching" as const,
+    members: started.members,
+    sent: documents.length,
+  };
   if (answer.kind === "refused") {
     await settleRefusal(io, attempt, answer.refusal);
     return "refused";

@@ -51,7 +51,12 @@ describe("staged parts whose messages do not come", () => {
     await runUntilDone(io);
     expect((await jobs(env.DB)).map((job) => job.documents.length)).toEqual([9, 9, 2]);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(list));
-    expect(await counters(env.DB, submission)).toMatchObject({ total: 20, recorded: 20, succeeded: 20, completed: true });
+    expect(await counters(env.DB, submission)).toMatchObject({
+      total: 20,
+      recorded: 20,
+      succeeded: 20,
+      completed: true,
+    });
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
   });
 

@@ -72,12 +72,10 @@ const rubbish = fc.oneof(
 const damaged = fc
   .tuple(document, fc.constantFrom("query", "contexts", "id", "metadata", "documents", "top_n", "x"), rubbish)
   .map(([value, key, other]) => ({ ...value, [key]: other }));
-const innerDamage = fc
-  .tuple(document, fc.nat(5), rubbish)
-  .map(([value, place, other]) => ({
-    ...value,
-    contexts: value.contexts.map((one, n) => (n === place ? other : one)),
-  }));
+const innerDamage = fc.tuple(document, fc.nat(5), rubbish).map(([value, place, other]) => ({
+  ...value,
+  contexts: value.contexts.map((one, n) => (n === place ? other : one)),
+}));
 const candidate = fc.oneof(
   { arbitrary: document, weight: 3 },
   { arbitrary: damaged, weight: 3 },
