@@ -1,4 +1,5 @@
 import {
+  callTimeout,
   dispatchLease,
   listMembers,
   nextPollAt,
@@ -7,7 +8,7 @@ import {
   type ModelName,
   type SubmissionId,
 } from "@sluice/core";
-import { confirmDispatch, startAttempt, type DocumentContent } from "@sluice/db";
+import { confirmDispatch, postponeJob, startAttempt, type DocumentContent } from "@sluice/db";
 import { submitBatch, toRequest } from "@sluice/inference";
 import type { StepIo } from "./io.ts";
 import { settleRefusal } from "./settle-refusal.ts";
@@ -26,6 +27,12 @@ export interface DispatchableJob {
 }
 
 export type DispatchOutcome = "dispatched" | "refused" | "canceled" | "superseded";
+
+/**
+ * D1 took so long over the attempt that the call might outlast the lease: another could dispatch the
+ * job meanwhile. Nothing was sent.
+ */
+const LATE = { reason: "late", message: "D1 was too slow for the dispatch to begin in time: it is started again." };
 
 /**
  * Hands a job to Workers AI: starts an attempt, which fixes the list; submits exactly that list; and
@@ -56,6 +63,11 @@ export async function dispatchJob(
     if (found === undefined) throw new Error(`the content of job ${job.id} lacks a document of its list`);
     return toRequest(found);
   });
+  const ready = io.now();
+  if (ready - startedAt > dispatchLease(io.runInterval) - callTimeout(io.runInterval)) {
+    await postponeJob(io.db, { ...job, attempt: started.attempt, status: "dispatching" }, LATE, "none", ready, ready);
+    return "refused";
+  }
   const answer = await submitBatch(io.ai, job.model, requests, io.bounded);
   const attempt = {
     ...job,

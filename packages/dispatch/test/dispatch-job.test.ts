@@ -36,9 +36,21 @@ const pending = (id: JobId): DispatchableJob => ({
   refusals: 0,
   repeats: 0,
 });
-const content = (id: JobId): Promise<DocumentContent[]> => readJobContent(io.db, { id, attempt: 0 });
+const content = (id: JobId, attempt = 0): Promise<DocumentContent[]> => readJobContent(io.db, { id, attempt });
 
 describe("dispatching a job", () => {
+  it("does not begin a call that may outlast its lease, when D1 was slow", async () => {
+    const { job } = await record(documents("d", 3));
+    // The first time asked is when the attempt starts; D1 takes 61 s over it.
+    let asked = 0;
+    const slow = { ...io, now: () => NOW + (asked++ === 0 ? 0 : 61_000) };
+    expect(await dispatchJob(slow, pending(job), await content(job))).toBe("refused");
+    expect(service.submits).toEqual([]);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", attempt: 1, unconfirmed: 0, dueAt: NOW + 61_000 });
+    io.clock.now = NOW + 62_000;
+    expect(await dispatchJob(io, { ...pending(job), attempt: 1 }, await content(job, 1))).toBe("dispatched");
+  });
+
   it("stores the attempt and its list before the call, and the request_id after", async () => {
     const { job } = await record(documents("d", 3));
     let during: unknown;
