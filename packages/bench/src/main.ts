@@ -6,6 +6,7 @@ import { measureMemory } from "./measures/memory.ts";
 import { measureThroughput, type ThroughputRun } from "./measures/throughput.ts";
 import { freshnessCases, fullPlan, quickPlan, throughputCases } from "./plans.ts";
 import { judge, showBudgets } from "./report/budgets.ts";
+import { judgeTimes } from "./report/goals.ts";
 import { describeMachine } from "./report/machine.ts";
 import type { Results } from "./report/results.ts";
 import { writeResults } from "./report/write.ts";
@@ -76,7 +77,8 @@ if (given.help) {
     const freshness = await measureWaits();
     tell("memory");
     const memory = await measureMemory();
-    writeResults({ date: new Date().toISOString(), machine, budgets, counted, throughput, freshness, memory });
+    const goals = judgeTimes(throughput.compared, memory);
+    writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, freshness, memory });
     tell("wrote packages/bench/RESULTS.md");
   }
   console.log(`\n${showBudgets(budgets)}`);

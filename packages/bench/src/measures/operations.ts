@@ -8,7 +8,7 @@ import type { Stack } from "../runtime/stack.ts";
 export interface Usage {
   readonly arm: ArmName;
   readonly way: "bulk" | "one by one";
-  /** How often each batch was asked for. */
+  /** How often each batch was asked for; 0 where there are none. */
   readonly polls: number;
   readonly documents: number;
   readonly rowsWritten: number;
@@ -39,7 +39,7 @@ export async function countOperations(
 ): Promise<Usage[]> {
   const usages: Usage[] = [];
   for (const arm of arms.filter(({ name }) => options.only.includes(name))) {
-    for (const polls of options.polls) {
+    for (const polls of isPolled(arm) ? options.polls : [0]) {
       const bulk = arm.name === "sluice" ? options.bulk : options.compared;
       usages.push(await countOne(stack, arm, "bulk", polls, makeDocuments(MIDDLE, bulk, 11)));
       if (arm.name !== "floor")
@@ -49,6 +49,10 @@ export async function countOperations(
   return usages;
 }
 
+function isPolled({ name }: Arm): boolean {
+  return name !== "floor" && name !== "tutorial";
+}
+
 async function countOne(
   stack: Stack,
   arm: Arm,
@@ -56,7 +60,7 @@ async function countOne(
   polls: number,
   documents: readonly BenchDocument[],
 ): Promise<Usage> {
-  await stack.plan(polls === 1 ? {} : { poll: [{ fault: "pending", polls: polls - 1 }] });
+  await stack.plan(polls <= 1 ? {} : { poll: [{ fault: "pending", polls: polls - 1 }] });
   const isNew = (await stack.countRows(arm.name, arm.table)) === 0;
   await stack.clear(arm.name);
   const before = await stack.size(arm.name);
@@ -73,7 +77,7 @@ async function countOne(
   return {
     arm: arm.name,
     way,
-    polls: arm.name === "floor" || arm.name === "tutorial" ? 0 : polls,
+    polls,
     documents: documents.length,
     ...usageOf(counts, documents.length),
     storageBytes: isNew && after > before ? (after - before) / documents.length : null,

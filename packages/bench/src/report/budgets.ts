@@ -26,7 +26,7 @@ const SMALL_JOB = 100;
 /** The counted budgets: these fail a run. What the clock says never does. */
 export function judge({ usages, lookups, deliveries, pollerRuns, poison }: Counted): BudgetLine[] {
   const [bulk, single] = (["bulk", "one by one"] as const).map((way) => tenPolls(usages, way));
-  const perContext = Math.max(...lookups.map(({ rowsRead, contexts }) => rowsRead / contexts));
+  const perContext = lookups.map(({ rowsRead, contexts }) => rowsRead / contexts);
   const idle = pollerRuns.filter(({ due }) => !due);
   return [
     {
@@ -38,7 +38,7 @@ export function judge({ usages, lookups, deliveries, pollerRuns, poison }: Count
       ...largeEnough(single, SMALL_JOB),
     },
     atMost("rows read a document up to its outcome, bulk", bulk?.rowsRead, 12),
-    atMost("rows read a context by a score lookup", perContext, 6),
+    atMost("rows read a context by a score lookup", perContext.length === 0 ? undefined : Math.max(...perContext), 6),
     atMost("Queue operations a document of 1.5 KB, bulk", bulk?.queueOperations, 0.1),
     ...deliveries.map((delivery) => ({
       what: `jobs of a full delivery, ${delivery.shape}`,

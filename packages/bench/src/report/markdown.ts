@@ -20,6 +20,11 @@ export function toMarkdown(results: Results): string {
       ["", "budget", "measured", ""],
       results.budgets.map(({ what, budget, measured, ok }) => [what, budget, measured, ok ? "ok" : "**over**"]),
     ),
+    "By the clock and the heap; these fail no run:",
+    table(
+      ["", "wanted", "measured", ""],
+      results.goals.map(({ what, budget, measured, ok }) => [what, budget, measured, ok ? "ok" : "**missed**"]),
+    ),
     operations(results),
     throughput(results),
     freshness(results),

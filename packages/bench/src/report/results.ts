@@ -9,6 +9,8 @@ export interface Results {
   readonly date: string;
   readonly machine: Machine;
   readonly budgets: readonly BudgetLine[];
+  /** What the clock and the heap say beside what is wanted: told, and never failing. */
+  readonly goals: readonly BudgetLine[];
   readonly counted: Counted;
   readonly throughput: {
     /** All arms, the same documents, in turns. */

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { growthExponent, type ThroughputRun } from "../src/measures/throughput.ts";
+import type { Usage } from "../src/measures/operations.ts";
+import { judge, type Counted } from "../src/report/budgets.ts";
+
+const usage = (way: Usage["way"], more: Partial<Usage> = {}): Usage => ({
+  arm: "sluice",
+  way,
+  polls: 10,
+  documents: 1_000,
+  rowsWritten: 2,
+  rowsRead: 11,
+  queueOperations: 0.08,
+  requests: 0.01,
+  aiCalls: 0.01,
+  storageBytes: null,
+  meanJob: 1_000,
+  ...more,
+});
+
+const idle = {
+  open: 10,
+  due: false,
+  d1Calls: 1,
+  statements: 2,
+  rowsRead: 5,
+  rowsWritten: 0,
+  aiCalls: 0,
+  milliseconds: 1,
+};
+const counted: Counted = {
+  usages: [usage("bulk"), usage("one by one", { meanJob: 100 })],
+  lookups: [{ what: "scores", contexts: 5, rowsRead: 13 }],
+  deliveries: [{ shape: "1.5 KB", messages: 100, documents: 8_300, jobs: 2, fewest: 2, leastFull: 0.99 }],
+  pollerRuns: [
+    { ...idle, finished: 0 },
+    { ...idle, finished: 100_000 },
+  ],
+  poison: [{ strategy: "bisection", documents: 1_000, bad: 1, calls: 20, bound: 21.9, minutes: 2, good: 999 }],
+};
+const failing = (more: Partial<Counted>) =>
+  judge({ ...counted, ...more })
+    .filter(({ ok }) => !ok)
+    .map(({ what }) => what);
+
+describe("counted budgets", () => {
+  it("hold where everything is within them", () => {
+    expect(failing({})).toEqual([]);
+  });
+
+  it("are over with one row more", () => {
+    const usages = [usage("bulk", { rowsWritten: 2.11 }), usage("one by one", { rowsWritten: 7.01, meanJob: 100 })];
+    expect(failing({ usages })).toEqual([
+      "rows written a document, bulk, ten polls",
+      "rows written a document, one by one, ten polls",
+    ]);
+  });
+
+  it("do not hold by jobs smaller than they are for, nor by what was not measured", () => {
+    expect(failing({ usages: [usage("bulk", { meanJob: 999 }), usage("one by one", { meanJob: 100 })] })).toHaveLength(
+      1,
+    );
+    expect(failing({ usages: [] })).toHaveLength(4);
+    expect(failing({ pollerRuns: [] })).toHaveLength(2);
+    expect(failing({ lookups: [] })).toHaveLength(1);
+  });
+
+  it("are over with a job that is not full, a poller that reads finished jobs, or a call too many", () => {
+    const [delivery] = counted.deliveries;
+    expect(failing({ deliveries: delivery === undefined ? [] : [{ ...delivery, leastFull: 0.94 }] })).toHaveLength(1);
+    expect(
+      failing({
+        pollerRuns: [
+          { ...idle, finished: 0 },
+          { ...idle, finished: 100_000, rowsRead: 6 },
+        ],
+      }),
+    ).toHaveLength(1);
+    expect(failing({ poison: counted.poison.map((one) => ({ ...one, calls: 22 })) })).toHaveLength(1);
+  });
+});
+
+describe("growth", () => {
+  const run = (documents: number, push: number): ThroughputRun => ({
+    arm: "sluice",
+    shape: "1.5 KB",
+    documents,
+    bytes: 0,
+    push,
+    finish: 0,
+    read: 0,
+    handlers: { fetch: 0, queue: 0, scheduled: 0, d1: 0 },
+  });
+
+  it("is 1 for time that goes with the number of documents, and 2 for its square", () => {
+    expect(growthExponent([run(1_000, 1), run(10_000, 10), run(100_000, 100)])).toBeCloseTo(1);
+    expect(growthExponent([run(1_000, 1), run(10_000, 100)])).toBeCloseTo(2);
+  });
+});
