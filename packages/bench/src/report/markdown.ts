@@ -106,7 +106,7 @@ function throughput({ throughput: { compared, growth } }: Results): string {
   const growing = Map.groupBy(growth, ({ arm }) => arm);
   return [
     "## Throughput",
-    "Pushed → every score read, AI answering at once; the median of the rounds, arms in turns. *Ratio* is sluice's rate over the arm's. " +
+    "Pushed → every score read, AI answering at once; the median of the rounds, arms in turns. _Ratio_ is sluice's rate over the arm's. " +
       "Handlers run beside each other and wait for one another, so their seconds overlap.",
     table(
       ["", "documents", "documents/s", "ratio", "push s", "finish s", "read s", "fetch s", "queue s", "cron s", "D1 s"],
