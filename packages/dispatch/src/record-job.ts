@@ -1,4 +1,4 @@
-import { dispatchLease, mintJobId, type PartMessage, type PartWeight } from "@sluice/core";
+import { dispatchLease, mintJobId, planJobs, type PartMessage, type PartWeight } from "@sluice/core";
 import { recordParts, type Pause, type PartToRecord } from "@sluice/db";
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchJob } from "./dispatch-job.ts";
@@ -10,6 +10,12 @@ export interface PlannedPart {
   readonly part: PartMessage;
   readonly body: string;
   readonly weight: PartWeight;
+}
+
+/** Plans the jobs of parts that came together: a job holds one model and lane. */
+export function planRecording<Part extends PlannedPart>(parts: readonly Part[]): Part[][] {
+  const groups = Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`);
+  return [...groups.values()].flatMap((group) => planJobs(group));
 }
 
 /**

@@ -1,6 +1,6 @@
-import { planJobs, weighPart } from "@sluice/core";
+import { weighPart } from "@sluice/core";
 import { isPassing, keepMalformedMessage, lookUpParts, readPauses, type Pause } from "@sluice/db";
-import { recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import { planRecording, recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
 import { readMessages, submissionNamed, type DeliveredMessage, type ReadMessage } from "./read-messages.ts";
 
 /** What should happen to a message. */
@@ -40,12 +40,11 @@ export async function consumeDelivery(
   };
   for (const one of malformed) await keep(one);
   const pauses = fresh.length > 0 ? await readPauses(io.db, io.now()) : [];
-  for (const group of groupByModelAndLane(fresh)) {
-    for (const parts of planJobs(group)) {
-      for (const { part, standing } of await recordApart(io, parts, pauses)) {
-        if (standing === "refused") await keep({ ...part, reason: "D1 does not take its documents in" });
-        else decisions.set(part.message.id, { kind: standing === "recorded" ? "ack" : "retry" });
-      }
+  const weighed: DeliveredPart[] = fresh.map((read) => ({ ...read, weight: weighPart(read.part) }));
+  for (const parts of planRecording(weighed)) {
+    for (const { part, standing } of await recordApart(io, parts, pauses)) {
+      if (standing === "refused") await keep({ ...part, reason: "D1 does not take its documents in" });
+      else decisions.set(part.message.id, { kind: standing === "recorded" ? "ack" : "retry" });
     }
   }
   // The same part twice in one delivery: what became of the first became of both.
@@ -133,9 +132,4 @@ async function sort(io: StepIo, read: readonly ReadMessage[]) {
     }
   }
   return { fresh, duplicates, done, malformed };
-}
-
-function groupByModelAndLane(parts: readonly PartRead[]): DeliveredPart[][] {
-  const groups = Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`);
-  return [...groups.values()].map((group) => group.map((read) => ({ ...read, weight: weighPart(read.part) })));
 }

@@ -3,7 +3,6 @@ import {
   FOLD_AFTER,
   MESSAGE_LIFE,
   parseMessage,
-  planJobs,
   stagedAfter,
   STALLED_AFTER,
   weighPart,
@@ -17,7 +16,7 @@ import {
   sweepSubmissions,
   unstagePart,
 } from "@sluice/db";
-import { recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import { planRecording, recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
 
 /** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
 const MOST_FOLDS = 20;
@@ -62,10 +61,8 @@ async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
   }
   const pauses = await readPauses(io.db, now);
   let recorded = 0;
-  for (const group of Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`).values()) {
-    for (const job of planJobs(group)) {
-      recorded += (await recordJob(io, job, pauses)).filter((one) => one).length;
-    }
+  for (const job of planRecording(parts)) {
+    recorded += (await recordJob(io, job, pauses)).filter((one) => one).length;
   }
   io.log({ event: "staged_parts_recorded", parts: recorded });
   return staged.length === STAGED_AT_ONCE && recorded === parts.length;

@@ -117,15 +117,20 @@ function isNew(row: SQL, job: JobId): SQL {
 /** The bodies pass on whole, as they came; D1 takes the documents out. Only of parts that are new. */
 function insertDocuments(job: JobId, chunk: readonly PartToRecord[]) {
   const bodies = `[${chunk.map((part) => part.body).join(",")}]`;
+  // Taken apart once a message: a join that refers to the message itself serializes it again for each document.
   return sql`
+    WITH fresh AS MATERIALIZED (
+      SELECT s.id AS submission, m.value ->> 'collection' AS collection, m.value ->> 'part' AS part,
+        m.value -> 'documents' AS documents
+      FROM json_each(${bodies}) m
+      CROSS JOIN submissions s ON s.id = m.value ->> 'submission'
+      WHERE ${isNew(sql`m`, job)})
     INSERT INTO documents (document_id, collection, submission_id, part, place, payload_bytes, context_count,
       context_ids, metadata, query, contexts)
-    SELECT d.value ->> 'id', m.value ->> 'collection', s.id, m.value ->> 'part', d.value ->> 'place', d.value ->> 'bytes',
+    SELECT d.value ->> 'id', f.collection, f.submission, f.part, d.value ->> 'place', d.value ->> 'bytes',
       json_array_length(d.value, '$.contexts'), d.value -> 'context_ids', d.value -> 'metadata',
       d.value ->> 'query', d.value -> 'contexts'
-    FROM json_each(${bodies}) m
-    CROSS JOIN submissions s ON s.id = m.value ->> 'submission'
-    CROSS JOIN json_each(m.value, '$.documents') d
-    WHERE ${isNew(sql`m`, job)}
+    FROM fresh f CROSS JOIN json_each(f.documents) d
+    WHERE true
     ON CONFLICT DO NOTHING`;
 }
