@@ -1,4 +1,5 @@
 export * from "./database.ts";
+export * from "./part-to-record.ts";
 export * from "./patience.ts";
 export * from "./schema.ts";
 export * as views from "./views.ts";

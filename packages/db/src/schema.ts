@@ -101,6 +101,12 @@ export const parts = sqliteTable(
     recordedAt: integer("recorded_at").notNull(),
     /** JSON: the ids of its documents, in order. */
     documents: text("documents").notNull(),
+    /**
+     * JSON `{ place: [text, …] }`: the contexts of its documents by their place in the push, less those that
+     * were deleted. Here and not with each document: rows of `documents` stay small, so that many fit a
+     * page, and one lies near the next.
+     */
+    contexts: text("contexts").notNull().default("{}"),
   },
   (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
 );
@@ -118,7 +124,7 @@ export const stagedParts = sqliteTable(
   (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
 );
 
-/** Immutable inputs. One row a document and version. */
+/** Immutable inputs, less the contexts: those are with the part. One row a document and version. */
 export const documents = sqliteTable(
   "documents",
   {
@@ -136,8 +142,6 @@ export const documents = sqliteTable(
     /** JSON, as it came. */
     metadata: text("metadata"),
     query: text("query").notNull(),
-    /** JSON: the texts, in order. */
-    contexts: text("contexts").notNull(),
   },
   (table) => [primaryKey({ columns: [table.documentId, table.collection, table.submissionId] })],
 );

@@ -2,10 +2,12 @@ import {
   listMembers,
   mintJobId,
   nameDocument,
+  parseMessage,
   partBody,
   rankScores,
   serializeDocument,
   uuidTail,
+  weighPart,
   type JobId,
   type JobMembers,
   type RequestId,
@@ -15,6 +17,7 @@ import {
   confirmDispatch,
   finalizeJob,
   openSubmission,
+  partToRecord,
   recordParts,
   startAttempt,
   type Database,
@@ -54,6 +57,11 @@ export interface TestDocument {
   readonly contextIds?: readonly string[];
 }
 
+/** A part with the body of its message. */
+export interface TestPart extends PartToRecord {
+  readonly body: string;
+}
+
 /** A part as its message would bring it. `first` is the place of its first document. */
 export function part(
   submission: SubmissionId,
@@ -61,12 +69,8 @@ export function part(
   documents: readonly TestDocument[],
   first = 0,
   collection = "default",
-): PartToRecord {
-  const texts: string[] = [];
-  const ids: string[] = [];
-  let payloadBytes = 0;
-  let contexts = 0;
-  for (const [index, document] of documents.entries()) {
+): TestPart {
+  const texts = documents.map((document, index) => {
     const id = document.id ?? nameDocument(submission, first + index);
     const serialized = serializeDocument(
       {
@@ -80,21 +84,13 @@ export function part(
       first + index,
     );
     if (!serialized.ok) throw new Error("a test's document is refused");
-    texts.push(serialized.value.json);
-    ids.push(id);
-    payloadBytes += serialized.value.payloadBytes;
-    contexts += serialized.value.contexts;
-  }
+    return serialized.value.json;
+  });
   const header = { submission, collection, model: MODEL, lane: "bulk", truncateInputs: true } as const;
-  return {
-    submission,
-    part: number,
-    hash: `hash-${number}`,
-    documents: ids,
-    contexts,
-    payloadBytes,
-    body: partBody(header, number, `hash-${number}`, texts.join(",")),
-  };
+  const body = partBody(header, number, `hash-${number}`, texts.join(","));
+  const message = parseMessage(body);
+  if (!message.ok || message.value.kind !== "part") throw new Error("a test's part is no message");
+  return { ...partToRecord(message.value, weighPart(message.value)), body };
 }
 
 export function jobId(now = NOW): JobId {

@@ -133,6 +133,17 @@ describe("deleting", () => {
     expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
     expect(await readSubmission(db, second.submission)).toMatchObject({ succeeded: 0, canceled: 1 });
   });
+
+  it("forgets its texts in every part, and its neighbours' nowhere", async () => {
+    const [first, second] = [await recorded(["a", "b"]), await recorded(["c", "a", "d"], NOW + 1)];
+    await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
+    const kept = await rows("SELECT submission_id, contexts FROM parts ORDER BY submission_id");
+    expect(kept).toEqual([
+      { submission_id: first.submission, contexts: '{"1":["one","two"]}' },
+      { submission_id: second.submission, contexts: '{"0":["one","two"],"2":["one","two"]}' },
+    ]);
+    expect(await rows("SELECT document_id FROM documents ORDER BY document_id")).toHaveLength(3);
+  });
 });
 
 describe("retrying what failed", () => {

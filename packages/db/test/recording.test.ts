@@ -56,7 +56,8 @@ describe("recording parts", () => {
       context_count: 2,
       metadata: null,
     });
-    expect(JSON.parse(String(row?.["contexts"]))).toEqual(document.contexts);
+    const [kept] = await rows("SELECT contexts FROM parts");
+    expect(JSON.parse(String(kept?.["contexts"]))).toEqual({ 0: document.contexts });
     expect(JSON.parse(String(row?.["context_ids"]))).toEqual(document.contextIds);
   });
 

@@ -1,23 +1,23 @@
 import { MAX_PARAMETER_BYTES, MAX_TRANSACTION_BYTES, utf8Length } from "@sluice/core";
-import type { PartToRecord } from "@sluice/db";
+import { documentsEntry, type PartToRecord } from "@sluice/db";
 
-/** `recordParts` binds the list of a transaction's ids, hashes and counts this often. */
-const LIST_COPIES = 6;
-/** An entry of that list, besides its ids. */
-const LIST_ENTRY_BYTES = 220;
+/** `recordParts` binds the ids of a transaction's documents this often. */
+const ID_COPIES = 4;
+/** Bytes of a part's own statement, hash, counts and key, in all lists that it stands in. */
+const PART_BYTES = 700;
 
 /**
- * Cuts a job's parts into transactions near 5 MB, each a list of chunks that one statement takes in
- * (1.9 MB of bodies). The lists of ids that go beside them are counted too.
+ * Cuts a job's parts into transactions near 5 MB, each a list of chunks whose documents one statement
+ * takes in (1.9 MB). A part's contexts, and the lists of ids that go beside them, are counted too.
  */
 export function chunkParts(parts: readonly PartToRecord[]): PartToRecord[][][] {
   const transactions: PartToRecord[][][] = [];
   let transactionBytes = Infinity;
   let chunkBytes = Infinity;
   for (const part of parts) {
-    const bytes = utf8Length(part.body) + 1;
-    const listBytes = LIST_ENTRY_BYTES + utf8Length(JSON.stringify(part.documents));
-    const bound = bytes + LIST_COPIES * listBytes;
+    const bytes = utf8Length(documentsEntry(part)) + 1;
+    const bound =
+      bytes + utf8Length(part.contexts) + ID_COPIES * utf8Length(JSON.stringify(part.documents)) + PART_BYTES;
     if (transactionBytes + bound > MAX_TRANSACTION_BYTES) {
       transactions.push([]);
       transactionBytes = 0;

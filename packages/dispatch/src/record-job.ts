@@ -1,14 +1,13 @@
 import { dispatchLease, mintJobId, planJobs, type PartMessage, type PartWeight } from "@sluice/core";
-import { recordParts, type Pause, type PartToRecord } from "@sluice/db";
+import { partToRecord, recordParts, type Pause } from "@sluice/db";
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchJob } from "./dispatch-job.ts";
 import type { StepIo } from "./io.ts";
 import { keepBackPaused } from "./keep-back-paused.ts";
 
-/** A part that was read and weighed, with its body as it came. */
+/** A part that was read and weighed. */
 export interface PlannedPart {
   readonly part: PartMessage;
-  readonly body: string;
   readonly weight: PartWeight;
 }
 
@@ -33,7 +32,7 @@ export async function recordJob(
   const { model, lane } = first.part;
   const job = { id: mintJobId(io.now(), io.randomBytes(10)), model, lane };
   const recorded: boolean[] = [];
-  for (const chunks of chunkParts(parts.map(toRecord))) {
+  for (const chunks of chunkParts(parts.map(({ part, weight }) => partToRecord(part, weight)))) {
     const now = io.now();
     recorded.push(
       ...(await recordParts(io.db, { ...job, leaseUntil: now + dispatchLease(io.runInterval) }, chunks, now)),
@@ -71,16 +70,4 @@ async function dispatchRecorded(
     })),
   );
   await dispatchJob(io, job, content);
-}
-
-function toRecord({ part, body, weight }: PlannedPart): PartToRecord {
-  return {
-    submission: part.submission,
-    part: part.part,
-    hash: part.hash,
-    documents: part.documents.map((document) => document.id),
-    contexts: weight.contexts,
-    payloadBytes: weight.payloadBytes,
-    body,
-  };
 }

@@ -1,9 +1,9 @@
 import type { JobId, Lane, SubmissionId } from "@sluice/core";
-import { recordParts, type Database, type PartToRecord } from "@sluice/db";
-import { jobId, MODEL, open, part, type TestDocument } from "../../db/test/fixtures.ts";
+import { recordParts, type Database } from "@sluice/db";
+import { jobId, MODEL, open, part, type TestDocument, type TestPart } from "../../db/test/fixtures.ts";
 import { scoreOf } from "./batch-service.ts";
 
-export { open, part, type TestDocument };
+export { open, part, type TestDocument, type TestPart };
 
 /** A document whose texts are like no other's. */
 export function document(name: string, contexts = 3): Required<Pick<TestDocument, "id" | "query" | "contexts">> {
@@ -32,7 +32,7 @@ export function expectedScores(list: readonly TestDocument[]): Record<string, [c
 }
 
 /** A part as the body of its message, with some of its fields changed. */
-export function bodyOf(recordable: PartToRecord, changes: Record<string, unknown> = {}): string {
+export function bodyOf(recordable: TestPart, changes: Record<string, unknown> = {}): string {
   return JSON.stringify({ ...(JSON.parse(recordable.body) as Record<string, unknown>), ...changes });
 }
 

@@ -35,7 +35,7 @@ it("a job of a paused submission alone is recorded, and not dispatched", async (
     since: NOW,
     until: NOW + 5_000,
   };
-  await recordJob(io, [{ part: message, body, weight: weighPart(message) }], [pause]);
+  await recordJob(io, [{ part: message, weight: weighPart(message) }], [pause]);
   expect(await jobs(env.DB)).toMatchObject([{ status: "pending", documents: ["a0", "a1"], dueAt: NOW + 5_000 }]);
   expect(service.submits).toEqual([]);
 });

@@ -10,6 +10,8 @@ type PartRead = Extract<ReadMessage, { kind: "part" }>;
 type MalformedRead = { readonly message: DeliveredMessage; readonly reason: string; readonly body: string };
 interface DeliveredPart extends PlannedPart {
   readonly message: DeliveredMessage;
+  /** The part's message as it came. */
+  readonly body: string;
 }
 
 /**

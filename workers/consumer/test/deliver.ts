@@ -1,6 +1,6 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
-import type { PartToRecord } from "@sluice/db";
-import { bodyOf } from "@sluice/dispatch/test-support";
+
+import { bodyOf, type TestPart } from "@sluice/dispatch/test-support";
 import worker from "../src/index.ts";
 import { consumeDelivery, type MessageDecision } from "../src/consume-delivery.ts";
 import type { DeliveredMessage } from "../src/read-messages.ts";
@@ -8,7 +8,7 @@ import type { DeliveredMessage } from "../src/read-messages.ts";
 export const QUEUE = "sluice-bulk";
 
 /** A message that carries a part; its id tells which. */
-export function messageOf(recordable: PartToRecord, changes?: Record<string, unknown>): DeliveredMessage {
+export function messageOf(recordable: TestPart, changes?: Record<string, unknown>): DeliveredMessage {
   return { id: `${recordable.submission}/${recordable.part}`, body: bodyOf(recordable, changes) };
 }
 

@@ -50,7 +50,7 @@ async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
   for (const { body, submission, part: number } of staged) {
     const read = parseMessage(body);
     if (read.ok && read.value.kind === "part") {
-      parts.push({ part: read.value, body, weight: weighPart(read.value) });
+      parts.push({ part: read.value, weight: weighPart(read.value) });
       continue;
     }
     // Kept with the messages that nobody can read, so that it does not stand before those behind it.

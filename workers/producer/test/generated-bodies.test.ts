@@ -147,7 +147,9 @@ async function expectKept(api: TestApi, answer: Accepted): Promise<void> {
     expect(response.status).toBe(200);
     const kept = await response.json<{ id: string; query: string; metadata: unknown; submission_id: string }>();
     const { results } = await env.DB.prepare(
-      "SELECT contexts FROM documents WHERE document_id = ? AND submission_id = ?",
+      `SELECT p.contexts -> ('$."' || d.place || '"') AS contexts
+       FROM documents d JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
+       WHERE d.document_id = ? AND d.submission_id = ?`,
     )
       .bind(one.id, answer.submission.id)
       .all<{ contexts: string }>();

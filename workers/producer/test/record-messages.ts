@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { parseMessage, weighPart, type JobId } from "@sluice/core";
-import { openDatabase, recordParts } from "@sluice/db";
+import { openDatabase, partToRecord, recordParts } from "@sluice/db";
 import { NOW } from "./api.ts";
 
 /** Records parts as the consumer would, in one job; gives how many documents they hold. */
@@ -8,20 +8,7 @@ export async function recordMessages(bodies: readonly string[], job: JobId, now 
   const parts = bodies.map((body) => {
     const message = parseMessage(body);
     if (!message.ok || message.value.kind !== "part") throw new Error("a message is no part");
-    const part = message.value;
-    const weight = weighPart(part);
-    return {
-      head: part,
-      record: {
-        submission: part.submission,
-        part: part.part,
-        hash: part.hash,
-        documents: part.documents.map((document) => document.id),
-        contexts: weight.contexts,
-        payloadBytes: weight.payloadBytes,
-        body,
-      },
-    };
+    return { head: message.value, record: partToRecord(message.value, weighPart(message.value)) };
   });
   const [first] = parts;
   if (first === undefined) return 0;

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
+import { contextsPath } from "./part-contexts.ts";
 
 /**
  * Forgets every version of a document: inputs and outcomes. A version that has not ended counts as
@@ -22,6 +23,11 @@ export async function deleteDocument(
         SELECT d.submission_id FROM documents d WHERE ${key}
           AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.document_id = d.document_id
             AND o.collection = d.collection AND o.submission_id = d.submission_id))`,
+    sql`
+      UPDATE parts SET contexts = json_remove(contexts, (
+        SELECT ${contextsPath(sql`d`)} FROM documents d
+        WHERE ${key} AND d.submission_id = parts.submission_id AND d.part = parts.part))
+      WHERE (submission_id, part) IN (SELECT d.submission_id, d.part FROM documents d WHERE ${key})`,
     sql`DELETE FROM outcomes WHERE ${key}`,
     sql`DELETE FROM documents WHERE ${key} RETURNING submission_id`,
   ]);

@@ -3,6 +3,7 @@ import type { JobId, JobStatus, Lane, ModelName, SubmissionId } from "@sluice/co
 import type { Database } from "../database.ts";
 import type { OutcomeStatus } from "../schema.ts";
 import { query } from "../statements.ts";
+import { contextsOf } from "./part-contexts.ts";
 
 /** Everything about one version of a document, and about the version that its scores are from. */
 export interface DocumentRow {
@@ -43,7 +44,7 @@ export interface DocumentRow {
 
 /** Texts may be a megabyte a version: they are read only where they are shown. */
 const columns = (texts: boolean) => sql`
-  d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? sql`d.contexts` : sql`NULL`} AS contexts,
+  d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? contextsOf(sql`d`, sql`p`) : sql`NULL`} AS contexts,
   s.model, s.lane, s.created_at,
   o.status, o.job_id AS outcome_job_id, o.code, o.message, o.attempts, o.dispatched_at AS outcome_dispatched_at,
   o.finalized_at, o.scores,
@@ -51,7 +52,7 @@ const columns = (texts: boolean) => sql`
   root.refusals AS root_refusals, root.dispatched_at AS root_dispatched_at, root.due_at AS root_due_at,
   EXISTS (SELECT 1 FROM jobs c WHERE c.parent_id = root.id) AS root_divided,
   older.submission_id AS older_submission_id, older.scores AS older_scores,
-  ${texts ? sql`olderInput.contexts` : sql`NULL`} AS older_contexts`;
+  ${texts ? contextsOf(sql`olderInput`, sql`olderPart`) : sql`NULL`} AS older_contexts`;
 
 const outcomeJoin = sql`
   LEFT JOIN outcomes o
@@ -65,10 +66,11 @@ const olderJoin = sql`
   LEFT JOIN documents olderInput
     ON olderInput.document_id = older.document_id AND olderInput.collection = older.collection
     AND olderInput.submission_id = older.submission_id`;
-const joins = sql`
+const joins = (texts: boolean) => sql`
   CROSS JOIN submissions s ON s.id = d.submission_id
   LEFT JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
   ${outcomeJoin} ${olderJoin}
+  ${texts ? sql`LEFT JOIN parts olderPart ON olderPart.submission_id = olderInput.submission_id AND olderPart.part = olderInput.part` : sql``}
   LEFT JOIN jobs root ON o.status IS NULL AND root.id = p.job_id`;
 
 /** The newest version of a document by its key, or `null` where none is recorded. */
@@ -80,7 +82,7 @@ export async function readDocument(
   const [row] = await query<DocumentRow>(
     db,
     sql`
-    SELECT ${columns(texts)} FROM documents d ${joins}
+    SELECT ${columns(texts)} FROM documents d ${joins(texts)}
     WHERE d.document_id = ${key.id} AND d.collection = ${key.collection}
     ORDER BY d.submission_id DESC LIMIT 1`,
   );
@@ -102,7 +104,7 @@ export async function readDocuments(
     CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${collection}
       AND d.submission_id = (SELECT max(n.submission_id) FROM documents n
         WHERE n.document_id = asked.value AND n.collection = ${collection})
-    ${joins}
+    ${joins(texts)}
     ORDER BY asked.key`,
   );
 }
@@ -121,7 +123,7 @@ export async function readVersions(
     FROM json_each(${asked}) asked
     CROSS JOIN documents d ON d.document_id = asked.value ->> 0 AND d.collection = asked.value ->> 1
       AND d.submission_id = asked.value ->> 2
-    ${joins}
+    ${joins(texts)}
     ORDER BY asked.key`,
   );
 }
@@ -152,7 +154,7 @@ export async function readSubmissionDocuments(
     FROM json_each(${JSON.stringify(ids)}) asked
     CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${submission.collection}
       AND d.submission_id = ${submission.id}
-    ${joins}
+    ${joins(texts)}
     ORDER BY asked.key`,
   );
 }

@@ -1,7 +1,8 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import type { JobId, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
+import { contextsOf } from "./part-contexts.ts";
 
 /** A document as it stands in a job's list: its number is its index in the batch. */
 export interface JobDocument {
@@ -11,6 +12,16 @@ export interface JobDocument {
   readonly contexts: number;
   /** `null`: each context's id is its index. */
   readonly contextIds: readonly string[] | null;
+}
+
+/** For `WITH`: the job's list, taken apart by submission once: a join that refers to it serializes it for each document. */
+function listed(job: { readonly id: JobId; readonly attempt: number }): SQL {
+  return sql`
+    WITH listed AS MATERIALIZED (
+      SELECT g.key, s.id AS submission, s.collection, s.truncate_inputs, g.value -> 1 AS documents
+      FROM jobs j CROSS JOIN json_each(j.members) g
+      CROSS JOIN submissions s ON s.id = g.value ->> 0
+      WHERE j.id = ${job.id} AND j.attempt = ${job.attempt})`;
 }
 
 /**
@@ -32,13 +43,11 @@ export async function readJobDocuments(
   }>(
     db,
     sql`
-    SELECT g.value ->> 0 AS submission, i.value AS document, d.place AS place, d.context_count AS contexts,
-      d.context_ids AS contextIds, g.key AS "group", i.key AS "index"
-    FROM jobs j CROSS JOIN json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0
-    CROSS JOIN json_each(g.value, '$[1]') i
-    LEFT JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}`,
+    ${listed(job)}
+    SELECT l.submission AS submission, i.value AS document, d.place AS place, d.context_count AS contexts,
+      d.context_ids AS contextIds, l.key AS "group", i.key AS "index"
+    FROM listed l CROSS JOIN json_each(l.documents) i
+    LEFT JOIN documents d ON d.document_id = i.value AND d.collection = l.collection AND d.submission_id = l.submission`,
   );
   // Sorted here, since D1 bills a sort as one more row read a document; as they come they are in order.
   return rows
@@ -76,12 +85,12 @@ export async function readJobContent(
   >(
     db,
     sql`
-    SELECT s.id AS submission, d.document_id AS document, d.place, d.query, d.contexts, s.truncate_inputs AS truncates
-    FROM jobs j CROSS JOIN json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0
-    CROSS JOIN json_each(g.value, '$[1]') i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}`,
+    ${listed(job)}
+    SELECT l.submission AS submission, d.document_id AS document, d.place, d.query, ${contextsOf(sql`d`, sql`p`)} AS contexts,
+      l.truncate_inputs AS truncates
+    FROM listed l CROSS JOIN json_each(l.documents) i
+    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = l.collection AND d.submission_id = l.submission
+    CROSS JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part`,
   );
   return rows.map(({ contexts, truncates, ...row }) => ({
     ...row,

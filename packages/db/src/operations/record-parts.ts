@@ -3,15 +3,20 @@ import type { JobId, Lane, ModelName, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
 
-/** One part to record. `body` is the part's message as it came: its documents go into D1 from there. */
+/** One part to record. */
 export interface PartToRecord {
   readonly submission: SubmissionId;
   readonly part: number;
   readonly hash: string;
+  /** Ids of its documents, in order. */
   readonly documents: readonly string[];
-  readonly contexts: number;
+  /** How many contexts they have. */
+  readonly contextCount: number;
   readonly payloadBytes: number;
-  readonly body: string;
+  /** JSON, one for each document: `[{ place, id, bytes, context_count, query, context_ids?, metadata? }, …]`. */
+  readonly rows: string;
+  /** JSON, the contexts of each document by its place: `{ place: [text, …], … }`. */
+  readonly contexts: string;
 }
 
 /** The job that takes the parts. Recorded in several transactions when it is larger than one may be. */
@@ -23,8 +28,8 @@ export interface JobToRecord {
   readonly leaseUntil: number;
 }
 
-/** Rows of `documents` that one statement takes in: 1.9 MB of bodies (D1 binds at most 2 MB). */
-export type BodyChunks = readonly (readonly PartToRecord[])[];
+/** Parts whose documents one statement takes in: 1.9 MB of what `documentsEntry` gives (D1 binds at most 2 MB). */
+export type PartChunks = readonly (readonly PartToRecord[])[];
 
 /**
  * Records parts, their documents and their job in one transaction: intent before dispatch.
@@ -34,27 +39,28 @@ export type BodyChunks = readonly (readonly PartToRecord[])[];
  * added to it: then the parts stay unrecorded and their messages must come again. Documents of a
  * submission whose cancelation was asked for end as canceled here and are no part of the job.
  *
+ * The contexts stay together, with their part: so a document is a small row, and its text is written once.
  * Every statement reads rows in proportion to the parts and documents given. Gives for each part
  * whether it is recorded now, by this transaction or another.
  */
-export async function recordParts(db: Database, job: JobToRecord, chunks: BodyChunks, now: number): Promise<boolean[]> {
+export async function recordParts(db: Database, job: JobToRecord, chunks: PartChunks, now: number): Promise<boolean[]> {
   const parts = chunks.flat();
   const list = JSON.stringify(
     parts.map((part) => ({
       submission: part.submission,
       part: part.part,
-      hash: part.hash,
       count: part.documents.length,
-      contexts: part.contexts,
+      contexts: part.contextCount,
       bytes: part.payloadBytes,
       documents: part.documents,
     })),
   );
+  const keys = JSON.stringify(parts.map(({ submission, part }) => ({ submission, part })));
   // Which of the parts are new is asked before any of them is written: the same answer for all.
   const fresh = sql`
     SELECT n.key AS place, s.id AS submission, s.cancel_requested_at, s.collection, s.model,
-      n.value ->> 'part' AS part, n.value ->> 'hash' AS hash, n.value ->> 'count' AS count,
-      n.value ->> 'contexts' AS contexts, n.value ->> 'bytes' AS bytes, n.value -> 'documents' AS documents
+      n.value ->> 'count' AS count, n.value ->> 'contexts' AS contexts, n.value ->> 'bytes' AS bytes,
+      n.value -> 'documents' AS documents
     FROM json_each(${list}) n
     CROSS JOIN submissions s ON s.id = n.value ->> 'submission'
     WHERE ${isNew(sql`n`, job.id)}`;
@@ -91,16 +97,13 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: BodyCh
       ON CONFLICT DO NOTHING`,
     // Before the parts themselves: repeated, none of them is new, and what was deleted since stays gone.
     ...chunks.map((chunk) => insertDocuments(job.id, chunk)),
-    sql`
-      INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
-      SELECT submission, part, ${job.id}, hash, count, ${now}, documents FROM (${fresh}) WHERE true
-      ON CONFLICT DO NOTHING`,
+    ...parts.map((part) => insertPart(job.id, part, now)),
     sql`
       DELETE FROM staged_parts WHERE (submission_id, part) IN (
-        SELECT p.submission_id, p.part FROM json_each(${list}) n
+        SELECT p.submission_id, p.part FROM json_each(${keys}) n
         CROSS JOIN parts p ON p.submission_id = n.value ->> 'submission' AND p.part = n.value ->> 'part')`,
     sql`
-      SELECT p.part IS NOT NULL AS recorded FROM json_each(${list}) n
+      SELECT p.part IS NOT NULL AS recorded FROM json_each(${keys}) n
       LEFT JOIN parts p ON p.submission_id = n.value ->> 'submission' AND p.part = n.value ->> 'part'
       ORDER BY n.key`,
   ]);
@@ -111,26 +114,43 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: BodyCh
 function isNew(row: SQL, job: JobId): SQL {
   return sql`
     NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${row}.value ->> 'submission' AND p.part = ${row}.value ->> 'part')
-      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.attempt > 0))`;
+      AND ${isNotStarted(job)}`;
 }
 
-/** The bodies pass on whole, as they came; D1 takes the documents out. Only of parts that are new. */
-function insertDocuments(job: JobId, chunk: readonly PartToRecord[]) {
-  const bodies = `[${chunk.map((part) => part.body).join(",")}]`;
-  // Taken apart once a message: a join that refers to the message itself serializes it again for each document.
+function isNotStarted(job: JobId): SQL {
+  return sql`NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.attempt > 0))`;
+}
+
+/** A part in the list that `documents` is filled from, as JSON. */
+export function documentsEntry({ submission, part, rows }: PartToRecord): string {
+  return `{"submission":"${submission}","part":${part},"documents":${rows}}`;
+}
+
+/** Only of parts that are new: what was deleted of others stays gone. */
+function insertDocuments(job: JobId, chunk: readonly PartToRecord[]): SQL {
+  const list = `[${chunk.map(documentsEntry).join(",")}]`;
+  // Taken apart once a part: a join that refers to the entry itself serializes it again for each document.
   return sql`
     WITH fresh AS MATERIALIZED (
-      SELECT s.id AS submission, m.value ->> 'collection' AS collection, m.value ->> 'part' AS part,
-        m.value -> 'documents' AS documents
-      FROM json_each(${bodies}) m
-      CROSS JOIN submissions s ON s.id = m.value ->> 'submission'
-      WHERE ${isNew(sql`m`, job)})
+      SELECT s.id AS submission, s.collection, n.value ->> 'part' AS part, n.value -> 'documents' AS documents
+      FROM json_each(${list}) n
+      CROSS JOIN submissions s ON s.id = n.value ->> 'submission'
+      WHERE ${isNew(sql`n`, job)})
     INSERT INTO documents (document_id, collection, submission_id, part, place, payload_bytes, context_count,
-      context_ids, metadata, query, contexts)
+      context_ids, metadata, query)
     SELECT d.value ->> 'id', f.collection, f.submission, f.part, d.value ->> 'place', d.value ->> 'bytes',
-      json_array_length(d.value, '$.contexts'), d.value -> 'context_ids', d.value -> 'metadata',
-      d.value ->> 'query', d.value -> 'contexts'
+      d.value ->> 'context_count', d.value -> 'context_ids', d.value -> 'metadata', d.value ->> 'query'
     FROM fresh f CROSS JOIN json_each(f.documents) d
     WHERE true
+    ON CONFLICT DO NOTHING`;
+}
+
+/** A statement a part, so that its contexts are a value of their own, which D1 need not take out of anything. */
+function insertPart(job: JobId, part: PartToRecord, now: number): SQL {
+  return sql`
+    INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents, contexts)
+    SELECT s.id, ${part.part}, ${job}, ${part.hash}, ${part.documents.length}, ${now}, ${JSON.stringify(part.documents)}, ${part.contexts}
+    FROM submissions s
+    WHERE s.id = ${part.submission} AND ${isNotStarted(job)}
     ON CONFLICT DO NOTHING`;
 }

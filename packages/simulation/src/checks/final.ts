@@ -1,6 +1,7 @@
 import type { Push } from "../world/pushes.ts";
 import type { World } from "../world/world.ts";
 import { bisectionFlaw } from "./bisection.ts";
+import { contextsFlaw } from "./contexts.ts";
 import { expectedScores } from "./outcome-rules.ts";
 import { isOpen, type Version } from "./state.ts";
 
@@ -13,6 +14,7 @@ export function finalFlaw(world: World, pushes: readonly Push[]): string | null 
     bisectionFlaw(world) ??
     viewsFlaw(world) ??
     rowsFlaw(world) ??
+    contextsFlaw(world) ??
     totalsFlaw(world)
   );
 }

@@ -65,8 +65,7 @@ export class Mirror {
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
-      else if (table === "parts" && event !== "insert")
-        this.#rules.fail(`a part was ${event}d: parts are written once`);
+      else if (table === "parts") this.#part(event, String(change[2]));
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
     }
@@ -118,6 +117,13 @@ export class Mirror {
       this.#rules.fail(`total of ${row.id} sank from ${known.row.total} to ${row.total}`);
     known.row = row;
     this.#touchedSubmissions.add(known);
+  }
+
+  /** A part is written once, but for the contexts of a document that is being deleted. */
+  #part(event: string, submission: string): void {
+    if (event === "insert") return;
+    const deletes = [...this.#deletedNow].some((key) => key.startsWith(`${submission}\n`));
+    if (event === "delete" || !deletes) this.#rules.fail(`a part was ${event}d: parts are written once`);
   }
 
   #document(event: string, change: Change): void {

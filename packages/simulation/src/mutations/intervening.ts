@@ -20,6 +20,13 @@ export const INTERVENING: readonly Mutation[] = [
     "",
   ),
   mutation(
+    "delete-leaves-texts",
+    "a deleted document's texts stay with its part",
+    "packages/db/src/operations/delete-document.ts",
+    "SET contexts = json_remove(contexts, (",
+    "SET contexts = coalesce(contexts, (",
+  ),
+  mutation(
     "cancel-ignored-at-start",
     "an attempt sends documents of a canceled submission",
     "packages/db/src/operations/start-attempt.ts",
