@@ -2,6 +2,7 @@ import type { Lane } from "@sluice/core";
 import type { Database } from "@sluice/db";
 import type { ApiKey } from "./http/keys.ts";
 import type { Log } from "./log.ts";
+import type { BodiesInWork } from "./push/bodies-in-work.ts";
 
 /** The one thing that is done to a Queue. */
 export interface SendQueue {
@@ -24,6 +25,8 @@ export interface Dependencies {
   /** Milliseconds. */
   readonly sleep: (milliseconds: number) => Promise<void>;
   readonly log: Log;
+  /** The large JSON bodies that this isolate works on. */
+  readonly bodies: BodiesInWork;
   /** `null`: nobody is limited. */
   readonly rateLimiter: RateLimiter | null;
   /** Origins whose pages may call the API from a browser; `*` is all. None: no page may. */

@@ -4,6 +4,7 @@ import docsStyle from "swagger-ui-dist/swagger-ui.css";
 import type { Dependencies, RateLimiter } from "./dependencies.ts";
 import { logLine } from "./log.ts";
 import { parseKeys, type ApiKey } from "./http/keys.ts";
+import { BodiesInWork } from "./push/bodies-in-work.ts";
 
 export interface Env {
   readonly DB: D1Database;
@@ -16,6 +17,8 @@ export interface Env {
   /** A rate-limit binding, where there is one: it counts requests by API key. */
   readonly RATE_LIMITER?: RateLimiter;
 }
+
+const bodies = new BodiesInWork();
 
 /** Keys change only with a deploy: they are parsed once an isolate. */
 let parsed: { readonly text: string | undefined; readonly keys: readonly ApiKey[] } | null = null;
@@ -34,6 +37,7 @@ export function dependencies(env: Env): Dependencies {
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
     sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
     log: logLine,
+    bodies,
     rateLimiter: env.RATE_LIMITER ?? null,
     corsOrigins: (env.SLUICE_CORS_ORIGINS ?? "").split(/[\s,]+/).filter((origin) => origin !== ""),
     docsAssets: { script: docsScript, style: docsStyle },

@@ -5,6 +5,7 @@ import { createApp } from "../src/app.ts";
 import type { Dependencies } from "../src/dependencies.ts";
 import { parseKeys, scopes, type Scope } from "../src/http/keys.ts";
 import type { LogEntry } from "../src/log.ts";
+import { BodiesInWork } from "../src/push/bodies-in-work.ts";
 
 export const KEY = "a-key-for-tests";
 export const NOW = 1_790_000_000_000;
@@ -61,6 +62,7 @@ export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi
       slept.push(milliseconds);
     },
     log: (entry) => logs.push(entry),
+    bodies: new BodiesInWork(),
     rateLimiter: null,
     corsOrigins: [],
     docsAssets: { script: "script", style: "style" },

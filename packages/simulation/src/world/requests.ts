@@ -49,6 +49,7 @@ export function dependenciesOf(world: World, stack: Stack, by: Invocation): Depe
     random: (count) => world.random.bytes(count),
     sleep: (milliseconds) => by.sleep(milliseconds),
     log: (entry) => world.trace.add(by.name, `logs ${entry.event}`),
+    bodies: stack.bodies,
     rateLimiter: null,
     corsOrigins: [],
     docsAssets: { script: "", style: "" },

@@ -1,12 +1,15 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
 import { STUCK_AFTER_MINUTES, type Lane } from "@sluice/core";
 import { runPoller } from "@sluice/poller/src/run-poller.ts";
+import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
 import { SimulatedQueue, type Consume, type QueuedMessage } from "./queue.ts";
 import { MINUTE, type World } from "./world.ts";
 
 /** The consumer and the poller, wired to their queues and to cron as their entry files and configurations do. */
 export class Stack {
   readonly queues: Readonly<Record<Lane, SimulatedQueue>>;
+  /** The producer's isolate. */
+  readonly bodies = new BodiesInWork();
   readonly #all: readonly SimulatedQueue[];
   readonly #world: World;
   #polling = 0;

@@ -3,6 +3,7 @@ import type { Call, Dependencies } from "../dependencies.ts";
 import { readBody, typeProblem } from "../http/body.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { JSON_TYPE, NDJSON_TYPES, mediaType } from "../http/respond.ts";
+import { expectedBytes } from "../push/bodies-in-work.ts";
 import { Fingerprint } from "../push/fingerprint.ts";
 import {
   anotherBody,
@@ -29,7 +30,18 @@ export async function postDocuments(dependencies: Dependencies, call: Call): Pro
   if (!body.ok) return problemResponse(body.error);
   const kind = mediaType(headers.get("content-type") ?? "") === JSON_TYPE ? "json" : "ndjson";
   const incoming: IncomingPush = { apiKey: call.key, kind, query: query.value, body: body.value };
-  if (key.value !== null) return pushUnderKey(dependencies, incoming, { apiKey: call.key.name, key: key.value });
+  const pushKey = key.value === null ? null : { apiKey: call.key.name, key: key.value };
+  if (kind === "ndjson") return takeIn(dependencies, incoming, pushKey);
+  const guarded = dependencies.bodies.guard(dependencies, body.value, expectedBytes(headers));
+  try {
+    return await takeIn(dependencies, { ...incoming, body: guarded.body }, pushKey);
+  } finally {
+    guarded.leave();
+  }
+}
+
+async function takeIn(dependencies: Dependencies, incoming: IncomingPush, key: PushKey | null): Promise<Response> {
+  if (key !== null) return pushUnderKey(dependencies, incoming, key);
   const taken = await takePush(dependencies, incoming, null);
   return taken instanceof Response ? taken : acceptedResponse(taken, JSON.stringify(taken.answer));
 }

@@ -3,8 +3,8 @@ import {
   nameDocument,
   ok,
   parseDocument,
+  renameDocument,
   serializeDocument,
-  type Document,
   type FieldProblem,
   type Result,
   type SerializedDocument,
@@ -15,9 +15,10 @@ import type { PushOptions } from "./options.ts";
 /** Stands where a submission's id will: it has as many bytes, and that is all that packing needs. */
 export const UNMINTED = "sub_00000000-0000-7000-8000-000000000000" as SubmissionId;
 
-/** A document that was checked whole, its size included. */
+/** A document that was checked whole, its size included. What was parsed is let go: only its JSON is held. */
 export interface AcceptedDocument {
-  readonly document: Document;
+  /** `null`: it is named after its submission, once that has an id. */
+  readonly id: string | null;
   /** From 0 in the push. */
   readonly place: number;
   /** Under its own id, or one of the same length where that has to wait for the submission's. */
@@ -32,20 +33,15 @@ export function acceptDocument(
 ): Result<AcceptedDocument, readonly FieldProblem[]> {
   const document = parseDocument(value, options);
   if (!document.ok) return document;
-  const id = document.value.id ?? nameDocument(UNMINTED, place);
-  const serialized = serializeDocument(document.value, id, place);
-  return serialized.ok
-    ? ok({ document: document.value, place, serialized: serialized.value })
-    : err([serialized.error]);
+  const { id } = document.value;
+  const serialized = serializeDocument(document.value, id ?? nameDocument(UNMINTED, place), place);
+  return serialized.ok ? ok({ id, place, serialized: serialized.value }) : err([serialized.error]);
 }
 
 /** The document as it is sent, once its submission has an id. */
 export function serializeAccepted(
-  { document, place, serialized }: AcceptedDocument,
-  id: SubmissionId,
+  { id, place, serialized }: AcceptedDocument,
+  submission: SubmissionId,
 ): SerializedDocument {
-  if (document.id !== null) return serialized;
-  const named = serializeDocument(document, nameDocument(id, place), place);
-  if (!named.ok) throw new Error("an id of the same length changed a document's size");
-  return named.value;
+  return id === null ? renameDocument(serialized, nameDocument(submission, place)) : serialized;
 }

@@ -10,7 +10,7 @@ const MOST_PROBLEMS = 20;
 
 interface JsonPush {
   readonly options: PushOptions;
-  readonly documents: readonly AcceptedDocument[];
+  readonly documents: AcceptedDocument[];
 }
 
 /** Reads a JSON body: a document, or many with the options of the push. All of it is valid, or nothing is. */
@@ -59,7 +59,7 @@ function checkDocuments(
     const accepted = acceptDocument(value, place, options);
     if (accepted.ok) {
       documents.push(accepted.value);
-      const { id } = accepted.value.document;
+      const { id } = accepted.value;
       const earlier = id === null ? undefined : places.get(id);
       if (earlier !== undefined) {
         problems.push({

@@ -77,7 +77,7 @@ export class NdjsonPush {
     if (!value.ok) return err(`the line ${value.error}`);
     const accepted = acceptDocument(value.value, place, this.#options);
     if (!accepted.ok) return err(lineDetail(accepted.error));
-    const problem = this.#holdId(accepted.value.document.id);
+    const problem = this.#holdId(accepted.value.id);
     return problem === null ? ok(accepted.value) : err(problem);
   }
 

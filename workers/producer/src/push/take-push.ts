@@ -59,9 +59,10 @@ async function takeJson(
   if (known !== null && key?.fingerprint.value !== known) return anotherBody(key?.brokenOff?.submission ?? null);
   const keyed = await keyedPush(io, key, options);
   if (keyed instanceof Response) return keyed;
-  const end = await push(io, options, documents, keyed);
+  const nameAll = documents.length <= MOST_NAMED ? namesOf(documents) : null;
+  const end = await push(io, options, takeOut(documents), keyed);
   if (end.kind !== "sent") return notAccepted(end);
-  const names = documents.length <= MOST_NAMED ? documentNames(documents, end.submission) : null;
+  const names = nameAll === null ? null : nameAll(end.submission);
   return taken(
     end,
     keyed,
@@ -124,8 +125,15 @@ function isSame(options: PushOptions, row: PushOptions): boolean {
   return names.every((name) => options[name] === row[name]);
 }
 
-function documentNames(documents: readonly AcceptedDocument[], submission: SubmissionId): { id: string }[] {
-  return documents.map(({ document, place }) => ({ id: document.id ?? nameDocument(submission, place) }));
+function namesOf(documents: readonly AcceptedDocument[]): (submission: SubmissionId) => { id: string }[] {
+  const places = documents.map(({ id, place }) => ({ id, place }));
+  return (submission) => places.map(({ id, place }) => ({ id: id ?? nameDocument(submission, place) }));
+}
+
+/** Documents one after another, each held no longer than until it is taken. */
+function* takeOut(documents: AcceptedDocument[]): Generator<AcceptedDocument> {
+  documents.reverse();
+  for (let next = documents.pop(); next !== undefined; next = documents.pop()) yield next;
 }
 
 function notThisCollection(collection: string): Response {
