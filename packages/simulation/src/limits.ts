@@ -35,12 +35,17 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   },
   {
     file: "workers/poller/src/run-poller.ts",
-    find: "const CLAIM = { interactive: 20, bulk: 10 };",
-    replace: "const CLAIM = { interactive: 4, bulk: 2 };",
+    find: "const MAX_CLAIM = 30;",
+    replace: "const MAX_CLAIM = 6;",
   },
   {
     file: "workers/poller/src/run-poller.ts",
-    find: "MAX_POLLS_PER_RUN = 90;",
-    replace: "MAX_POLLS_PER_RUN = 12;",
+    find: "MAX_POLLS_PER_RUN = 300;",
+    replace: "MAX_POLLS_PER_RUN = 24;",
+  },
+  {
+    file: "workers/poller/src/run-poller.ts",
+    find: "MAX_STEPS_PER_RUN = 90;",
+    replace: "MAX_STEPS_PER_RUN = 12;",
   },
 ];

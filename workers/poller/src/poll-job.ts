@@ -7,27 +7,38 @@ import type { PollerIo } from "./run-poller.ts";
 
 type DispatchedJob = Extract<ClaimedJob, { status: "dispatched" }>;
 
+/** Whether D1 had to be asked: `waits` says that the batch is under way, and the claim set the next poll. */
+type Polled = "waits" | "moved";
+
 /** Asks for a job's answer and carries out what it says. */
-export async function pollJob(io: PollerIo, job: DispatchedJob): Promise<void> {
+export async function pollJob(io: PollerIo, job: DispatchedJob): Promise<Polled> {
   const answer = await pollBatch(io.ai, job.model, job.requestId, io.bounded);
   switch (answer.kind) {
     case "pending":
       return waitOn(io, job);
     case "answered":
-      return finalize(io, job, answer.items, answer.tokens);
+      await finalize(io, job, answer.items, answer.tokens);
+      return "moved";
     case "refused":
       // The call failed, the batch may not have: ask again.
-      return answer.refusal.mayBeRunning ? waitOn(io, job) : giveUp(io, job, answer.refusal);
+      if (answer.refusal.mayBeRunning) return waitOn(io, job);
+      await giveUp(io, job, answer.refusal);
+      return "moved";
   }
 }
 
 /** Leaves the job to a later run, or gives its batch up for stuck. */
-async function waitOn(io: PollerIo, job: DispatchedJob): Promise<void> {
+async function waitOn(io: PollerIo, job: DispatchedJob): Promise<Polled> {
   const now = io.now();
-  if (now - job.dispatchedAt >= io.stuckAfter) return giveUp(io, job, STUCK, "stuck");
+  if (now - job.dispatchedAt >= io.stuckAfter) {
+    await giveUp(io, job, STUCK, "stuck");
+    return "moved";
+  }
   // The claim set the job due at the next run; only an older one waits longer.
   const dueAt = nextPollAt(now, job.dispatchedAt, io.runInterval);
-  if (dueAt > now + io.runInterval) await postponePoll(io.db, job, dueAt);
+  if (dueAt <= now + io.runInterval) return "waits";
+  await postponePoll(io.db, job, dueAt);
+  return "moved";
 }
 
 /** To a job whose batch is late: as if the service had forgotten it. */

@@ -10,10 +10,12 @@ export interface PollerIo extends StepIo {
   readonly stuckAfter: number;
 }
 
-/** Jobs that one run takes on: keeps it inside 1,000 D1 queries and 10,000 subrequests. */
-export const MAX_POLLS_PER_RUN = 90;
-/** What one claim takes at most, interactive first; the bulk lane has a share of its own, so it is never starved. */
-const CLAIM = { interactive: 20, bulk: 10 };
+/** Jobs that one run takes on. One whose batch is still under way costs a call to Workers AI and no query. */
+export const MAX_POLLS_PER_RUN = 300;
+/** Jobs that one run carries a step further, at up to eight queries each: an invocation may make 1,000. */
+export const MAX_STEPS_PER_RUN = 90;
+/** Jobs that one claim takes at most: two thirds interactive, and a share for bulk, so that it is never starved. */
+const MAX_CLAIM = 30;
 /** A run stops taking on more after this many milliseconds: the next one is about to start. */
 const MAX_RUN = 45_000;
 const MAX_AT_ONCE = 6;
@@ -28,15 +30,16 @@ const PAYLOAD_COPIES = 4;
 export async function runPoller(io: PollerIo): Promise<void> {
   const startedAt = io.now();
   let claimed = 0;
-  let failed = 0;
-  while (claimed < MAX_POLLS_PER_RUN && io.now() - startedAt < MAX_RUN) {
+  const count: Record<Advance, number> = { waits: 0, moved: 0, failed: 0 };
+  for (;;) {
     const now = io.now();
-    const interactive = Math.min(CLAIM.interactive, MAX_POLLS_PER_RUN - claimed);
-    const bulk = Math.min(CLAIM.bulk, MAX_POLLS_PER_RUN - claimed - interactive);
+    const left = Math.min(MAX_CLAIM, MAX_POLLS_PER_RUN - claimed, MAX_STEPS_PER_RUN - (claimed - count.waits));
+    if (left <= 0 || now - startedAt >= MAX_RUN) break;
+    const bulk = Math.ceil(left / 3);
     const jobs = await claimDueJobs(
       io.db,
       {
-        interactive,
+        interactive: left - bulk,
         bulk,
         dispatchLeaseUntil: now + dispatchLease(io.runInterval),
         nextPollAt: nextPollAt(now, now, io.runInterval),
@@ -53,29 +56,33 @@ export async function runPoller(io: PollerIo): Promise<void> {
       order.map((job) => ({
         weight: weighJob(job),
         run: async () => {
-          if (!(await advanceJob(io, job, pauses))) failed += 1;
+          count[await advanceJob(io, job, pauses)] += 1;
         },
       })),
       { atOnce: MAX_AT_ONCE, weight: MAX_BYTES_AT_ONCE },
     );
   }
   if (isSweepDue(startedAt, io.runInterval)) await lookAfterSubmissions(io);
-  if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: io.now() - startedAt });
+  if (claimed > 0)
+    io.log({ event: "poller_run", jobs: claimed, failed: count.failed, milliseconds: io.now() - startedAt });
 }
 
 function weighJob(job: ClaimedJob): number {
   return job.status === "dispatched" ? job.contexts * ANSWER_CONTEXT_BYTES : job.payloadBytes * PAYLOAD_COPIES;
 }
 
+/** What became of a job: its batch is still under way, it is a step further, or the step broke off. */
+type Advance = "waits" | "moved" | "failed";
+
 /**
  * One job a step further, where `pauses` allow it: those are kept up to date. A failure is its own: it
  * is logged, and the job is due again by its lease.
  */
-async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promise<boolean> {
+async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promise<Advance> {
   try {
-    if (job.status === "dispatched") await pollJob(io, job);
-    else await dispatchClaimed(io, job, pauses);
-    return true;
+    if (job.status === "dispatched") return await pollJob(io, job);
+    await dispatchClaimed(io, job, pauses);
+    return "moved";
   } catch (error) {
     io.log({
       event: "job_broke_off",
@@ -83,7 +90,7 @@ async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promi
       status: job.status,
       error: error instanceof Error ? error.name : typeof error,
     });
-    return false;
+    return "failed";
   }
 }
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Lane } from "@sluice/core";
 import { BatchService, documents, jobs, NOW, recordJob, RUN, testIo, type TestIo } from "@sluice/dispatch/test-support";
 import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
-import { MAX_POLLS_PER_RUN, runPoller } from "../src/run-poller.ts";
+import { MAX_POLLS_PER_RUN, MAX_STEPS_PER_RUN, runPoller } from "../src/run-poller.ts";
 import { runWithin } from "../src/run-within.ts";
 import { nextRun, runUntilDone } from "./drive.ts";
 
@@ -44,20 +44,44 @@ describe("a run", () => {
   });
 
   it.each([
-    { bulk: 0, interactive: 125 },
-    { bulk: 125, interactive: 0 },
-    { bulk: 60, interactive: 65 },
+    { bulk: 0, interactive: 400 },
+    { bulk: 400, interactive: 0 },
+    { bulk: 200, interactive: 200 },
   ])(
     "takes on its share and no more, and the next one what has waited longest: $bulk bulk, $interactive interactive",
     async (counts) => {
       await underWay(counts);
       await nextRun(io);
+      // Whichever lane they are in: the share of one that has nothing due is not lost.
       expect(service.polls.length).toBeLessThanOrEqual(MAX_POLLS_PER_RUN);
+      expect(service.polls.length).toBeGreaterThanOrEqual(MAX_POLLS_PER_RUN - 1);
       await nextRun(io);
       expect(service.polls.length).toBeLessThanOrEqual(2 * MAX_POLLS_PER_RUN);
-      expect(new Set(service.polls.map(({ requestId }) => requestId)).size).toBe(125);
+      expect(new Set(service.polls.map(({ requestId }) => requestId)).size).toBe(400);
     },
   );
+
+  it("carries so many jobs a step further, and leaves the rest to the next one", async () => {
+    for (let job = 0; job < 100; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+    await runPoller(io);
+    expect(service.submits).toHaveLength(MAX_STEPS_PER_RUN);
+    await nextRun(io);
+    expect(service.submits).toHaveLength(100);
+  });
+
+  it("keeps inside the 1,000 queries of an invocation, whatever its jobs need", async () => {
+    for (let job = 0; job < 90; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+    await runPoller(io);
+    for (let job = 90; job < 300; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+    // One document of each job gets nothing, so that each brings about a follow-up job.
+    service.items = (item) => (item.index === 0 ? [] : [item]);
+    const { d1, counts } = countedDatabase(env.DB);
+    const counted = testIo(d1, service);
+    counted.clock.now = NOW + 5 * RUN;
+    await runPoller(counted);
+    expect(counts.length).toBeGreaterThan(MAX_STEPS_PER_RUN * 5);
+    expect(counts.length).toBeLessThanOrEqual(1_000);
+  });
 
   it("has at most six polls in flight", async () => {
     await underWay({ bulk: 10, interactive: 20 });
