@@ -1,13 +1,23 @@
+interface Received {
+  readonly id?: number;
+  readonly result?: unknown;
+  readonly error?: unknown;
+  readonly method?: string;
+  readonly params?: { readonly url?: string };
+}
+
 /** A session with a Worker's inspector: Chrome's debugging protocol, as far as workerd speaks it. */
 export class Inspector {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #scripts: string[] = [];
   #asked = 0;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.addEventListener("message", ({ data }) => {
-      const { id, result, error } = JSON.parse(String(data)) as { id?: number; result?: unknown; error?: unknown };
+      const { id, result, error, method, params } = JSON.parse(String(data)) as Received;
+      if (method === "Debugger.scriptParsed" && params?.url !== undefined) this.#scripts.push(params.url);
       if (id === undefined) return;
       this.#waiting.get(id)?.resolve(error === undefined ? result : null);
       this.#waiting.delete(id);
@@ -38,5 +48,16 @@ export class Inspector {
     this.#waiting.set(id, answer);
     this.#socket.send(JSON.stringify({ id, method, params: parameters }));
     return answer.promise as Promise<Result | null>;
+  }
+
+  /** Where the scripts of the Worker behind it lie. */
+  async scripts(): Promise<readonly string[]> {
+    await this.ask("Debugger.enable");
+    await this.ask("Debugger.disable");
+    return this.#scripts;
+  }
+
+  close(): void {
+    this.#socket.close();
   }
 }
