@@ -1,6 +1,6 @@
 import { makeCall, queryString, type Call, type Connection } from "./call.ts";
 import { SluiceError } from "./errors.ts";
-import { Feed } from "./feed.ts";
+import { Feed, type FeedIo } from "./feed.ts";
 import { webIo, type Fetch, type Io } from "./io.ts";
 import { List } from "./list.ts";
 import type {
@@ -155,10 +155,18 @@ export class Sluice {
   feed(options: FeedOptions = {}): Feed {
     const { collection, from = "start", wait: patience = FEED_WAIT, signal } = options;
     const { io, timeout } = this.#connection;
-    const readPage = (cursor: string | undefined, wait: number): Promise<Page<Document>> =>
-      this.#call("GET", `/v1/results${queryString({ cursor, collection, wait, ...view(options) })}`, signal, {
-        timeout: timeout + wait * 1_000,
-      });
+    let away = false;
+    const onRetry = (error: SluiceError, wait: number) => {
+      away = true;
+      options.onRetry?.({ error, wait });
+    };
+    const readPage: FeedIo["readPage"] = async (at, wait) => {
+      const path = `/v1/results${queryString({ ...at, collection, wait, ...view(options) })}`;
+      const page = await this.#call<Page<Document>>("GET", path, signal, { timeout: timeout + wait * 1_000, onRetry });
+      if (away) options.onRetry?.(null);
+      away = false;
+      return page;
+    };
     const feedIo = { readPage, patience, sleep: (ms: number) => io.sleep(ms, signal), now: io.now };
     return new Feed(feedIo, options.cursor ?? undefined, from);
   }

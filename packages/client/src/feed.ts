@@ -3,8 +3,15 @@ import type { Document, Page } from "./types.ts";
 /** Milliseconds: an answer without anything new that came sooner was not waited for by the server. */
 const SHORTEST_WAIT = 1_000;
 
+/** Where a feed begins without a cursor. */
+export type FeedStart = "start" | "now";
+
 export interface FeedIo {
-  readonly readPage: (cursor: string | undefined, wait: number) => Promise<Page<Document>>;
+  /** From a cursor, or from where a feed begins: the end is told at once, in an empty page. */
+  readonly readPage: (
+    at: { readonly cursor: string } | { readonly from: FeedStart },
+    wait: number,
+  ) => Promise<Page<Document>>;
   /** Seconds that the server may wait for something new. */
   readonly patience: number;
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -19,34 +26,31 @@ export interface FeedIo {
 export class Feed implements AsyncIterable<Document> {
   readonly #io: FeedIo;
   #cursor: string | undefined;
-  #skip: boolean;
+  readonly #from: FeedStart;
 
-  constructor(io: FeedIo, cursor: string | undefined, from: "start" | "now") {
+  constructor(io: FeedIo, cursor: string | undefined, from: FeedStart) {
     this.#io = io;
     this.#cursor = cursor;
-    this.#skip = cursor === undefined && from === "now";
+    this.#from = from;
   }
 
-  /** `null`: the feed's start. */
+  /** `null`: nothing was read yet. */
   get cursor(): string | null {
     return this.#cursor ?? null;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Document, void, undefined> {
     const { readPage, patience, sleep, now } = this.#io;
-    // The feed has no way to start at its end: what is there is read, and what ended before is left out.
-    const started = now();
-    while (this.#skip) {
-      const page = await readPage(this.#cursor, 0);
-      yield* page.data.filter(({ finalized_at: at }) => at !== null && Date.parse(at) >= started);
-      this.#cursor = page.next_cursor ?? this.#cursor;
-      this.#skip = page.data.length > 0;
-    }
     for (;;) {
       const asked = now();
-      const page = await readPage(this.#cursor, patience);
+      const starting = this.#cursor === undefined && this.#from === "now";
+      const page = await readPage(
+        this.#cursor === undefined ? { from: this.#from } : { cursor: this.#cursor },
+        patience,
+      );
       yield* page.data;
       this.#cursor = page.next_cursor ?? this.#cursor;
+      if (starting) continue;
       const waited = now() - asked;
       if (page.data.length === 0 && waited < SHORTEST_WAIT) await sleep(SHORTEST_WAIT - waited);
     }

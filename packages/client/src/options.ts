@@ -1,3 +1,5 @@
+import type { SluiceError } from "./errors.ts";
+import type { FeedStart } from "./feed.ts";
 import type { DocumentStatus, JobStatus, Lane, SubmissionStatus } from "./types.ts";
 
 export interface CallOptions {
@@ -40,11 +42,13 @@ export interface JobFilter extends ListOptions {
 export interface FeedOptions extends DocumentOptions {
   /** Where a feed was before: its `cursor`. */
   readonly cursor?: string | null | undefined;
-  /** Without a cursor: everything from the `start` (the default), or what ends from `now` on, which reads past the rest. */
-  readonly from?: "start" | "now" | undefined;
+  /** Without a cursor: everything from the `start` (the default), or what ends from `now` on. */
+  readonly from?: FeedStart | undefined;
   readonly collection?: string | undefined;
   /** Seconds that the server may wait for something new; 25. */
   readonly wait?: number | undefined;
+  /** Told before each wait for another try, in milliseconds, and with `null` once there is an answer again. */
+  readonly onRetry?: ((retry: { readonly error: SluiceError; readonly wait: number } | null) => void) | undefined;
 }
 
 /** Everything where nothing is given. */

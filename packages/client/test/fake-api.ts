@@ -185,7 +185,7 @@ function ended(document: Document): Document {
 }
 
 function page(items: readonly unknown[], url: URL): Response {
-  const start = Number(url.searchParams.get("cursor") ?? 0);
+  const start = Number(url.searchParams.get("cursor") ?? (url.searchParams.get("from") === "now" ? items.length : 0));
   const end = start + Number(url.searchParams.get("limit") ?? 50);
   // The feed's cursor goes on where there is nothing more for now.
   const isFeed = url.pathname === "/v1/results";

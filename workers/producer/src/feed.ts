@@ -1,4 +1,4 @@
-import { listEndedJobs, listFeedEntries, readVersions, type FeedEntry } from "@sluice/db";
+import { listEndedJobs, listFeedEntries, readLastSequence, readVersions, type FeedEntry } from "@sluice/db";
 import type { Dependencies } from "./dependencies.ts";
 import { describeDocuments } from "./describe.ts";
 import { allowsCollection, type ApiKey } from "./http/keys.ts";
@@ -11,6 +11,11 @@ export interface FeedPosition {
   readonly index: number;
 }
 export const FEED_START: FeedPosition = { sequence: 0, group: -1, index: -1 };
+
+/** Behind everything that has ended so far: a job that ends later has a greater sequence. */
+export async function feedEnd({ db }: Pick<Dependencies, "db">): Promise<FeedPosition> {
+  return { ...FEED_START, sequence: (await readLastSequence(db)) + 1 };
+}
 
 /** Jobs that are listed at once, and how often for one page: one of many jobs that bring nothing comes out short. */
 const JOB_WINDOW = 200;

@@ -149,6 +149,36 @@ describe("the feed", () => {
     expect([page.data.map((one) => one.id), looks]).toEqual([["new"], 2]);
   });
 
+  it("begins at its end where that is asked for: at once, with an empty page and its cursor", async () => {
+    const early = await ask<FeedPage>("/v1/results?from=now");
+    await mixed();
+    expect((await follow("", undefined, early.next_cursor)).pages.flat()).toEqual(inOrder);
+    const api = await testApi();
+    const page = await ask<FeedPage>("/v1/results?from=now&wait=30&collection=default", {}, api);
+    expect([page.data, api.slept]).toEqual([[], []]);
+    expect((await follow("", undefined, page.next_cursor)).pages).toEqual([]);
+    await failed([{ id: "late" }]);
+    expect((await follow("", undefined, page.next_cursor)).pages).toEqual([["late"]]);
+    const all = await ask<FeedPage>("/v1/results?from=start");
+    expect(all.data.map((one) => one.id)).toEqual([...inOrder, "late"]);
+  });
+
+  it("begins at its end as NDJSON too, and leads on without beginning anew", async () => {
+    await mixed();
+    const response = await (
+      await testApi()
+    ).fetch("/v1/results?from=now&limit=2", { headers: { accept: "application/x-ndjson" } });
+    expect(await response.text()).toBe("");
+    expect(response.headers.get("link")).toMatch(/^<\/v1\/results\?limit=2&cursor=[\w-]+>; rel="next"$/);
+  });
+
+  it("refuses a start beside a cursor, and tells the starts there are", async () => {
+    const { next_cursor: cursor } = await ask<FeedPage>("/v1/results?from=now");
+    const both = await refused(`/v1/results?from=now&cursor=${cursor}`);
+    expect([both.response.status, both.problem.errors[0]?.pointer]).toEqual([422, "?from"]);
+    expect((await refused("/v1/results?from=end")).problem.detail).toBe("?from: must be one of: start, now");
+  });
+
   it.each(["?wait=31", "?wait=-1", "?cursor=rubbish", "?limit=0", "?collection=.", "?since=x"])(
     "refuses %s by name",
     async (query) => {
@@ -164,6 +194,9 @@ describe("the feed", () => {
     const api = await testApi({ db: openDatabase(d1) });
     await ask(`/v1/results?cursor=${cursor}`, {}, api);
     expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(10);
+    counts.length = 0;
+    await ask("/v1/results?from=now", {}, api);
+    expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(2);
     counts.length = 0;
     expect((await ask<FeedPage>("/v1/results?limit=50", {}, api)).data).toHaveLength(50);
     expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(50 * 16 + 200);

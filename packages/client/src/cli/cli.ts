@@ -26,8 +26,8 @@ export class CommandError extends Error {
 
 export const DEFAULT_URL = "http://127.0.0.1:8787";
 
-/** The client for SLUICE_URL and SLUICE_API_KEY. */
-export function clientOf({ env }: Pick<Cli, "env">): Sluice {
+/** The client for SLUICE_URL and SLUICE_API_KEY. `retries` as in `SluiceOptions`. */
+export function clientOf({ env }: Pick<Cli, "env">, retries?: number): Sluice {
   const key = env["SLUICE_API_KEY"] ?? "";
   if (key === "") throw new CommandError(EXIT.usage, "SLUICE_API_KEY is not set: it holds the key to the API.");
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -41,7 +41,7 @@ export function clientOf({ env }: Pick<Cli, "env">): Sluice {
   let reached = false;
   let unreachable = false;
   return new Sluice(
-    { url, key },
+    { url, key, retries },
     {
       async fetch(input, init) {
         try {

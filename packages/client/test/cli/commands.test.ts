@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { problem } from "../fake-api.ts";
 import { documents } from "../shared/client.ts";
 import { Bench, records } from "./run.ts";
 
@@ -132,4 +133,32 @@ test("tail prints documents as they end until Ctrl-C, and says where to go on", 
   expect(records(stdout)).toMatchObject([{ id: "d1" }, { id: "d2" }, { id: "d3" }]);
   expect(stderr).toBe("Go on from here: sluice tail --cursor 3\n");
   expect(code).toBe(130);
+});
+
+test("tail begins at the end, waits for a server that is away, and offers a cursor that it reached", async () => {
+  bench.api.looks = Infinity;
+  const { child, ended } = bench.start(["tail"]);
+  while (bench.api.received.length < 2) await new Promise(setImmediate);
+  bench.api.instead.push(
+    () => problem(503, "unavailable"),
+    () => problem(503, "unavailable"),
+  );
+  while (bench.api.instead.length > 0) await new Promise(setImmediate);
+  const asked = bench.api.received.length;
+  while (bench.api.received.length === asked) await new Promise(setImmediate);
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect(paths().slice(0, 2)).toEqual(["GET /v1/results?from=now&wait=25", "GET /v1/results?cursor=3&wait=25"]);
+  expect([code, stdout]).toEqual([130, ""]);
+  expect(stderr).toBe(
+    "Title of unavailable: Detail of unavailable. Trying until it answers.\nIt answers again.\nGo on from here: sluice tail --cursor 3\n",
+  );
+});
+
+test("tail that was stopped before it reached anything offers no cursor", async () => {
+  bench.api.instead.push(() => new Promise<Response>(() => {}));
+  const { child, ended } = bench.start(["tail"]);
+  while (bench.api.instead.length > 0) await new Promise(setImmediate);
+  child.kill("SIGINT");
+  expect(await ended).toEqual({ code: 130, stdout: "", stderr: "" });
 });

@@ -161,35 +161,40 @@ test("the feed goes on without an end, and its cursor follows what was worked on
   expect(pathsOf(api).at(-1)).toBe("GET /v1/results?cursor=3&collection=c&wait=5");
 });
 
-test("a feed from now on leaves out what ended before", async () => {
+test("a feed from now on begins at the end, without reading what ended before", async () => {
   const { api } = await pushed(3);
   const later = { id: "later", query: "q", contexts: ["a"] };
   const fetchThenPush: typeof api.fetch = async (input, init) => {
     // Something ends once the feed waits for it.
-    if (input.includes("wait=5")) await clientOf(api).client.push(later);
+    if (input.includes("cursor=3")) await clientOf(api).client.push(later);
     return api.fetch(input, init);
   };
-  const feed = clientOf({ fetch: fetchThenPush }, {}, { now: () => Date.parse("2026-06-01") }).client.feed({
-    from: "now",
-    wait: 5,
-  });
+  const { client, waits } = clientOf({ fetch: fetchThenPush });
+  const feed = client.feed({ from: "now", wait: 5, collection: "c" });
+  expect(feed.cursor).toBeNull();
   for await (const document of feed) {
     expect(document.id).toBe("later");
     break;
   }
-  expect(feed.cursor).toBe("3");
+  expect([feed.cursor, waits]).toEqual(["3", []]);
+  expect(pathsOf(api).filter((path) => path.startsWith("GET"))).toEqual([
+    "GET /v1/results?from=now&collection=c&wait=5",
+    "GET /v1/results?cursor=3&collection=c&wait=5",
+  ]);
 });
 
-test("what ends while a feed reads past the rest is not left out", async () => {
-  const { api, client: before, id } = await pushed(3);
-  await before.wait(id);
-  const { client } = clientOf(api, {}, { now: () => Date.parse("2026-01-01T00:01:00Z") });
-  const found: string[] = [];
-  for await (const document of client.feed({ from: "now" })) {
-    found.push(document.id);
-    if (found.length === 3) break;
-  }
-  expect(found).toEqual(["d1", "d2", "d3"]);
+test("a feed tells what it waits out, and when that is over", async () => {
+  const { api } = await pushed(2);
+  const gone = () => {
+    throw new TypeError("connection refused");
+  };
+  api.instead.push(gone, () => problem(503, "unavailable"));
+  const told: unknown[] = [];
+  const feed = clientOf(api, { retries: Infinity }).client.feed({
+    onRetry: (retry) => told.push(retry === null ? "again" : [retry.error.code, retry.wait]),
+  });
+  for await (const { id } of feed) if (id === "d2") break;
+  expect(told).toEqual([["no-answer", 500], ["unavailable", 1_000], "again"]);
 });
 
 test("a feed that has nothing new is not asked without pause", async () => {

@@ -21,6 +21,16 @@ export async function listEndedJobs(db: Database, from: number, limit: number): 
   );
 }
 
+/** The sequence of the job that ended last; 0 before any did. One row. */
+export async function readLastSequence(db: Database): Promise<number> {
+  const [row] = await query<{ last: number | null }>(
+    db,
+    sql`
+    SELECT max(finalized_sequence) AS last FROM jobs INDEXED BY jobs_finalized WHERE finalized_sequence IS NOT NULL`,
+  );
+  return row?.last ?? 0;
+}
+
 /** A document's place among those of a job. */
 export interface JobPlace {
   readonly group: number;

@@ -1,9 +1,17 @@
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
-import { FEED_START, readFeed, type FeedPage, type FeedPosition, type FeedQuery } from "../feed.ts";
+import { FEED_START, feedEnd, readFeed, type FeedPage, type FeedPosition, type FeedQuery } from "../feed.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
-import { MAX_LIMIT, cursorParameter, limitParameter, parseQuery, viewParameters, wholeNumber } from "../http/query.ts";
+import {
+  MAX_LIMIT,
+  cursorParameter,
+  limitParameter,
+  oneOf,
+  parseQuery,
+  viewParameters,
+  wholeNumber,
+} from "../http/query.ts";
 import { pageResponse } from "../http/respond.ts";
 import { collectionOption } from "../push/options.ts";
 
@@ -12,13 +20,26 @@ const MAX_WAIT = 30;
 /** Milliseconds between two looks while a caller waits: a query each. */
 const LOOK_INTERVAL = 2_000;
 
-export const feedQuery = z.strictObject({
-  collection: collectionOption.optional(),
-  wait: wholeNumber(MAX_WAIT, 0).describe("Seconds to wait for something new, where there is nothing.").optional(),
-  ...viewParameters,
-  limit: limitParameter.describe("1,000 unless told.").optional(),
-  cursor: cursorParameter,
-});
+const starts = ["start", "now"] as const;
+
+export const feedQuery = z
+  .strictObject({
+    collection: collectionOption.optional(),
+    from: oneOf(starts)
+      .describe(
+        "Where to begin, in place of a cursor. `start` (without either): with what ended first. `now`: with what ends " +
+          "from now on; the answer is an empty page, at once, whose `next_cursor` is the end as it is.",
+      )
+      .optional(),
+    wait: wholeNumber(MAX_WAIT, 0).describe("Seconds to wait for something new, where there is nothing.").optional(),
+    ...viewParameters,
+    limit: limitParameter.describe("1,000 unless told.").optional(),
+    cursor: cursorParameter,
+  })
+  .refine(({ from, cursor }) => from === undefined || cursor === undefined, {
+    path: ["from"],
+    error: "is given beside cursor, which says where to go on: give one of them",
+  });
 
 const place = z.int().min(-1);
 const cursorSchema = z.strictObject({ sequence: z.int().min(0), group: place, index: place });
@@ -33,11 +54,19 @@ export async function readResults(dependencies: Dependencies, call: Call): Promi
   if (!parsed.ok) return problemResponse(invalid(parsed.error));
   const cursor = readCursor(parsed.value.cursor, cursorSchema);
   if (!cursor.ok) return problemResponse(invalid(cursor.error));
-  const { collection = null, wait = 0, top_k: topK = null, include = [], limit = MAX_LIMIT } = parsed.value;
+  const { collection = null, from, wait = 0, top_k: topK = null, include = [], limit = MAX_LIMIT } = parsed.value;
+  if (from === "now") return feedResponse(call, [], await feedEnd(dependencies));
   const query: FeedQuery = { key: call.key, collection, topK, include, limit };
   const page = await readPatiently(dependencies, query, cursor.value ?? FEED_START, wait * 1_000, call.request.signal);
-  const { sequence, group, index } = page.next;
-  return pageResponse(call, page.documents, writeCursor({ sequence, group, index }));
+  return feedResponse(call, page.documents, page.next);
+}
+
+function feedResponse(
+  call: Call,
+  documents: FeedPage["documents"],
+  { sequence, group, index }: FeedPosition,
+): Response {
+  return pageResponse(call, documents, writeCursor({ sequence, group, index }));
 }
 
 async function readPatiently(

@@ -30,6 +30,8 @@ export function pageResponse(
   const headers = new Headers({ "content-type": NDJSON_TYPES[0] });
   if (next !== null) {
     const search = new URLSearchParams(url.searchParams);
+    // The feed's other way to say where.
+    search.delete("from");
     search.set("cursor", next);
     headers.set("link", `<${url.pathname}?${search.toString()}>; rel="next"`);
   }

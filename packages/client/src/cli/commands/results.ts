@@ -35,19 +35,32 @@ export interface TailFlags extends ViewFlags {
   readonly all?: boolean;
 }
 
-/** The documents of all submissions, as they end, until Ctrl-C. */
+/** The documents of all submissions, as they end, until Ctrl-C. A server that is away is waited for. */
 export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Promise<ExitCode> {
-  const feed = clientOf(cli).feed({ ...flags, from: all ? "start" : "now", signal: cli.signal });
-  const print = cli.out.human ? documentTable(cli.out) : (document: Document) => cli.out.record(document);
-  if (!all && flags.cursor === undefined && cli.out.stderrIsTerminal) {
-    cli.out.note(cli.out.noteStyle("What ends from now on, once what ended before is read past:", "dim"));
+  const { out, signal } = cli;
+  let away = false;
+  const feed = clientOf(cli, Infinity).feed({
+    ...flags,
+    from: all ? "start" : "now",
+    signal,
+    onRetry(retry) {
+      if (retry === null) out.note(out.noteStyle("It answers again.", "green"));
+      else if (!away)
+        out.note(out.noteStyle(`${retry.error.title}: ${retry.error.detail} Trying until it answers.`, "yellow"));
+      away = retry !== null;
+    },
+  });
+  const print = out.human ? documentTable(out) : (document: Document) => out.record(document);
+  if (!all && flags.cursor === undefined && out.stderrIsTerminal) {
+    out.note(out.noteStyle("What ends from now on:", "dim"));
   }
   try {
     for await (const document of feed) print(document);
   } catch (error) {
-    if (!cli.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
+  } finally {
+    if (feed.cursor !== null) out.note(`Go on from here: sluice tail --cursor ${feed.cursor}`);
   }
-  if (feed.cursor !== null) cli.out.note(`Go on from here: sluice tail --cursor ${feed.cursor}`);
   return EXIT.interrupted;
 }
 
