@@ -6,8 +6,8 @@ const LONGEST_WAIT = 30_000;
 /** A server that asks for more is better come back to by hand. */
 const LONGEST_ASKED_FOR = 120_000;
 /**
- * For how long a push with the same key is waited for, all waits together: one that broke off counts
- * as running for 60 s.
+ * For how long a push with the same key is waited for, all waits together. The server asks to look again
+ * soon, since most are over soon; one that broke off without a word counts as running for 60 s.
  */
 const LONGEST_CONFLICT = 180_000;
 

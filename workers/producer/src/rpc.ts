@@ -19,6 +19,7 @@ import { postDocuments } from "./handlers/post-documents.ts";
 import type { Handler } from "./dependencies.ts";
 import { scopes, type ApiKey } from "./http/keys.ts";
 import { JSON_TYPE, NDJSON_TYPES } from "./http/respond.ts";
+import { writeIdempotencyKey } from "./push/idempotency.ts";
 
 /** A service binding is its own credential: who is bound may do everything. No configured key has this name. */
 const BOUND: ApiKey = { name: "", sha256: new Uint8Array(32), scopes, collections: null };
@@ -32,7 +33,7 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
     const { idempotencyKey, ...parameters } = options;
     const stream = documents instanceof ReadableStream;
     const headers = new Headers({ "content-type": stream ? NDJSON_TYPES[0] : JSON_TYPE });
-    if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+    if (idempotencyKey !== undefined) headers.set("idempotency-key", writeIdempotencyKey(idempotencyKey));
     const list = Array.isArray(documents) ? documents : [documents];
     const body = stream ? documents : JSON.stringify({ documents: list, ...parameters });
     const query = stream ? { ...parameters } : {};

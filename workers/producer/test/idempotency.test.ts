@@ -114,10 +114,24 @@ describe("a push with an Idempotency-Key", () => {
     ["", 422],
     ["x".repeat(256), 422],
     ["é", 422],
+    ["tab\tbed", 422],
     ["x".repeat(255), 202],
+    ["a b", 202],
+    ['"a, b"', 202],
   ])("%j is answered %i", async (key, status) => {
     const api = await testApi();
     expect((await send(api, key, FRANCE)).status).toBe(status);
+  });
+
+  it.each(["a, b", '"a", "b"', "a,b"])("is refused where it is two, which arrive as one: %s", async (joined) => {
+    const api = await testApi();
+    const response = await send(api, joined, FRANCE);
+    expect([response.status, (await problem(response)).detail]).toEqual([
+      422,
+      "the header Idempotency-Key is given more than once, or holds a comma: " +
+        'give one key, and one with a comma as a quoted string, such as "a,b"',
+    ]);
+    expect(await storedRows()).toBe(0);
   });
 
   it("is not used up by a refusal", async () => {
@@ -175,9 +189,12 @@ describe("a push that is under way", () => {
     const first = send(api, "k", FRANCE);
     await reached;
     clock.now += 20_000;
+    // Most pushes are over soon: nobody is kept until this one would count as broken off.
     const second = await send(api, "k", FRANCE);
-    expect([second.status, second.headers.get("retry-after")]).toEqual([409, "40"]);
+    expect([second.status, second.headers.get("retry-after")]).toEqual([409, "2"]);
     expect(await problem(second)).toMatchObject({ type: "/problems/conflict" });
+    clock.now += 39_001;
+    expect((await send(api, "k", FRANCE)).headers.get("retry-after")).toBe("1");
     open(undefined);
     expect((await first).status).toBe(202);
     expect((await send(api, "k", FRANCE)).headers.get("idempotency-replayed")).toBe("true");
@@ -332,6 +349,32 @@ describe("a push that broke off", () => {
       total: 60,
       closed_at: clock.now,
     });
+  });
+
+  it("is lost before its last write, and then told so: what the other request is answered is there", async () => {
+    const clock = { now: NOW };
+    const body = lines(24);
+    let calls = 0;
+    let over: Response | null = null;
+    const queue = {
+      sendBatch: async () => {
+        calls += 1;
+        // The last call of the first request: all that is left to it is to close the submission.
+        if (calls !== 2) return;
+        clock.now += 2 * MINUTE;
+        over = await sendLines(await testApi({ now: () => clock.now }), "k", body);
+      },
+    };
+    const api = await testApi({ queues: { interactive: queue, bulk: queue }, now: () => clock.now });
+    const slow = await sendLines(api, "k", body);
+    const { submission } = (await (over as Response | null)?.json()) as Accepted;
+    expect([slow.status, slow.headers.get("retry-after"), calls]).toEqual([409, "2", 2]);
+    expect(await problem(slow)).toMatchObject({
+      type: "/problems/conflict",
+      detail: expect.stringContaining("taken over by another request") as string,
+      submission: submission.id,
+    });
+    expect((await sendLines(api, "k", body)).headers.get("idempotency-replayed")).toBe("true");
   });
 });
 

@@ -41,10 +41,10 @@ describe("over RPC", () => {
   });
 
   it("an idempotency key is kept", async () => {
-    const first = await sluice.push([FRANCE], { idempotencyKey: "k" });
-    const again = await sluice.push([FRANCE], { idempotencyKey: "k" });
+    const first = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });
+    const again = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });
     expect([again, await submissions()]).toEqual([first, 1]);
-    const other = await thrown(() => sluice.push([{ ...FRANCE, query: "other" }], { idempotencyKey: "k" }));
+    const other = await thrown(() => sluice.push([{ ...FRANCE, query: "other" }], { idempotencyKey: 'k, "1"' }));
     expect(other).toMatchObject({ name: "SluiceError", message: expect.stringMatching(/^idempotency-key-reused: /) });
   });
 

@@ -7,8 +7,8 @@ export interface Progress {
   sending(documents: number, sent: number, size: number): void;
   /** `hold` says what keeps documents back, if anything does. */
   scoring(counts: Counts, hold: string | null): void;
-  /** A word on why nothing moves. */
-  pausing(reason: string): void;
+  /** A word on why nothing moves, and for how many milliseconds more. */
+  pausing(reason: string, wait: number): void;
   /** Takes the bar away, so that lines can be printed. */
   clear(): void;
 }
@@ -22,7 +22,11 @@ export function quietProgress(note: (text: string) => void): Progress {
       if (hold !== null && hold !== told) note(hold);
       told = hold;
     },
-    pausing: note,
+    pausing(reason, wait) {
+      // It may be waited for many times over: once is enough to read.
+      if (reason !== told) note(`${reason}: again in ${duration(wait)}, and until it goes on`);
+      told = reason;
+    },
     clear: () => {},
   };
 }
@@ -72,8 +76,8 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
         },
       );
     },
-    pausing(reason) {
-      bar?.update({ note: ` · ${reason}` });
+    pausing(reason, wait) {
+      bar?.update({ note: ` · ${reason}: again in ${duration(wait)}` });
     },
     clear() {
       bar?.stop();

@@ -22,7 +22,7 @@ export interface PushOptions {
   /**
    * Pushing the same documents under the same key again, within 24 h, goes on where it broke off and
    * scores none twice. A random one where not given: retries of this call are safe then, another call
-   * is another push.
+   * is another push. 1 to 250 characters of printable ASCII.
    */
   readonly idempotencyKey?: string | undefined;
   /** Sends the body packed. */
@@ -48,7 +48,7 @@ export interface PushProgress {
 }
 
 export interface PushResult {
-  /** One, but for pushes too big for a request. */
+  /** One, but for pushes too big for a request; each as it was answered, which for a repeated push was then. */
   readonly submissions: readonly Submission[];
   readonly accepted: number;
   readonly rejectedCount: number;
@@ -67,6 +67,9 @@ export async function push(connection: Connection, input: PushInput, options: Pu
   const { io } = connection;
   const mostBytes = Math.min(options.maxBytes ?? MOST_BYTES, MOST_BYTES);
   const idempotencyKey = options.idempotencyKey ?? io.uuid();
+  if (!/^[\x20-\x7e]{1,250}$/.test(idempotencyKey)) {
+    throw new TypeError("idempotencyKey must have 1 to 250 characters of printable ASCII");
+  }
   const source = openSource(input);
   let result: PushResult = { ...NOTHING, idempotencyKey };
   let refusal: SluiceError | null = null;
@@ -137,7 +140,7 @@ async function pushPart(
       path,
       headers: {
         "content-type": "application/x-ndjson",
-        "idempotency-key": key,
+        "idempotency-key": toHeader(key),
         ...(gzip && { "content-encoding": "gzip" }),
       },
       body: () => toBody(part, gzip, options.signal, (items, bytes) => onSent({ items, bytes, retry: null })),
@@ -157,6 +160,11 @@ async function pushPart(
     if (error.code === "nothing-acceptable" || (error.code === "empty-body" && !first)) return error;
     throw error;
   }
+}
+
+/** Bare where that is safe: spaces at its ends would be lost, and a comma taken for two keys. */
+function toHeader(key: string): string {
+  return /^[^\s,"\\]+$/.test(key) ? key : `"${key.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 function toBody(

@@ -108,6 +108,29 @@ test("without waiting the push ends once everything is sent", async () => {
   expect(bench.api.received).toHaveLength(1);
 });
 
+test("a file that was pushed before is shown as it stands now, waited for or not", async () => {
+  bench.write("docs.ndjson", documents(3));
+  await bench.run(["push", "docs.ndjson"]);
+  const { stdout } = await bench.run(["push", "docs.ndjson", "--no-wait"]);
+  expect(records(stdout)).toMatchObject([
+    { already_there: 3, submissions: [{ status: "completed", counts: { queued: 0, succeeded: 3 } }] },
+  ]);
+});
+
+test.each([[[]], [["--no-wait"]]])("a key that may push and not read has pushed (%j)", async (more) => {
+  bench.write("docs.ndjson", documents(3));
+  await bench.run(["push", "docs.ndjson", "--no-wait"]);
+  bench.api.instead.push((request) => {
+    const answer = bench.api.fetch(request.url, request);
+    bench.api.instead.push(() => problem(403, "forbidden"));
+    return answer;
+  });
+  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", ...more]);
+  expect(records(stdout)).toMatchObject([{ accepted: 3, already_there: 3, submissions: [{ status: "queued" }] }]);
+  expect(stderr).toMatch(more.length === 0 ? /^Everything was sent\. The key may not read/ : /^$/);
+  expect(code).toBe(0);
+});
+
 test("standard input is pushed like a file", async () => {
   const lines = documents(3).map((document) => `${JSON.stringify(document)}\n`);
   const { code, stdout } = await bench.run(["push", "-"], [...lines, "nothing\n"].join(""));
@@ -168,9 +191,10 @@ test("an estimate above --max-usd sends nothing, one below it is no hindrance", 
 
 test("a push that is held up says why and for how long", async () => {
   bench.write("docs.ndjson", documents(3));
-  bench.api.instead.push(() => problem(409, "conflict", {}, { "retry-after": "1" }));
+  const conflict = () => problem(409, "conflict", {}, { "retry-after": "1" });
+  bench.api.instead.push(conflict, conflict);
   const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
-  expect(stderr).toMatch(/^the earlier push is not over: again in 1\.\d s\n$/);
+  expect(stderr).toMatch(/^the earlier push is not over: again in 1\.\d s, and until it goes on\n$/);
   expect(code).toBe(0);
 });
 

@@ -186,12 +186,30 @@ test("what was taken in before a failure is told with it", async () => {
 
 test("a push of the same key under way is waited for as long as the server asks", async () => {
   const api = new FakeApi();
-  const conflict = () => problem(409, "conflict", {}, { "retry-after": "20" });
-  api.instead.push(conflict, conflict, conflict);
+  // A push that broke off without a word counts as running for 60 s.
+  const conflict = () => problem(409, "conflict", {}, { "retry-after": "2" });
+  api.instead.push(...Array.from({ length: 30 }, () => conflict));
   const { client, waits } = clientOf(api, { retries: 0 });
   expect((await client.push(many)).accepted).toBe(250);
-  expect(waits).toEqual([20_500, 20_500, 20_500]);
+  expect(waits).toEqual(Array.from({ length: 30 }, () => 2_500));
 });
+
+test("a key goes out bare, or quoted where it would not arrive as it is", async () => {
+  const api = new FakeApi();
+  for (const idempotencyKey of ["plain-1", "a,b", 'say "a\\b"', " "]) {
+    await clientOf(api).client.push(documents(1), { idempotencyKey });
+  }
+  expect(keysOf(api)).toEqual(["plain-1", '"a,b"', '"say \\"a\\\\b\\""', '" "']);
+});
+
+test.each(["", "é", "x".repeat(251), "a\nb"])(
+  "the key %j is refused before anything is sent",
+  async (idempotencyKey) => {
+    const api = new FakeApi();
+    await expect(clientOf(api).client.push(many, { idempotencyKey })).rejects.toThrow("printable ASCII");
+    expect(api.received).toEqual([]);
+  },
+);
 
 test("a push of the same key that does not end is not waited for without end", async () => {
   const api = new FakeApi();

@@ -4,25 +4,31 @@ import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
 
 /**
- * Nothing more will be sent. Ends the submission where every document has ended already. Throws where
- * the push is not the caller's any more, taken over by another or given up as abandoned: it stands open
- * then, or will, and must not be answered as accepted.
+ * Whether a push stands closed: `taken`, another request has it; `given_up`, the poller closed it as
+ * abandoned with what it had sent. It must not be answered as accepted then.
+ */
+export type Closing = "closed" | "taken" | "given_up";
+
+/**
+ * Nothing more will be sent. Ends the submission where every document has ended already. Repeated, it
+ * changes nothing and tells the same.
  */
 export async function closeSubmission(
   db: Database,
   id: SubmissionId,
   now: number,
   holder: string | null = null,
-): Promise<void> {
+): Promise<Closing> {
   const held = sql`id = ${id} AND holder IS ${holder}`;
-  const closed = await transact(db, [
+  const [row] = await transact<{ whole: number }>(db, [
     sql`
       UPDATE submissions SET closed_at = ${now}, active_at = ${now},
         completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
       WHERE ${held} AND closed_at IS NULL`,
-    sql`SELECT id FROM submissions WHERE ${held} AND closed_at IS NOT NULL AND NOT incomplete`,
+    sql`SELECT NOT incomplete AS whole FROM submissions WHERE ${held} AND closed_at IS NOT NULL`,
   ]);
-  if (closed.length === 0) throw new Error("the push is given up, or another request has it");
+  if (row === undefined) return "taken";
+  return row.whole === 1 ? "closed" : "given_up";
 }
 
 /**

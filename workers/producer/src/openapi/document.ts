@@ -17,8 +17,11 @@ const ALWAYS: readonly ProblemName[] = [
 
 const HEADERS: Readonly<Record<string, string>> = {
   "Idempotency-Key":
-    "1 to 255 visible ASCII characters. The same key and push replay the first answer; after a push that broke off it " +
-    "goes on under the same submission. Keys live 24 h.",
+    "1 to 255 characters of printable ASCII, bare or as a quoted string; one with a comma is quoted. The same key and push " +
+    "replay the first answer, told by `Idempotency-Replayed: true`; while the first is under way they are answered 409 with " +
+    "`Retry-After`, and after a push that broke off, 60 s after its last sign of life at the latest, they go on under the " +
+    "same submission, with the documents that were there already counted in `Idempotency-Resumed`. Another push is answered " +
+    "422. Keys belong to an API key and live 24 h.",
   "Content-Encoding": "`gzip`, or nothing.",
 };
 

@@ -24,7 +24,13 @@ export type KeyStanding =
       readonly text: string;
     };
 
-const RULE = "must have 1 to 255 visible ASCII characters";
+/** Seconds after which a caller looks again whether the push under its key is over: soon, since most are. */
+export const LOOK_AGAIN = 2;
+
+const RULE = "must have 1 to 255 characters of printable ASCII, from the space to ~";
+/** Headers of one name arrive as one, with a comma between. */
+const TWO_KEYS =
+  'is given more than once, or holds a comma: give one key, and one with a comma as a quoted string, such as "a,b"';
 
 /**
  * The `Idempotency-Key` of a request (IETF draft httpapi-idempotency-key-header): bare, or quoted as
@@ -34,8 +40,17 @@ export function parseIdempotencyKey(header: string | null): Result<string | null
   if (header === null) return ok(null);
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(header)?.[1];
   const key = quoted === undefined ? header : quoted.replaceAll(/\\(["\\])/g, "$1");
-  if (/^[\x20-\x7e]{1,255}$/.test(key)) return ok(key);
-  return err(invalid([{ pointer: "", detail: `the header Idempotency-Key ${RULE}` }]));
+  if (quoted === undefined && header.includes(",")) return keyProblem(TWO_KEYS);
+  return /^[\x20-\x7e]{1,255}$/.test(key) ? ok(key) : keyProblem(RULE);
+}
+
+function keyProblem(detail: string): Result<never, Problem> {
+  return err(invalid([{ pointer: "", detail: `the header Idempotency-Key ${detail}` }]));
+}
+
+/** A key as its header has it, whatever it holds. */
+export function writeIdempotencyKey(key: string): string {
+  return `"${key.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 export async function lookUpKey({ db, now }: Pick<Dependencies, "db" | "now">, key: PushKey): Promise<KeyStanding> {
@@ -46,7 +61,8 @@ export async function lookUpKey({ db, now }: Pick<Dependencies, "db" | "now">, k
   if (status !== null && answer !== null) return { kind: "answered", submission, fingerprint, status, text: answer };
   const idle = time - row.activeAt;
   if (row.holder !== "" && idle < PUSH_ALIVE) {
-    return { kind: "running", retryAfter: Math.max(1, Math.ceil((PUSH_ALIVE - idle) / 1_000)) };
+    const staleIn = Math.ceil((PUSH_ALIVE - idle) / 1_000);
+    return { kind: "running", retryAfter: Math.max(1, Math.min(LOOK_AGAIN, staleIn)) };
   }
   return { kind: "broken_off", submission, fingerprint };
 }
@@ -78,8 +94,22 @@ export async function keepPushAnswer(
 export function stillRunning(retryAfter: number): Response {
   return problemResponse({
     name: "conflict",
-    detail: `A push with this Idempotency-Key is under way: its answer is there soon, or it can be gone on with in ${retryAfter} s.`,
+    detail:
+      "A push with this Idempotency-Key is under way, or broke off without a word. Send the same again in " +
+      `${retryAfter} s, and so on: it is told the answer of the first, or goes on with it ${PUSH_ALIVE / 1_000} s after its last sign of life.`,
     headers: { "retry-after": String(retryAfter) },
+  });
+}
+
+/** For the request that had a push before: it was silent for so long that it counted as broken off. */
+export function takenOver(submission: SubmissionId): Response {
+  return problemResponse({
+    name: "conflict",
+    detail:
+      `This push was taken over by another request with its Idempotency-Key, after ${PUSH_ALIVE / 1_000} s without a sign ` +
+      `of life. Nothing of it is lost: send the same again in ${LOOK_AGAIN} s, and it is told that request's answer.`,
+    headers: { "retry-after": String(LOOK_AGAIN) },
+    members: { submission },
   });
 }
 

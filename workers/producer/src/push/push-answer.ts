@@ -6,7 +6,7 @@ import { problemResponse, type LineProblem, type Problem } from "../http/problem
 import { newSubmissionRow } from "../shapes/new-submission.ts";
 import type { AcceptedShape } from "../shapes/push.ts";
 import { NOTHING_AROUND, submissionShape } from "../shapes/submission.ts";
-import { anotherBody, stillRunning } from "./idempotency.ts";
+import { LOOK_AGAIN, anotherBody, stillRunning, takenOver } from "./idempotency.ts";
 import type { PushOptions } from "./options.ts";
 import type { PushEnd, SentPush } from "./push.ts";
 
@@ -50,7 +50,7 @@ export function notAccepted(end: Exclude<PushEnd, SentPush>): Response {
     case "other_body":
       return anotherBody(end.submission);
     case "taken":
-      return stillRunning(1);
+      return end.submission === null ? stillRunning(LOOK_AGAIN) : takenOver(end.submission);
     case "unsent":
       return problemResponse({
         name: "unavailable",

@@ -177,8 +177,10 @@ export class Sending {
     await this.#attempt("push_not_let_go", () => letGoOfPush(this.#io.db, this.submission, this.#holder));
   }
 
-  #close(): Promise<void> {
-    return closeSubmission(this.#io.db, this.submission, this.#io.now(), this.#holder);
+  async #close(): Promise<void> {
+    const closing = await closeSubmission(this.#io.db, this.submission, this.#io.now(), this.#holder);
+    if (closing === "taken") this.#lose();
+    if (closing === "given_up") throw new Error("the push was given up as abandoned");
   }
 
   #fail(failure: SendingFailure): false {

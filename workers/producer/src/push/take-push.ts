@@ -7,7 +7,7 @@ import { problemResponse, type LineProblem } from "../http/problems.ts";
 import { MOST_NAMED, type AcceptedShape } from "../shapes/push.ts";
 import type { AcceptedDocument } from "./accepted.ts";
 import type { Fingerprint } from "./fingerprint.ts";
-import { anotherBody, stillRunning, takeOver, type KeyStanding, type PushKey } from "./idempotency.ts";
+import { LOOK_AGAIN, anotherBody, stillRunning, takeOver, type KeyStanding, type PushKey } from "./idempotency.ts";
 import { readJsonPush } from "./json-push.ts";
 import { NdjsonPush } from "./ndjson-push.ts";
 import { fillOptions, type GivenOptions, type PushOptions } from "./options.ts";
@@ -111,7 +111,7 @@ async function keyedPush(
   const keyed = { claim: key.key, fingerprint: () => fingerprint.value };
   if (brokenOff === null) return { ...keyed, resume: null };
   const over = await takeOver(io, brokenOff.submission);
-  if (over === null) return stillRunning(1);
+  if (over === null) return stillRunning(LOOK_AGAIN);
   // Its parts go under the submission that is there: other options would tear the two apart.
   if (!isSame(options, over.row)) {
     await letGoOfPush(io.db, over.row.id, over.holder);

@@ -1,4 +1,4 @@
-import { SluicePushError, type PushResult, type SluiceError, type Sluice, type Submission } from "../../index.ts";
+import { hasEnded, SluiceError, SluicePushError, type PushResult, type Sluice, type Submission } from "../../index.ts";
 import { Checker } from "../check.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { Estimator, type Estimate } from "../estimate.ts";
@@ -6,7 +6,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { formats, type Entry } from "../formats/index.ts";
 import { contentKey, openInput, readLines, type Input } from "../input.ts";
 import { barProgress, quietProgress, type Progress } from "../progress.ts";
-import { dollars, duration, plural } from "../text.ts";
+import { dollars, plural } from "../text.ts";
 import { holdWords } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import { printEstimate, printPushed, printRefused, printScored, recordOf } from "./push-report.ts";
@@ -68,7 +68,7 @@ async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags
       signal: cli.signal,
       onProgress({ sent, bytes: sentBytes, retry }) {
         progress.sending(sent, sentBytes, input.size);
-        if (retry !== null) progress.pausing(`${pauseWords(retry.error)}: again in ${duration(retry.wait)}`);
+        if (retry !== null) progress.pausing(pauseWords(retry.error), retry.wait);
       },
     });
   } catch (error) {
@@ -109,20 +109,36 @@ async function follow(
 ): Promise<ExitCode> {
   const { out } = cli;
   let submissions = pushed.submissions;
+  let followed = wait && submissions.length > 0;
   try {
-    if (wait && submissions.length > 0) submissions = await waitForAll(cli, client, submissions, progress);
+    if (followed) submissions = await waitForAll(cli, client, submissions, progress);
+    // The answer of an earlier push tells how things stood then.
+    else if (pushed.alreadyThere > 0) submissions = await readAgain(cli, client, submissions);
   } catch (error) {
     progress.clear();
-    if (!cli.signal.aborted) throw error;
-    out.note(`Stopped waiting. Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`);
-    return EXIT.interrupted;
+    if (cli.signal.aborted) {
+      out.note(
+        `Stopped waiting. Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`,
+      );
+      return EXIT.interrupted;
+    }
+    if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
+    // A key that may push and not read has done what it may.
+    followed = false;
+    if (wait) out.note("Everything was sent. The key may not read, so that it is not followed: --no-wait says so.");
   }
   progress.clear();
-  if (out.human) printScored(out, submissions, wait);
+  if (out.human) printScored(out, submissions, followed || submissions.every(hasEnded));
   else out.record(recordOf(pushed, submissions, refused, file));
   const unscored = submissions.some(({ counts }) => counts.failed + counts.canceled > 0);
-  if (wait && unscored) return EXIT.failed;
+  if (followed && unscored) return EXIT.failed;
   return refused.count > 0 ? EXIT.refused : EXIT.ok;
+}
+
+async function readAgain(cli: Cli, client: Sluice, submissions: readonly Submission[]): Promise<Submission[]> {
+  const latest: Submission[] = [];
+  for (const { id } of submissions) latest.push(await client.submission(id, { signal: cli.signal }));
+  return latest;
 }
 
 /** Follows submissions one after another, telling the state of all of them. */
