@@ -1,13 +1,16 @@
+import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import { isPassing } from "@sluice/db";
 import { Hono, type Context } from "hono";
 import type { Call, Dependencies } from "./dependencies.ts";
 import { describeError } from "./log.ts";
+import { hasBody } from "./http/body.ts";
 import { preflight, shareWith } from "./http/cors.ts";
+import { encodingProblems } from "./http/encoding.ts";
 import { findKey, type ApiKey } from "./http/keys.ts";
 import { pathParameters } from "./http/path.ts";
-import { problemResponse } from "./http/problems.ts";
+import { invalid, problemResponse } from "./http/problems.ts";
 import { openRoutes } from "./open-routes.ts";
-import { routes } from "./routes.ts";
+import { routes, type Route } from "./routes.ts";
 
 type Environment = { Bindings: Dependencies; Variables: { key: ApiKey } };
 
@@ -45,11 +48,11 @@ export function createApp(): Hono<Environment> {
     return next();
   });
   for (const route of routes) {
-    app.on(route.method, route.path, (context) => {
+    app.on(route.method, route.path, async (context) => {
       const { key } = context.var;
       if (!key.scopes.includes(route.scope)) return forbidden(route.scope);
-      const call = toCall(context, route.path, key);
-      return call === null ? notFound() : route.handle(context.env, call);
+      const call = await toCall(context, route, key);
+      return call.ok ? route.handle(context.env, call.value) : problemResponse(invalid(call.error));
     });
   }
   for (const path of new Set(routes.map((route) => route.path))) {
@@ -61,10 +64,27 @@ export function createApp(): Hono<Environment> {
   return app;
 }
 
-function toCall(context: Context<Environment>, path: string, key: ApiKey): Call | null {
+/** The request as its handler takes it, or what is wrong with it for whatever route it is. */
+async function toCall(
+  context: Context<Environment>,
+  route: Route,
+  key: ApiKey,
+): Promise<Result<Call, readonly FieldProblem[]>> {
+  const request = context.req.raw;
   const url = new URL(context.req.url);
-  const parameters = pathParameters(path, url.pathname);
-  return parameters === null ? null : { request: context.req.raw, url, parameters, key };
+  const parameters = pathParameters(route.path, url.pathname);
+  if (!parameters.ok) return parameters;
+  const broken = encodingProblems(url.search);
+  if (broken.length > 0) return err(broken);
+  // Options that were put there by mistake would change nothing, without a word.
+  if (route.body === undefined && (await hasBody(request))) return err([{ pointer: "", detail: noBodyHere(route) }]);
+  return ok({ request, url, parameters: parameters.value, key });
+}
+
+function noBodyHere({ method, path, query }: Route): string {
+  const names = Object.keys(query.shape);
+  const instead = names.length === 0 ? "send none" : `options go into the query string (${names.join(", ")})`;
+  return `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")} takes no body: ${instead}`;
 }
 
 function unauthorized({ keys, log }: Dependencies): Response {

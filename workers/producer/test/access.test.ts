@@ -118,11 +118,6 @@ describe("a path", () => {
     expect((await api.fetch("/healthz", { method: "POST" })).status).toBe(405);
     expect((await api.fetch("/v1/submissions", { method: "HEAD" })).status).toBe(200);
   });
-
-  it("that is not valid percent-encoding is 404", async () => {
-    const api = await testApi();
-    expect((await api.fetch("/v1/collections/c/documents/%ff")).status).toBe(404);
-  });
 });
 
 it("every answer forbids sniffing, storing, framing and telling where one came from", async () => {

@@ -18,7 +18,7 @@ export type ProblemName =
   | "internal"
   | "unavailable";
 
-/** A place at fault: a JSON Pointer into the body (`?name` for a query parameter), or a line. */
+/** A place at fault: a JSON Pointer into the body (`?name` for a query parameter, `{name}` for one of the path), or a line. */
 export type ProblemPlace =
   | { readonly pointer: string; readonly detail: string }
   | { readonly line: number; readonly detail: string };

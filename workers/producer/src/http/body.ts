@@ -70,6 +70,22 @@ async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
   }
 }
 
+/** Whether a request has a body that holds anything; it is not read on. The runtime tells by reading only. */
+export async function hasBody(request: Request): Promise<boolean> {
+  const body: ReadableStream<Uint8Array> | null = request.body;
+  if (body === null) return false;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return false;
+      if (value.length > 0) return true;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
 interface PieceReader {
   /** `null`: the end. */
   read(): Promise<Uint8Array | null>;

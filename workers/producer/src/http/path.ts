@@ -1,17 +1,20 @@
+import { err, ok, type FieldProblem, type Result } from "@sluice/core";
+import { NOT_ENCODED, decoded } from "./encoding.ts";
+
 /**
  * The parameters of a path by its pattern (`/v1/things/:id`), each decoded exactly once, so that an id
- * may hold any character, a slash written `%2F` too. `null` where one is not valid percent-encoding.
+ * may hold any character, a slash written `%2F` too. A parameter's place is written `{name}`.
  */
-export function pathParameters(pattern: string, pathname: string): Record<string, string> | null {
+export function pathParameters(pattern: string, pathname: string): Result<Record<string, string>, FieldProblem[]> {
   const segments = pathname.split("/");
   const parameters: Record<string, string> = {};
+  const problems: FieldProblem[] = [];
   for (const [index, step] of pattern.split("/").entries()) {
     if (!step.startsWith(":")) continue;
-    try {
-      parameters[step.slice(1)] = decodeURIComponent(segments[index] ?? "");
-    } catch {
-      return null;
-    }
+    const name = step.slice(1);
+    const value = decoded(segments[index] ?? "");
+    if (value === null) problems.push({ pointer: `{${name}}`, detail: NOT_ENCODED });
+    else parameters[name] = value;
   }
-  return parameters;
+  return problems.length > 0 ? err(problems) : ok(parameters);
 }

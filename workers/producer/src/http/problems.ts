@@ -45,7 +45,7 @@ export interface Problem {
   readonly members?: Readonly<Record<string, string | number | null>>;
 }
 
-/** The places in what was sent that are at fault; a query parameter's place is written `?name`. */
+/** The places in what was sent that are at fault; a query parameter's place is written `?name`, a path's `{name}`. */
 export function invalid(errors: readonly FieldProblem[]): Problem {
   const [first] = errors;
   const place = first === undefined || first.pointer === "" ? "" : `${first.pointer}: `;

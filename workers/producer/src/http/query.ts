@@ -1,5 +1,6 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import * as z from "zod";
+import { queryPlace } from "./encoding.ts";
 
 /** Most a list gives at once. */
 export const MAX_LIMIT = 1_000;
@@ -54,7 +55,9 @@ export function parseQuery<Shape extends z.ZodRawShape>(
   const names = [...new Set(parameters.keys())];
   const repeated = names.filter((name) => !isList(name) && parameters.getAll(name).length > 1);
   if (repeated.length > 0) {
-    return err(repeated.map((name) => ({ pointer: place(name), detail: "is given more than once: give it once" })));
+    return err(
+      repeated.map((name) => ({ pointer: queryPlace(name), detail: "is given more than once: give it once" })),
+    );
   }
   const value = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)]);
   const parsed = schema.safeParse(Object.fromEntries(value));
@@ -64,12 +67,8 @@ export function parseQuery<Shape extends z.ZodRawShape>(
 
 function problemsOf(issue: z.core.$ZodIssue, allowed: readonly string[]): FieldProblem[] {
   if (issue.code !== "unrecognized_keys") {
-    return [{ pointer: place(String(issue.path[0] ?? "")), detail: issue.message }];
+    return [{ pointer: queryPlace(String(issue.path[0] ?? "")), detail: issue.message }];
   }
   const others = allowed.length === 0 ? "none is allowed here" : `allowed here: ${allowed.join(", ")}`;
-  return issue.keys.map((name) => ({ pointer: place(name), detail: `unknown query parameter; ${others}` }));
-}
-
-function place(name: string): string {
-  return `?${name.length > 64 ? `${name.slice(0, 64)}…` : name}`;
+  return issue.keys.map((name) => ({ pointer: queryPlace(name), detail: `unknown query parameter; ${others}` }));
 }

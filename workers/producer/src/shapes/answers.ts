@@ -43,7 +43,9 @@ export const problemSchema = z.looseObject({
         z.strictObject({ line: z.int(), detail: z.string() }),
       ]),
     )
-    .describe("The places at fault: a JSON Pointer into the body, `?name` for a query parameter, or a line."),
+    .describe(
+      "The places at fault: a JSON Pointer into the body, `?name` for a query parameter, `{name}` for one of the path, or a line.",
+    ),
   request_id: z.string().optional().describe("Under which the log has more."),
   submission: z.string().nullable().optional().describe("What a push that broke off left open."),
   rejected_count: count.optional(),
