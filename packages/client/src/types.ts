@@ -4,8 +4,6 @@
  * with what it takes in: jobs and what an operator looks at, and problems.
  */
 
-import type { PauseReason } from "./types/jobs.ts";
-
 export type * from "./types/jobs.ts";
 export type * from "./types/problem.ts";
 export type * from "./types/rpc.ts";
@@ -66,8 +64,9 @@ export interface RejectedLine {
 }
 
 /**
- * `queued`: on its way or not dispatched yet · `processing`: recorded, its end is awaited · the others
- * are ends. A document is never lost: it comes to one of them.
+ * `queued`: in the Queue, not recorded yet; its submission counts it, and its id is not found ·
+ * `processing`: recorded; it waits to be dispatched, for the end of a pause, or for its answer, as `waiting`
+ * tells · the others are ends. A document is never lost: it comes to one of them.
  */
 export type DocumentStatus = "queued" | "processing" | "succeeded" | "failed" | "canceled";
 
@@ -133,18 +132,34 @@ export interface Score {
 
 /**
  * `queue`: its message is in the Queue · `dispatch`: its turn has not come · `answer`: Workers AI has
- * it · `retry`: Workers AI turned it away for now, and it is tried again · `requested`: someone paused
- * it · `daily_limit`: the account's allowance is used up until 00:00 UTC · `configuration`: the
- * account or the model is at fault, and someone has to look. The list is closed.
+ * it · `retry`: Workers AI turned it away for now, and it is tried again · `paused`, `paused_model`,
+ * `paused_submission`: someone paused dispatching of everything, of its model, or of its submission, and
+ * a resumption of the same ends that · `daily_limit`: the account's allowance is used up until 00:00 UTC ·
+ * `configuration`: the account or the model is at fault, and someone has to look. The list is closed.
  */
-export type WaitingReason = "queue" | "dispatch" | "answer" | "retry" | PauseReason;
+export type WaitingReason =
+  | "queue"
+  | "dispatch"
+  | "answer"
+  | "retry"
+  | "paused"
+  | "paused_model"
+  | "paused_submission"
+  | "daily_limit"
+  | "configuration";
 
 export interface Waiting {
   readonly reason: WaitingReason;
-  /** When it is looked at next; `null` where nobody knows. */
+  /** When it is looked at next, or the pause ends; `null` where nobody knows. */
   readonly until: string | null;
 }
 
+/**
+ * `receiving`: its push is under way, or broke off · `queued`: all of it is sent, nothing recorded yet ·
+ * `processing`: documents are recorded and have not all ended · `canceling`: it is canceled, and what is
+ * dispatched finishes · `completed`: every document ended, failures included · `canceled`: every document
+ * ended after it was canceled.
+ */
 export type SubmissionStatus = "receiving" | "queued" | "processing" | "canceling" | "completed" | "canceled";
 
 /** An accepted push. */
@@ -154,7 +169,6 @@ export interface Submission {
   readonly model: string;
   readonly lane: Lane;
   readonly label: string | null;
-  /** `completed`: every document ended, failures included. */
   readonly status: SubmissionStatus;
   readonly counts: Counts;
   /** Failed documents by code. */
@@ -169,7 +183,10 @@ export interface Submission {
   readonly completed_at: string | null;
 }
 
-/** Documents by state. `total` is the sum of the others; while `receiving`, what was sent so far. */
+/**
+ * Documents by status. `total` is the sum of the others; while `receiving`, what was sent so far.
+ * `canceled` counts those too that were deleted before they had ended, and are not among the results.
+ */
 export interface Counts {
   readonly total: number;
   readonly queued: number;

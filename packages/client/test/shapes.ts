@@ -88,7 +88,7 @@ export function jobOf(more: Partial<Job> = {}): Job {
     context_count: 600,
     payload_bytes: 1_234_567,
     age_seconds: 90,
-    next_poll_at: "2026-01-01T00:02:00.000Z",
+    next_poll_at: null,
     waiting: { reason: "retry", until: "2026-01-01T00:02:00.000Z" },
     usage: { tokens: null, unconfirmed_dispatches: 0, repeated_dispatches: 0 },
     created_at: CREATED,

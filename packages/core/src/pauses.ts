@@ -2,7 +2,8 @@ import type { SubmissionId } from "./ids.ts";
 
 /** What may be paused: everything, a model, or a submission. */
 export const EVERYTHING = "all";
-export const modelScope = (model: string): string => `model:${model}`;
+const MODEL = "model:";
+export const modelScope = (model: string): string => `${MODEL}${model}`;
 const SUBMISSION = "submission:";
 export const submissionScope = (submission: SubmissionId): string => `${SUBMISSION}${submission}`;
 
@@ -12,15 +13,26 @@ interface ScopedPause {
   readonly until: number | null;
 }
 
-/** Of the pauses of any of these scopes the one that ends last; `null`: none is in force. */
+/** Of the pauses of any of these scopes the one that ends last, of several that of the first scope; `null`: none is in force. */
 export function lastPause<Pause extends ScopedPause>(
   pauses: readonly Pause[],
   scopes: readonly string[],
 ): Pause | null {
   const [last] = pauses
     .filter((pause) => scopes.includes(pause.scope))
-    .toSorted((a, b) => (b.until ?? Infinity) - (a.until ?? Infinity));
+    .toSorted((a, b) => later(b) - later(a) || scopes.indexOf(a.scope) - scopes.indexOf(b.scope));
   return last ?? null;
+}
+
+/** As a number that may be subtracted from another, as infinity may not. */
+function later({ until }: ScopedPause): number {
+  return until ?? Number.MAX_SAFE_INTEGER;
+}
+
+/** What a pause is about. */
+export function pausedThing({ scope }: Pick<ScopedPause, "scope">): "everything" | "model" | "submission" {
+  if (scope.startsWith(MODEL)) return "model";
+  return scope.startsWith(SUBMISSION) ? "submission" : "everything";
 }
 
 /** The submissions that are paused by themselves. */

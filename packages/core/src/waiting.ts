@@ -1,4 +1,5 @@
-import { pauseReasons, type JobStatus, type PauseReason } from "./job.ts";
+import type { JobStatus, PauseReason } from "./job.ts";
+import { pausedThing } from "./pauses.ts";
 
 /**
  * What something that has not ended waits for. The list is closed: clients may switch on it.
@@ -7,9 +8,22 @@ import { pauseReasons, type JobStatus, type PauseReason } from "./job.ts";
  * - `dispatch`: it is recorded, and its turn has not come.
  * - `answer`: Workers AI has it.
  * - `retry`: Workers AI turned it away for now, and it is tried again.
- * - `requested`, `daily_limit`, `configuration`: dispatching is paused, see `PauseReason`.
+ * - `paused`, `paused_model`, `paused_submission`: someone paused dispatching; everything's, its model's, or
+ *   its submission's.
+ * - `daily_limit`: the account's allowance is used up, until the next 00:00 UTC.
+ * - `configuration`: the account or the model is at fault, and someone has to look.
  */
-export const waitingReasons = ["queue", "dispatch", "answer", "retry", ...pauseReasons] as const;
+export const waitingReasons = [
+  "queue",
+  "dispatch",
+  "answer",
+  "retry",
+  "paused",
+  "paused_model",
+  "paused_submission",
+  "daily_limit",
+  "configuration",
+] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
 export interface WaitingFor {
@@ -26,16 +40,25 @@ interface WaitingJob {
   readonly dueAt: number | null;
 }
 
+interface HoldingPause {
+  readonly scope: string;
+  readonly reason: PauseReason;
+  readonly until: number | null;
+}
+
+/** What is waited for where a pause holds something back: its end, and whose it is. */
+export function waitingOfPause(pause: HoldingPause): WaitingFor {
+  if (pause.reason !== "requested") return { reason: pause.reason, until: pause.until };
+  const reasons = { everything: "paused", model: "paused_model", submission: "paused_submission" } as const;
+  return { reason: reasons[pausedThing(pause)], until: pause.until };
+}
+
 /** What a job waits for; `pause` is the one that holds it back, if any. `null`: it has ended. */
-export function waitingOfJob(
-  job: WaitingJob,
-  pause: { readonly reason: PauseReason; readonly until: number | null } | null,
-  now: number,
-): WaitingFor | null {
+export function waitingOfJob(job: WaitingJob, pause: HoldingPause | null, now: number): WaitingFor | null {
   if (job.dueAt === null) return null;
   const until = job.dueAt > now ? job.dueAt : null;
   if (job.status === "dispatched") return { reason: "answer", until };
-  if (pause !== null) return { reason: pause.reason, until: pause.until };
+  if (pause !== null) return waitingOfPause(pause);
   const turnedAway = job.status === "pending" && job.refusals > 0 && until !== null;
   return { reason: turnedAway ? "retry" : "dispatch", until };
 }

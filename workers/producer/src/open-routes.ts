@@ -13,6 +13,7 @@ export interface OpenRoute {
   readonly told: {
     readonly id: string;
     readonly summary: string;
+    readonly notes?: string;
     readonly type: string;
     readonly schema: z.ZodType | null;
     readonly problems: readonly ProblemName[];
@@ -38,7 +39,11 @@ export const openRoutes: readonly OpenRoute[] = [
     handle: readyz,
     told: {
       id: "getReadiness",
-      summary: "Whether what is pushed is scored: 503 when the poller is silent for 5 minutes, or a model is stopped",
+      summary: "Whether what is pushed is scored",
+      notes:
+        "503 when the poller has not run for 5 minutes, or dispatching of a model is stopped since Workers AI refuses the " +
+        "account or the model (a pause for `configuration`). A pause that someone asked for and the daily limit are no " +
+        "fault, and leave it 200.",
       type: JSON_TYPE,
       schema: healthSchema,
       problems: ["unavailable", "internal"],

@@ -33,6 +33,8 @@ export interface Route {
   /** What the OpenAPI document says of it. */
   readonly id: string;
   readonly summary: string;
+  /** What there is to know besides. */
+  readonly notes?: string;
   readonly query: z.ZodObject<Record<string, z.ZodType>>;
   /** `null`: the body is not needed. */
   readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
@@ -93,6 +95,9 @@ export const routes: readonly Route[] = [
     handle: listResults,
     id: "listResults",
     summary: "Read a submission's recorded documents: pages, or all of them as NDJSON",
+    notes:
+      "What is `queued` is in the Queue, and not among them, nor is what was deleted. As NDJSON without `limit` all of them " +
+      "are streamed; with it a page, whose `Link` leads on.",
     query: resultsQuery,
     answer: answers.documentPageSchema,
     line: documentOutSchema,
@@ -105,6 +110,7 @@ export const routes: readonly Route[] = [
     handle: cancelSubmission,
     id: "cancelSubmission",
     summary: "Cancel what is not dispatched yet",
+    notes: "What is dispatched finishes. Repeated, or after the end, it changes nothing.",
     query: noQuery,
     answer: submissionSchema,
     problems: ["not-found"],
@@ -116,6 +122,9 @@ export const routes: readonly Route[] = [
     handle: retrySubmission,
     id: "retrySubmission",
     summary: "Queue failed documents again",
+    notes:
+      "They keep their version, and are `processing` again. One request queues up to some 60 jobs: where more failed, ask " +
+      "until `queued` is 0. A submission that was canceled is answered 409.",
     query: retryQuery,
     answer: answers.retriedSchema,
     problems: ["not-found", "conflict"],
@@ -149,6 +158,9 @@ export const routes: readonly Route[] = [
     handle: deleteDocument,
     id: "deleteDocument",
     summary: "Forget all versions of a document",
+    notes:
+      "Inputs and scores are gone. A version that had not ended counts as `canceled` in its submission, without being among " +
+      "its results, and an answer that comes for it is dropped.",
     query: noQuery,
     answer: answers.deletedSchema,
     problems: ["not-found"],
@@ -160,6 +172,9 @@ export const routes: readonly Route[] = [
     handle: readResults,
     id: "readFeed",
     summary: "Follow documents as they end, across submissions, each at least once",
+    notes:
+      "In the order of their jobs' ends. `next_cursor` is never null: there may be more later. What is canceled ends without " +
+      "a job, and is not in it, as what was deleted is not.",
     query: feedQuery,
     answer: answers.documentPageSchema,
     line: documentOutSchema,
@@ -194,6 +209,7 @@ export const routes: readonly Route[] = [
     handle: pause,
     id: "pause",
     summary: "Stop dispatching: everything, a model or a submission",
+    notes: "No body is everything. What Workers AI has already is polled and finalized all the same.",
     query: noQuery,
     body: { schema: pauseBody, required: false },
     answer: answers.pauseListSchema,

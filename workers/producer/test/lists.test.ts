@@ -175,7 +175,7 @@ describe("the list of jobs", () => {
       context_count: 3,
       payload_bytes: expect.any(Number),
       age_seconds: 0,
-      next_poll_at: at(NOW + 60_000),
+      next_poll_at: null,
       waiting: { reason: "retry", until: at(NOW + 60_000) },
       usage: { tokens: null, unconfirmed_dispatches: 1, repeated_dispatches: 0 },
       created_at: at(NOW),

@@ -47,7 +47,7 @@ describe("pausing", () => {
     const { submission, job } = await recorded([{ id: "a" }]);
     const { submission: other } = await recorded([{ id: "b" }]);
     await ask("/v1/pause", post({ submission }));
-    const waiting = { reason: "requested", until: null };
+    const waiting = { reason: "paused_submission", until: null };
     expect(await ask(`/v1/submissions/${submission}`)).toMatchObject({ waiting });
     expect(await ask("/v1/collections/default/documents/a")).toMatchObject({ waiting });
     expect(await ask(`/v1/jobs/${job}`)).toMatchObject({ waiting });
@@ -55,6 +55,26 @@ describe("pausing", () => {
     await ask("/v1/resume", post({ submission }));
     expect(await ask("/v1/collections/default/documents/a")).toMatchObject({ waiting: { reason: "dispatch" } });
     expect(await poller(NOW)).toHaveLength(2);
+  });
+
+  it.each([
+    ["everything", {}, "paused"],
+    ["a model", { model: MODEL }, "paused_model"],
+  ])("of %s is told as such, and what is held back is polled at no time", async (_, body, reason) => {
+    const { submission, job } = await recorded([{ id: "a" }]);
+    const { job: sent } = await recorded([{ id: "b" }]);
+    await dispatch(db(), sent);
+    await ask("/v1/pause", post(body));
+    const waiting = { reason, until: null };
+    expect(await ask(`/v1/submissions/${submission}`)).toMatchObject({ status: "processing", waiting });
+    expect(await ask("/v1/collections/default/documents/a")).toMatchObject({ status: "processing", waiting });
+    expect(await ask(`/v1/jobs/${job}`)).toMatchObject({ status: "pending", next_poll_at: null, waiting });
+    expect(await ask(`/v1/jobs/${sent}`)).toMatchObject({
+      status: "dispatched",
+      next_poll_at: expect.any(String) as string,
+      waiting: { reason: "answer" },
+    });
+    expect(await ask<{ data: PauseShape[] }>("/v1/resume", post(body))).toEqual({ data: [] });
   });
 
   it("of what Workers AI has already changes nothing", async () => {
@@ -241,7 +261,7 @@ describe("/readyz", () => {
     expect(await ask("/readyz", open)).toEqual({ status: "ok" });
     await pauseDispatching(db(), { ...pause, reason: "configuration" });
     const { problem } = await refused("/readyz", open);
-    expect(problem.detail).toContain(MODEL);
+    expect(problem.detail).toContain(`${MODEL} is stopped: Workers AI refuses the account or the model.`);
     // What the service said is for those with a key.
     expect(JSON.stringify(problem)).not.toContain("10000");
   });

@@ -155,7 +155,13 @@ describe("a document that has not ended", () => {
     });
     expect(waiting({ status: "dispatched" }, NOW, [daily])).toMatchObject({ reason: "answer" });
     const asked = pause(`submission:${SUBMISSION}`, null, "requested");
-    expect(waiting({}, NOW, [daily, asked])).toEqual({ reason: "requested", until: null });
+    expect(waiting({}, NOW, [daily, asked])).toEqual({ reason: "paused_submission", until: null });
+    const model = pause("model:@cf/baai/bge-m3", null, "requested");
+    expect(waiting({}, NOW, [asked, model])).toEqual({ reason: "paused_model", until: null });
+    expect(waiting({}, NOW, [asked, model, pause("all", null, "requested")])).toEqual({
+      reason: "paused",
+      until: null,
+    });
     const others = [pause("model:another", null), pause("submission:sub_2", null, "requested")];
     expect(waiting({}, NOW, others)).toMatchObject({ reason: "dispatch" });
   });
@@ -189,10 +195,10 @@ describe("a submission waits", () => {
   });
 
   it("for the end of a pause, unless Workers AI has all that is left", () => {
-    expect(waiting({ recorded: 10 }, [pending], [paused])).toEqual({ reason: "requested", until: null });
-    expect(waiting({}, [], [paused])?.reason).toBe("requested");
+    expect(waiting({ recorded: 10 }, [pending], [paused])).toEqual({ reason: "paused", until: null });
+    expect(waiting({}, [], [paused])?.reason).toBe("paused");
     expect(waiting({ recorded: 10 }, [dispatched], [paused])?.reason).toBe("answer");
-    expect(waiting({ recorded: 9 }, [dispatched], [paused])?.reason).toBe("requested");
+    expect(waiting({ recorded: 9 }, [dispatched], [paused])?.reason).toBe("paused");
   });
 });
 

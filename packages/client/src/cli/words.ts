@@ -2,33 +2,51 @@ import type { Cell } from "./output.ts";
 import type { Document, Submission, Waiting, WaitingReason } from "../types.ts";
 import { count, until } from "./text.ts";
 
-const REASONS: Readonly<Record<WaitingReason, string>> = {
-  queue: "it is in the Queue, on its way to be recorded",
-  dispatch: "its turn to be dispatched has not come",
-  answer: "Workers AI has it, and its answer is awaited",
-  retry: "Workers AI turned it away for now, and it is tried again",
-  requested: "dispatching is paused: `sluice resume` goes on",
-  daily_limit: "the account's daily allowance of Workers AI is used up",
-  configuration: "Workers AI refuses the account or the model: someone has to look at its configuration",
-};
-
-/** What something waits for, and until when. */
-export function waitingWords(waiting: Waiting, now: number): string {
-  // A newer server may know more reasons.
-  const words = (REASONS as Readonly<Record<string, string | undefined>>)[waiting.reason] ?? waiting.reason;
-  return waiting.until === null ? words : `${words}; next look ${until(waiting.until, now)}`;
+/** What waits, as far as its resumption has to name it. */
+export interface Waiter {
+  readonly model: string;
+  /** `null`: of several submissions, or nobody knows which. */
+  readonly submission: string | null;
 }
 
-const HOLDS: Readonly<Record<string, string | undefined>> = {
-  requested: "paused: sluice resume",
-  daily_limit: "the daily allowance is used up",
-  configuration: "Workers AI refuses the account or the model",
-  retry: "Workers AI turned it away for now",
-} satisfies Partial<Record<WaitingReason, string>>;
+type Words = Readonly<Record<WaitingReason, (waiter: Waiter) => string>>;
 
-/** In a few words what keeps something back that would go on otherwise; `null`: nothing does. */
-export function holdWords(waiting: Waiting | null): string | null {
-  return waiting === null ? null : (HOLDS[waiting.reason] ?? null);
+const resumeModel = ({ model }: Waiter) => `sluice resume --model ${model}`;
+const resumeSubmission = ({ submission }: Waiter) => `sluice resume --submission ${submission ?? "SUBMISSION"}`;
+
+const REASONS: Words = {
+  queue: () => "it is in the Queue, on its way to be recorded",
+  dispatch: () => "its turn to be dispatched has not come",
+  answer: () => "Workers AI has it, and its answer is awaited",
+  retry: () => "Workers AI turned it away for now, and it is tried again",
+  paused: () => "someone paused dispatching of everything; to go on: sluice resume",
+  paused_model: (waiter) => `someone paused dispatching of its model; to go on: ${resumeModel(waiter)}`,
+  paused_submission: (waiter) => `someone paused dispatching of its submission; to go on: ${resumeSubmission(waiter)}`,
+  daily_limit: () => "the account's daily allowance of Workers AI is used up",
+  configuration: (waiter) =>
+    `Workers AI refuses the account or the model, and someone has to look at the configuration; then: ${resumeModel(waiter)}`,
+};
+
+/** What something waits for, what to do, and until when. */
+export function waitingWords(waiting: Waiting, waiter: Waiter, now: number): string {
+  // A newer server may know more reasons.
+  const words = (REASONS as Readonly<Record<string, Words[WaitingReason] | undefined>>)[waiting.reason];
+  const told = words?.(waiter) ?? waiting.reason;
+  return waiting.until === null ? told : `${told}; next look ${until(waiting.until, now)}`;
+}
+
+const HOLDS: Readonly<Record<string, ((waiter: Waiter) => string) | undefined>> = {
+  paused: () => "everything is paused: sluice resume",
+  paused_model: (waiter) => `the model is paused: ${resumeModel(waiter)}`,
+  paused_submission: (waiter) => `it is paused: ${resumeSubmission(waiter)}`,
+  daily_limit: () => "the daily allowance is used up",
+  configuration: () => "Workers AI refuses the account or the model",
+  retry: () => "Workers AI turned it away for now",
+} satisfies Partial<Words>;
+
+/** In a few words what keeps a submission back that would go on otherwise; `null`: nothing does. */
+export function holdWords({ id, model, waiting }: Submission): string | null {
+  return waiting === null ? null : (HOLDS[waiting.reason]?.({ model, submission: id }) ?? null);
 }
 
 const STYLES = {

@@ -25,7 +25,7 @@ export interface Job {
   readonly payload_bytes: number;
   /** Whole seconds from its recording to its end, or to now. */
   readonly age_seconds: number;
-  /** When the poller looks at it next; `null` once it ended. */
+  /** When the poller asks for its answer next; `null` where it is not dispatched, or has ended. */
   readonly next_poll_at: string | null;
   readonly waiting: Waiting | null;
   readonly usage: JobUsage;
@@ -54,7 +54,7 @@ export interface JobUsage {
   readonly repeated_dispatches: number;
 }
 
-/** `requested`: by a person or a program; the others as in `WaitingReason`. */
+/** `requested`: by a person or a program (what waits says `paused…`); the others as in `WaitingReason`. */
 export type PauseReason = "requested" | "daily_limit" | "configuration";
 
 /** What to stop, or to go on with: everything (neither), a model, or a submission. */
@@ -94,7 +94,7 @@ export interface Stats {
   /** Failed documents by code. */
   readonly failures: Readonly<Record<string, number>>;
   readonly pauses: readonly Pause[];
-  /** `null`: it has never run. */
+  /** `null`: it has never run. The time may lag by 30 s: a run that follows another sooner does not write its own down. */
   readonly poller: { readonly last_run_at: string } | null;
   readonly usage: JobUsage & { readonly jobs: number };
 }

@@ -13,7 +13,10 @@ export function healthz(): Response {
 const MINUTE = 60_000;
 const POLLER_SILENT_AFTER = 5 * MINUTE;
 
-/** Whether what is pushed is scored: the poller runs, and no model is stopped by a fault of the account. */
+/**
+ * Whether what is pushed is scored: the poller runs, and no model is stopped since Workers AI refuses the
+ * account or the model. What someone paused, and the daily limit, are no faults.
+ */
 export async function readyz({ db, now }: Pick<Dependencies, "db" | "now">): Promise<Response> {
   const time = now();
   const [lastRunAt, pauses] = await Promise.all([readHeartbeat(db), readPauses(db, time)]);
@@ -24,7 +27,9 @@ export async function readyz({ db, now }: Pick<Dependencies, "db" | "now">): Pro
   }
   for (const { scope, reason } of pauses) {
     if (reason === "configuration")
-      faults.push(`Dispatching of ${scope} is stopped: the account or the model is at fault.`);
+      faults.push(
+        `Dispatching of ${scope} is stopped: Workers AI refuses the account or the model. /v1/stats tells more.`,
+      );
   }
   if (faults.length === 0) return jsonResponse({ status: "ok" });
   return problemResponse({ name: "unavailable", detail: faults.join(" "), headers: { "retry-after": "60" } });

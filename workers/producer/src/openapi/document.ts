@@ -87,7 +87,9 @@ function operationOf(route: Route): JsonSchema {
   return {
     operationId: route.id,
     summary: route.summary,
-    description: `Needs a key with the scope \`${route.scope}\`.`,
+    description: [route.notes, `Needs a key with the scope \`${route.scope}\`.`]
+      .filter((text) => text !== undefined)
+      .join(" "),
     tags: [tagOf(route)],
     parameters: parametersOf(route),
     ...(route.body !== undefined && { requestBody: requestBodyOf(route.body) }),
@@ -102,6 +104,7 @@ function openOperationOf(told: Told): JsonSchema {
   return {
     operationId: told.id,
     summary: told.summary,
+    ...(told.notes !== undefined && { description: told.notes }),
     tags: ["health"],
     security: [],
     responses: {

@@ -30,7 +30,14 @@ type ScoreShape = z.infer<typeof scoreSchema>;
 export const documentOutSchema = z.strictObject({
   id: z.string(),
   collection: z.string(),
-  status: z.enum(documentStatuses),
+  status: z
+    .enum(documentStatuses)
+    .describe(
+      "`queued`: in the Queue, and not recorded yet: its submission counts it, and its id is not found. `processing`: " +
+        "recorded, and not ended: it waits to be dispatched, for the end of a pause, or for its answer, as `waiting` tells. " +
+        "`succeeded`: it has scores. `failed`: it ended without, see `error`, and may be retried. `canceled`: its submission " +
+        "was canceled before it was dispatched. The list is closed.",
+    ),
   query: z.string(),
   model: z.string(),
   lane: z.enum(lanes),

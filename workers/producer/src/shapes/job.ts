@@ -23,7 +23,13 @@ export const jobUsageSchema = z.strictObject({
 /** One Batch API call. */
 export const jobSchema = z.strictObject({
   id: z.string(),
-  status: z.enum(jobStatuses),
+  status: z
+    .enum(jobStatuses)
+    .describe(
+      "`pending`: recorded, waits to be dispatched. `dispatching`: whether Workers AI has it is not known. `dispatched`: its " +
+        "answer is awaited. `succeeded`: an answer was applied. `split`: replaced by jobs of its documents. `failed`: its " +
+        "documents failed. `canceled`: nothing was left to send. The list is closed.",
+    ),
   lane: z.enum(lanes),
   model: z.string(),
   request_id: z.string().nullable().describe("What Workers AI calls it."),
@@ -33,7 +39,11 @@ export const jobSchema = z.strictObject({
   context_count: count,
   payload_bytes: count.describe("UTF-8 bytes of its requests."),
   age_seconds: count.describe("From its recording to its end, or to now."),
-  next_poll_at: timeSchema.nullable().describe("When the poller looks at it next; null once it ended."),
+  next_poll_at: timeSchema
+    .nullable()
+    .describe(
+      "When the poller asks for its answer next; null for a job that is not dispatched, or has ended: `waiting` tells of it.",
+    ),
   waiting: waitingSchema.nullable(),
   usage: jobUsageSchema,
   created_at: timeSchema,
@@ -71,7 +81,7 @@ export function jobShape(row: JobRow, pauses: readonly Pause[], now: number): Jo
     context_count: row.contexts,
     payload_bytes: row.payloadBytes,
     age_seconds: Math.max(0, Math.floor(((row.endedAt ?? now) - row.createdAt) / 1_000)),
-    next_poll_at: time(row.dueAt),
+    next_poll_at: row.status === "dispatched" ? time(row.dueAt) : null,
     waiting: waitingOf(row, pauses, now),
     usage: { tokens: row.tokens, unconfirmed_dispatches: row.unconfirmed, repeated_dispatches: row.repeated },
     created_at: time(row.createdAt),

@@ -6,7 +6,12 @@ import { time, timeSchema } from "./time.ts";
 /** A stop of dispatching that is in force. */
 export const pauseSchema = z.strictObject({
   scope: z.string().describe("`all`, `model:NAME` or `submission:ID`."),
-  reason: z.enum(pauseReasons),
+  reason: z
+    .enum(pauseReasons)
+    .describe(
+      "`requested`: by someone. `daily_limit`: the account's allowance is used up. `configuration`: the account or the model " +
+        "is at fault. The list is closed.",
+    ),
   message: z.string().nullable().describe("The caller's reason, or the service's words."),
   since: timeSchema,
   until: timeSchema.nullable().describe("Null: until someone resumes it."),

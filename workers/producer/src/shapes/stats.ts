@@ -25,7 +25,14 @@ export const statsSchema = z.strictObject({
     .describe("Documents that ended with a job; of an hour with more than 6,000 jobs, those of the last 6,000."),
   failures: z.record(z.string(), count).describe("Failed documents by code."),
   pauses: z.array(pauseSchema),
-  poller: z.strictObject({ last_run_at: timeSchema }).nullable().describe("Null: it has never run."),
+  poller: z
+    .strictObject({
+      last_run_at: timeSchema.describe(
+        "To half a minute: a run that follows another sooner does not write its time down, so that it may lag by 30 s.",
+      ),
+    })
+    .nullable()
+    .describe("Null: it has never run."),
   usage: z.strictObject({
     tokens: count,
     jobs: count.describe("Those that ended."),

@@ -1,4 +1,13 @@
-import { EVERYTHING, STALLED_AFTER, lanes, lastPause, modelScope, submissionScope, waitingOfJob } from "@sluice/core";
+import {
+  EVERYTHING,
+  STALLED_AFTER,
+  lanes,
+  lastPause,
+  modelScope,
+  submissionScope,
+  waitingOfJob,
+  waitingOfPause,
+} from "@sluice/core";
 import type { Pause, SubmissionRow, WaitingJobRow } from "@sluice/db";
 import * as z from "zod";
 import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
@@ -8,7 +17,10 @@ export type SubmissionStatus = (typeof submissionStatuses)[number];
 
 export const countsSchema = z
   .strictObject({ total: count, queued: count, processing: count, succeeded: count, failed: count, canceled: count })
-  .describe("Documents by state; `total` is the sum of the others. While receiving, what was sent so far.");
+  .describe(
+    "Documents by status; `total` is the sum of the others. While receiving, what was sent so far. `canceled` counts " +
+      "documents too that were deleted before they had ended: these are not among its results.",
+  );
 export type Counts = z.infer<typeof countsSchema>;
 
 /** A submission as every route gives it. */
@@ -18,7 +30,14 @@ export const submissionSchema = z.strictObject({
   model: z.string(),
   lane: z.enum(lanes),
   label: z.string().nullable(),
-  status: z.enum(submissionStatuses).describe("`completed`: every document ended, failures included."),
+  status: z
+    .enum(submissionStatuses)
+    .describe(
+      "`receiving`: its push is under way, or broke off and can be gone on with. `queued`: all of it is sent, and nothing " +
+        "recorded yet. `processing`: documents are recorded and have not all ended, be it that they wait for the end of a " +
+        "pause: `waiting` tells. `canceling`: it is canceled, and what is dispatched finishes. `completed`: every document " +
+        "ended, failures included. `canceled`: every document ended after it was canceled. The list is closed.",
+    ),
   counts: countsSchema,
   failures: z.record(z.string(), count).describe("Failed documents by code."),
   incomplete: z.boolean().describe("Whether its push broke off, and was closed with what it had sent."),
@@ -109,7 +128,7 @@ function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings,
   // What Workers AI has already goes on: with nothing else left, a pause is no matter.
   const all = jobs.map((job) => waitingOfJob(job, null, now)).filter((waiting) => waiting !== null);
   const heldBack = missing(row) > 0 || all.length === 0 || all.some((waiting) => waiting.reason !== "answer");
-  if (pause !== null && heldBack) return waitingShape({ reason: pause.reason, until: pause.until });
+  if (pause !== null && heldBack) return waitingShape(waitingOfPause(pause));
   if (processing(row) === 0) return waitingShape({ reason: "queue", until: null });
   for (const reason of TELLING) {
     const times = all.filter((waiting) => waiting.reason === reason).map(({ until }) => until);

@@ -17,10 +17,12 @@ export const waitingSchema = z
       .enum(waitingReasons)
       .describe(
         "`queue`: its message is in the Queue. `dispatch`: its turn has not come. `answer`: Workers AI has it. " +
-          "`retry`: Workers AI turned it away for now. `requested`: someone paused it. `daily_limit`: the account's " +
-          "allowance is used up until 00:00 UTC. `configuration`: the account or the model is at fault. The list is closed.",
+          "`retry`: Workers AI turned it away for now. `paused`, `paused_model`, `paused_submission`: someone paused " +
+          "dispatching of everything, of its model, or of its submission; a resumption of the same ends that. `daily_limit`: " +
+          "the account's allowance is used up until 00:00 UTC. `configuration`: the account or the model is at fault, and " +
+          "someone has to look. The list is closed.",
       ),
-    until: timeSchema.nullable().describe("When it is looked at next; null where nobody knows."),
+    until: timeSchema.nullable().describe("When it is looked at next, or the pause ends; null where nobody knows."),
   })
   .describe("What it waits for. Null: for nothing.");
 export type Waiting = z.infer<typeof waitingSchema>;

@@ -3,7 +3,7 @@ import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { ago, bytes, count, duration, plural } from "../text.ts";
-import { statusCell, waitingWords } from "../words.ts";
+import { statusCell, waitingWords, type Waiter } from "../words.ts";
 
 export interface JobsFlags {
   readonly status?: JobStatus;
@@ -43,11 +43,16 @@ export async function jobs(cli: Cli, id: string | undefined, flags: JobsFlags): 
         bytes(job.payload_bytes),
         duration(job.age_seconds * 1_000),
         String(job.attempts.at(-1)?.attempt ?? 0),
-        job.waiting === null ? "" : waitingWords(job.waiting, cli.now()),
+        job.waiting === null ? "" : waitingWords(job.waiting, waiterOf(job), cli.now()),
       ]),
     );
   }
   return EXIT.ok;
+}
+
+/** Submissions share jobs, and a job does not tell whose it is. */
+function waiterOf({ model }: Job): Waiter {
+  return { model, submission: null };
 }
 
 export function printJob(out: Output, job: Job, now: number): void {
@@ -65,7 +70,7 @@ export function printJob(out: Output, job: Job, now: number): void {
   ];
   if (job.request_id !== null) facts.push(["request", job.request_id]);
   if (job.parent_id !== null) facts.push(["follows", job.parent_id]);
-  if (job.waiting !== null) facts.push(["waits", waitingWords(job.waiting, now)]);
+  if (job.waiting !== null) facts.push(["waits", waitingWords(job.waiting, waiterOf(job), now)]);
   if (job.usage.tokens !== null) facts.push(["tokens", count(job.usage.tokens)]);
   const { unconfirmed_dispatches: unconfirmed, repeated_dispatches: repeated } = job.usage;
   if (unconfirmed + repeated > 0)

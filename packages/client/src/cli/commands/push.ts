@@ -154,7 +154,7 @@ async function waitForAll(
       signal: cli.signal,
       onProgress(submission) {
         latest.set(id, submission);
-        progress.scoring(sumCounts([...latest.values()]), holdWords(submission.waiting));
+        progress.scoring(sumCounts([...latest.values()]), holdWords(submission));
       },
     });
   }

@@ -94,7 +94,8 @@ export function printSubmission(out: Output, submission: Submission, now: number
       `${count(usage.tokens)} tokens in ${plural(usage.jobs, "job")}${unconfirmed(usage.unconfirmed_dispatches)}`,
     ],
   ];
-  if (waiting !== null) facts.push(["waits", waitingWords(waiting, now)]);
+  if (waiting !== null)
+    facts.push(["waits", waitingWords(waiting, { model: submission.model, submission: submission.id }, now)]);
   if (stalled !== null) {
     facts.push([
       "stalled",

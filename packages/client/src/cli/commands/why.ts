@@ -86,7 +86,7 @@ function ofDocument(document: Document, now: number): string[] {
     case "queued":
     case "processing":
       if (waiting === null) return [...words, "It is on its way; nothing is to be done."];
-      return [...words, `It waits: ${waitingWords(waiting, now)}.`];
+      return [...words, `It waits: ${waitingWords(waiting, { model: document.model, submission }, now)}.`];
   }
 }
 
@@ -106,7 +106,8 @@ function ofSubmission(submission: Submission, now: number): string[] {
         "the Queue may have lost them. Push the same again under another key, or wait: a late message is still taken in.",
     );
   }
-  if (waiting !== null) words.push(`It waits: ${waitingWords(waiting, now)}.`);
+  if (waiting !== null)
+    words.push(`It waits: ${waitingWords(waiting, { model: submission.model, submission: id }, now)}.`);
   if (counts.failed > 0) {
     words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
     words.push(`See them:  sluice results ${id} --status failed`);
