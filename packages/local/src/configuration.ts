@@ -66,10 +66,15 @@ export function readConfiguration(worker: LocalWorker): Configuration {
 
 /**
  * A Worker's configuration for one machine, derived from the one that is deployed: the stand-in in
- * place of Workers AI, one local database, short waits, and paths that hold wherever it is written.
+ * place of Workers AI, one local database, short waits, no rate limit, and paths that hold wherever it
+ * is written.
  */
-export function localConfiguration(worker: LocalWorker, options: LocalOptions): Configuration {
-  const { $schema: _, ai, services = [], d1_databases, queues, assets, ...rest } = readConfiguration(worker);
+export function localConfiguration(
+  worker: LocalWorker,
+  options: LocalOptions,
+  deployed = readConfiguration(worker),
+): Configuration {
+  const { $schema: _, ratelimits: _limits, ai, services = [], d1_databases, queues, assets, ...rest } = deployed;
   const folder = dirname(configurationPath(worker));
   const configuration: Configuration = { ...rest, vars: { ...rest.vars, ...localVars(worker, options) } };
   if (rest.main !== undefined) configuration.main = resolve(folder, rest.main);

@@ -1,15 +1,18 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { parse } from "jsonc-parser";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   configurationPath,
   fullKey,
+  localConfiguration,
   localConfigurations,
   localWorkers,
   productionWorkers,
   readConfiguration,
   writeLocalConfigurations,
+  type Configuration,
   type LocalOptions,
 } from "../src/configuration.ts";
 
@@ -29,6 +32,14 @@ describe("what is deployed", () => {
 
   it.each(["consumer", "poller"] as const)("%s is bound to Workers AI itself", (worker) => {
     expect(readConfiguration(worker).ai).toEqual({ binding: "AI" });
+  });
+
+  it("has no rate limit, and shows as a comment how to have one; on one machine there is none all the same", () => {
+    expect(readConfiguration("producer").ratelimits).toBeUndefined();
+    const text = readFileSync(configurationPath("producer"), "utf8");
+    const limited = parse(text.replace('// "ratelimits"', '"ratelimits"')) as Configuration;
+    expect(limited.ratelimits).toMatchObject([{ name: "RATE_LIMITER", simple: { period: 60 } }]);
+    expect(localConfiguration("producer", options, limited)).toEqual(localConfiguration("producer", options));
   });
 
   it("gives all Workers the same runtime and the same database", () => {
