@@ -66,7 +66,8 @@ export class FakeApi {
     if (root === "submissions") return this.#submission(method, id, action, url);
     if (root === "collections" && action === "documents") return this.#document(method, id, rest[0], url);
     if (root === "results") return page(this.#all(), url);
-    if (root === "jobs") return id === "" ? page([jobOf()], url) : Response.json(jobOf({ id }));
+    if (root === "jobs")
+      return id === "" ? page([jobOf()], url) : id === "job_nope" ? null : Response.json(jobOf({ id }));
     if (root === "stats") return Response.json(statsOf(this.#pauses));
     if (method === "POST" && (root === "pause" || root === "resume")) return this.#pause(root, text);
     return null;

@@ -216,6 +216,8 @@ describe.each(routes)("$method $path", (route) => {
       const { status, title } = PROBLEMS[name];
       expect([response.status, response.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
       expect(problem).toMatchObject({ type: `/problems/${name}`, status, title });
+      // Whoever shows both shows it once.
+      expect(problem.detail).not.toContain(title);
       if (name === "method-not-allowed") return;
       expect(told(route.path, route.method)?.responses[String(status)]?.content).toHaveProperty(
         "application/problem+json",

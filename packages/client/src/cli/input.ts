@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { CommandError } from "./cli.ts";
@@ -13,15 +14,15 @@ import type { Line } from "./formats/index.ts";
 export interface Input {
   /** As it was named; `stdin` for `-`. */
   readonly name: string;
-  /** Bytes, packed or not as the file is. */
-  readonly size: number;
+  /** Bytes; `null` where it is packed, since nobody knows how many it unpacks to. */
+  readonly size: number | null;
   read(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a file, or standard input, which is kept in a temporary file so that it can be sent again. A
- * name that ends in `.gz` is unpacked.
+ * Opens a file, or standard input, which is kept in a temporary file so that it can be sent again. What
+ * is packed with gzip, as its first bytes tell, is unpacked.
  */
 export async function openInput(path: string, signal: AbortSignal): Promise<Input> {
   if (path === "-") return keepStdin(signal);
@@ -29,12 +30,27 @@ export async function openInput(path: string, signal: AbortSignal): Promise<Inpu
     throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
   });
   if (found.isDirectory()) throw new CommandError(EXIT.error, `${path} cannot be read: it is a folder`);
-  await (
-    await open(path).catch((error: unknown) => {
-      throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
-    })
-  ).close();
-  return { name: path, size: found.size, read: () => unpacked(path), close: async () => {} };
+  return inputOf(path, path, async () => {});
+}
+
+async function inputOf(name: string, path: string, close: () => Promise<void>): Promise<Input> {
+  const packed = await isPacked(path).catch((error: unknown) => {
+    throw new CommandError(EXIT.error, `${name} cannot be read: ${reasonOf(error)}`);
+  });
+  const { size } = await stat(path);
+  const read = () => createReadStream(path, { highWaterMark: 262_144 });
+  return packed ? { name, size: null, read: () => unpacked(name, read()), close } : { name, size, read, close };
+}
+
+/** By the two bytes that gzip begins with, and no text in UTF-8 does. */
+async function isPacked(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+  } finally {
+    await file.close();
+  }
 }
 
 async function keepStdin(signal: AbortSignal): Promise<Input> {
@@ -43,19 +59,23 @@ async function keepStdin(signal: AbortSignal): Promise<Input> {
   const close = () => rm(folder, { recursive: true, force: true });
   try {
     await pipeline(process.stdin, createWriteStream(path), { signal });
+    return await inputOf("stdin", path, close);
   } catch (error) {
     await close();
     throw error;
   }
-  return { name: "stdin", size: (await stat(path)).size, read: () => createReadStream(path), close };
 }
 
-function unpacked(path: string): AsyncIterable<Uint8Array> {
-  const file = createReadStream(path, { highWaterMark: 262_144 });
-  if (!path.endsWith(".gz")) return file;
+async function* unpacked(name: string, file: Readable): AsyncGenerator<Uint8Array> {
   const unpack = createGunzip();
   file.once("error", (error) => unpack.destroy(error));
-  return file.pipe(unpack);
+  try {
+    for await (const chunk of file.pipe(unpack)) yield chunk as Uint8Array;
+  } catch (error) {
+    throw new CommandError(EXIT.error, `${name} cannot be unpacked: it broke off, or is no gzip (${reasonOf(error)})`);
+  } finally {
+    file.destroy();
+  }
 }
 
 export function reasonOf(error: unknown): string {

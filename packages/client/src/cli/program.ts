@@ -1,4 +1,21 @@
-import { Command, InvalidArgumentError, Option, type Argument } from "commander";
+import { Command, Option, type Argument } from "commander";
+import {
+  MOST,
+  collectionName,
+  collectionNames,
+  documentStatuses,
+  dollarsOf,
+  failureCodes,
+  includes,
+  jobStatuses,
+  keyOf,
+  lanes,
+  listOf,
+  models,
+  scopes,
+  submissionStatuses,
+  wholeNumber,
+} from "./choices.ts";
 import { DEFAULT_URL, type Cli } from "./cli.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
 import {
@@ -73,7 +90,7 @@ export function createProgram(run: Run): Command {
       "sluice push documents.ndjson --label nightly --collection docs",
       "sluice push documents.ndjson --estimate",
       "sluice push requests.jsonl --format voyage --max-usd 5",
-      "zcat documents.ndjson.gz | sluice push - --no-wait",
+      "generate-documents | sluice push - --no-wait",
     ],
     async (cli, [file = ""], flags: PushFlags) => {
       // It brings the rules of the API, which the others need not load.
@@ -82,17 +99,16 @@ export function createProgram(run: Run): Command {
     },
   )
     .addOption(new Option("-f, --format <format>", "what the file holds").choices(formatNames).default("sluice"))
-    .option("-c, --collection <name>", "where the documents go (default: default)")
+    .option("-c, --collection <name>", "where the documents go (default: default)", collectionName)
     .option("-l, --label <label>", "a name to find the submission by")
-    .addOption(
-      new Option("--lane <lane>", "which queue (default: interactive up to 100 documents)").choices([
-        "interactive",
-        "bulk",
-      ]),
-    )
-    .option("--model <model>", "what scores (default: @cf/baai/bge-m3)")
+    .addOption(choice("--lane <lane>", "which queue (default: interactive up to 100 documents)", lanes))
+    .addOption(choice("--model <model>", "what scores (default: @cf/baai/bge-m3)", models))
     .option("--no-truncate", "refuse texts beyond the model's window instead of cutting them")
-    .option("-k, --key <key>", "idempotency key (default: made of the file's content, so that the same file goes on)")
+    .option(
+      "-k, --key <key>",
+      "idempotency key (default: made of the file's content, so that the same file goes on)",
+      keyOf,
+    )
     .option("--gzip", "send packed")
     .option("--estimate", "tell tokens, jobs and dollars, and send nothing")
     .option("--max-usd <dollars>", "send nothing if the estimate is higher", dollarsOf)
@@ -106,7 +122,7 @@ Formats:
   voyage  a batch request a line: {"custom_id", "body": {"query", "documents"}}
   tsv     rows of query id, query, context id, text; those of one query id in a row
 
-Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name that ends in .gz is unpacked.`,
+Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is packed with gzip is unpacked.`,
     );
 
   command(
@@ -116,9 +132,9 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
     (cli, [id], flags: StatusFlags) => status(cli, id, flags),
   )
     .option("-l, --label <label>", "those of a label, and their counts in all")
-    .option("-c, --collection <name>", "those of a collection")
-    .option("-s, --status <status>", "receiving, queued, processing, canceling, completed or canceled")
-    .option("-n, --limit <number>", "at most so many", wholeNumber, 20);
+    .option("-c, --collection <name>", "those of a collection", collectionName)
+    .addOption(choice("-s, --status <status>", "those that stand so", submissionStatuses))
+    .option("-n, --limit <number>", `at most so many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "results <submission>",
@@ -130,9 +146,9 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
     ],
     (cli, [id = ""], flags: ResultsFlags) => results(cli, id, flags),
   )
-    .option("-s, --status <status>", "queued, processing, succeeded, failed or canceled")
-    .option("--top-k <number>", "the best so many scores of each", wholeNumber)
-    .option("--include <parts>", "text, metadata, or both with a comma", list);
+    .addOption(choice("-s, --status <status>", "those that stand so", documentStatuses))
+    .option("--top-k <number>", "the best so many scores of each", wholeNumber(MOST))
+    .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
 
   command(
     "scores <document>",
@@ -140,8 +156,8 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
     ["sluice scores q001", "sluice scores q001 --collection docs --top-k 5 --text"],
     (cli, [id = ""], flags: ScoresFlags) => scores(cli, id, flags),
   )
-    .option("-c, --collection <name>", "where it is", "default")
-    .option("--top-k <number>", "the best so many", wholeNumber)
+    .option("-c, --collection <name>", "where it is", collectionName, "default")
+    .option("--top-k <number>", "the best so many", wholeNumber(MOST))
     .option("--text", "the contexts' texts too");
 
   command(
@@ -149,7 +165,7 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
     "what a document, submission or job waits for, its attempts, and what to do",
     ["sluice why q001", "sluice why sub_0198c0de-…", "sluice why job_0198c0de-…"],
     (cli, [id = ""], flags: WhyFlags) => why(cli, id, flags),
-  ).option("-c, --collection <name>", "where the document is", "default");
+  ).option("-c, --collection <name>", "where the document is", collectionName, "default");
 
   command(
     "jobs [job]",
@@ -157,16 +173,16 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
     ["sluice jobs", "sluice jobs --status dispatched", "sluice jobs job_0198c0de-…"],
     (cli, [id], flags: JobsFlags) => jobs(cli, id, flags),
   )
-    .option("-s, --status <status>", "pending, dispatching, dispatched, succeeded, split, failed or canceled")
-    .addOption(new Option("--lane <lane>", "those of a lane").choices(["interactive", "bulk"]))
-    .option("-n, --limit <number>", "at most so many", wholeNumber, 20);
+    .addOption(choice("-s, --status <status>", "those that stand so", jobStatuses))
+    .addOption(choice("--lane <lane>", "those of a lane", lanes))
+    .option("-n, --limit <number>", `at most so many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "retry <submission>",
     "queue its failed documents again",
     ["sluice retry sub_0198c0de-…", "sluice retry sub_0198c0de-… --code model_error"],
     (cli, [id = ""], flags: RetryFlags) => retry(cli, id, flags),
-  ).option("--code <code>", "those of one failure code only");
+  ).addOption(choice("--code <code>", "those of one failure code only", failureCodes));
 
   command(
     "cancel <submission>",
@@ -185,7 +201,7 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
       [`sluice ${name}`, `sluice ${name} --model @cf/baai/bge-m3`, `sluice ${name} --submission sub_0198c0de-…`],
       (cli, _, flags: PauseFlags) => work(cli, flags),
     )
-      .option("--model <model>", "this model only")
+      .addOption(choice("--model <model>", "this model only", models))
       .option("--submission <submission>", "this submission only");
     if (name === "pause") made.option("--reason <words>", "why, for others to read");
   }
@@ -196,11 +212,11 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
     ["sluice tail", "sluice tail --collection docs --top-k 1", "sluice tail --cursor eyJz… >> results.ndjson"],
     (cli, _, flags: TailFlags) => tail(cli, flags),
   )
-    .option("-c, --collection <name>", "those of a collection")
+    .option("-c, --collection <name>", "those of a collection", collectionName)
     .option("--cursor <cursor>", "go on from here")
     .option("--all", "begin with the first that ever ended, not with the next")
-    .option("--top-k <number>", "the best so many scores of each", wholeNumber)
-    .option("--include <parts>", "text, metadata, or both with a comma", list);
+    .option("--top-k <number>", "the best so many scores of each", wholeNumber(MOST))
+    .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
 
   const keys = program.command("keys").description("keys to the API").helpCommand(false);
   command(
@@ -211,26 +227,16 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. A name th
     keys,
   )
     .option("--name <name>", "whose it is", "default")
-    .option("--scopes <scopes>", "of ingest, read, admin, with commas", list, ["ingest", "read"])
-    .option("--collections <names>", "only these, with commas", list);
+    .option("--scopes <scopes>", "of ingest, read, admin, with commas", listOf(scopes), ["ingest", "read"])
+    .option("--collections <names>", "only these, with commas", collectionNames);
 
   return program;
 }
 
+function choice(flags: string, description: string, all: readonly string[]): Option {
+  return new Option(flags, description).choices(all);
+}
+
 function argumentTerm(argument: Argument): string {
   return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a whole number, 1 or more.");
-  return Number(text);
-}
-
-function dollarsOf(text: string): number {
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError("It must be a number of dollars, such as 5 or 0.50.");
-  return Number(text);
-}
-
-function list(text: string): string[] {
-  return text.split(",").map((one) => one.trim());
 }

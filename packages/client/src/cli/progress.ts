@@ -4,7 +4,8 @@ import { bytes, count, duration } from "./text.ts";
 
 /** What a push shows while it runs. */
 export interface Progress {
-  sending(documents: number, sent: number, size: number): void;
+  /** `size` is `null` where nobody knows it. */
+  sending(documents: number, sent: number, size: number | null): void;
   /** `hold` says what keeps documents back, if anything does. */
   scoring(counts: Counts, hold: string | null): void;
   /** A word on why nothing moves, and for how many milliseconds more. */
@@ -54,8 +55,11 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
 
   return {
     sending(documents, sent, size) {
-      const payload = { sent: bytes(sent), documents: count(documents), size: bytes(size), note: "" };
-      show("sending", "{bar} sent {sent} of {size} · {documents} documents{note}", Math.max(size, sent), sent, payload);
+      const of = size === null ? "" : ` of ${bytes(size)}`;
+      const payload = { sent: bytes(sent), documents: count(documents), of, note: "" };
+      // Without a size the bar stands still, and the figures move.
+      const whole = size === null ? Math.max(1, sent * 2) : Math.max(size, sent);
+      show("sending", "{bar} sent {sent}{of} · {documents} documents{note}", whole, sent, payload);
     },
     scoring(counts, hold) {
       const ended = counts.succeeded + counts.failed + counts.canceled;

@@ -49,6 +49,11 @@ export function holdWords({ id, model, waiting }: Submission): string | null {
   return waiting === null ? null : (HOLDS[waiting.reason]?.({ model, submission: id }) ?? null);
 }
 
+/** What a command about a document needs besides its id. */
+export function collectionFlag({ collection }: Document): string {
+  return collection === "default" ? "" : ` --collection ${collection}`;
+}
+
 const STYLES = {
   succeeded: "green",
   completed: "green",

@@ -95,6 +95,24 @@ test("why says what happened to a document and what to do", async () => {
   expect(job.stdout).toContain("Workers AI turned it away for now, and it is tried again; next look now");
 });
 
+test.each([
+  ["sub_nope", "submission and no document sub_nope in the collection default"],
+  ["job_nope", "job and no document job_nope in the collection default"],
+  ["nope", "document nope in the collection default"],
+])("why of %s, which is not there, says what was looked for", async (id, words) => {
+  const { code, stdout, stderr } = await bench.run(["why", id]);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain(`There is no ${words}`);
+});
+
+test("why finds a document by an id that looks like a submission's, and names its collection where that is another", async () => {
+  bench.write("named.ndjson", [{ id: "sub_7", query: "q", contexts: ["a"] }]);
+  await bench.run(["push", "named.ndjson", "--collection", "c"]);
+  const { code, stdout } = await bench.run(["why", "sub_7", "--collection", "c", ...TABLE]);
+  expect(stdout).toContain("Its scores: sluice scores sub_7 --collection c\n");
+  expect(code).toBe(0);
+});
+
 test("why says that nothing moves while the poller does not run", async () => {
   bench.api.looks = Infinity;
   bench.write("open.ndjson", [{ id: "o1", query: "q", contexts: ["a"] }]);

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { problem } from "../fake-api.ts";
 import { documents } from "../shared/client.ts";
@@ -141,6 +142,36 @@ test("standard input is pushed like a file", async () => {
   expect(read("stdin.rejected.ndjson")).toBe("nothing\n");
 });
 
+test("standard input that is packed is unpacked, whatever it is called", async () => {
+  const lines = documents(3).map((document) => `${JSON.stringify(document)}\n`);
+  const packed = gzipSync(lines.join(""));
+  const piped = await bench.run(["push", "-"], packed);
+  expect(records(piped.stdout)).toMatchObject([{ accepted: 3, rejected: [] }]);
+  writeFileSync(join(bench.folder, "docs.ndjson"), packed);
+  const { stdout } = await bench.run(["push", "docs.ndjson"]);
+  // The same content is the same push.
+  expect(records(stdout)).toMatchObject([{ accepted: 3, already_there: 3 }]);
+});
+
+test("a packed file that broke off is an error that says so", async () => {
+  const packed = gzipSync(
+    documents(3)
+      .map((document) => `${JSON.stringify(document)}\n`)
+      .join(""),
+  );
+  const { code, stderr } = await bench.run(["push", "-"], packed.subarray(0, -9));
+  expect([code, stderr]).toEqual([1, "stdin cannot be unpacked: it broke off, or is no gzip (Z_BUF_ERROR)\n"]);
+  const keyed = await bench.run(["push", "-", "--key", "k"], packed.subarray(0, -9));
+  expect([keyed.code, keyed.stderr]).toEqual([code, stderr]);
+});
+
+test("a file without a document is an error that says so", async () => {
+  bench.write("empty.ndjson", []);
+  bench.api.instead.push(() => problem(400, "empty-body"));
+  const { code, stderr } = await bench.run(["push", "empty.ndjson"]);
+  expect([code, stderr]).toEqual([1, "empty.ndjson holds no document: nothing was pushed.\n"]);
+});
+
 test("what others' formats hold is converted, and what cannot be is refused by its line", async () => {
   bench.write("batch.jsonl", [
     { custom_id: "r1", body: { query: "q", documents: ["a", { text: "b" }], model: "rerank-2", top_k: 1 } },
@@ -184,7 +215,10 @@ test("an estimate above --max-usd sends nothing, one below it is no hindrance", 
   bench.write("docs.ndjson", documents(1_000));
   const over = await bench.run(["push", "docs.ndjson", "--max-usd", "0.0001"]);
   expect(over).toMatchObject({ code: 5, stdout: "" });
-  expect(over.stderr).toContain("Nothing was sent");
+  expect(over.stderr).toMatch(/^About \$0\.\d+ is more than the \$0\.0001 of --max-usd\. Nothing was sent;/);
+  expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1e-7"])).stderr).toContain(
+    "the $0.0000001 of --max-usd",
+  );
   expect(bench.api.received).toEqual([]);
   expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1"])).code).toBe(0);
 });

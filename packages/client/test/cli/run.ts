@@ -58,7 +58,7 @@ export class Bench {
     writeFileSync(join(this.folder, name), texts.map((text) => `${text}\n`).join(""));
   }
 
-  start(args: readonly string[], stdin = ""): { child: ChildProcess; ended: Promise<Ended> } {
+  start(args: readonly string[], stdin: string | Uint8Array = ""): { child: ChildProcess; ended: Promise<Ended> } {
     const child = spawn(process.execPath, [COMMAND, ...args], { cwd: this.folder, env: this.env });
     this.#children.push(child);
     const told = { stdout: "", stderr: "" };
@@ -69,7 +69,7 @@ export class Bench {
     return { child, ended };
   }
 
-  run(args: readonly string[], stdin = ""): Promise<Ended> {
+  run(args: readonly string[], stdin: string | Uint8Array = ""): Promise<Ended> {
     return this.start(args, stdin).ended;
   }
 }

@@ -57,7 +57,16 @@ test("lines are copied byte for byte", async () => {
 
 test("figures are written for people", () => {
   expect([999, 1_234, 95_000_000].map(bytes)).toEqual(["999 B", "1.2 KB", "95.0 MB"]);
-  expect([0, 0.000_021, 0.049_3, 1.239].map(dollars)).toEqual(["$0", "$0.0000210", "$0.0493", "$1.24"]);
+  expect([0, 0.000_021, 0.049_3, 0.5, 0.9996, 1.239, 12_345.6].map(dollars)).toEqual([
+    "$0",
+    "$0.000021",
+    "$0.0493",
+    "$0.50",
+    "$1.00",
+    "$1.24",
+    "$12,345.60",
+  ]);
+  expect([1e-7, 1e-12].map(dollars)).toEqual(["$0.0000001", "less than $0.000000001"]);
   expect([40, 9_900, 45_000, 200_000, 7_200_000, 500_000_000].map(duration)).toEqual([
     "0.0 s",
     "9.9 s",

@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { failureCodes, jobStatuses, lanes, modelNames } from "@sluice/core";
+import * as choices from "../../src/cli/choices.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { Bench, records } from "./run.ts";
+
+const STATUSES = "Allowed choices are receiving, queued, processing, canceling, completed, canceled.";
 
 let bench: Bench;
 beforeEach(async () => {
@@ -17,7 +21,6 @@ test("a new key is shown with the hash that the API is told, and nothing is sent
     .digest("hex");
   expect(made?.entry).toEqual({ name: "n", sha256, scopes: ["ingest"], collections: ["a", "b"] });
   expect(bench.api.received).toEqual([]);
-  expect((await bench.run(["keys", "new", "--scopes", "root"])).code).toBe(2);
 });
 
 test.each([
@@ -25,10 +28,62 @@ test.each([
   [["push"], "missing required argument"],
   [["push", "x", "--lane", "slow"], "Allowed choices are interactive, bulk"],
   [["jobs", "--limit", "0"], "whole number"],
+  [["status", "-s", "bogus"], STATUSES],
 ])("%j is called wrongly", async (args, words) => {
   const { code, stderr } = await bench.run(args);
   expect(stderr).toContain(words);
   expect(code).toBe(2);
+});
+
+const called = async (args: readonly string[]) => {
+  let told = "";
+  const program = createProgram(async () => {
+    throw new Error("it ran");
+  });
+  const all = program.commands.flatMap((command) => [command, ...command.commands]);
+  for (const command of all) command.exitOverride().configureOutput({ writeErr: (text) => (told += text) });
+  await expect(program.parseAsync(args, { from: "user" })).rejects.toMatchObject({ exitCode: 1 });
+  return told;
+};
+
+test.each([
+  [["status", "-s", "bogus"], STATUSES],
+  [["status", "--collection", "a/b"], "1 to 64 of the characters A-Z a-z 0-9 . _ -"],
+  [["status", "-n", "1001"], "a whole number from 1 to 1000"],
+  [["status", "-n", "1e3"], "a whole number from 1 to 1000"],
+  [["results", "s", "-s", "done"], "Allowed choices are queued, processing, succeeded, failed, canceled."],
+  [["results", "s", "--top-k", "0"], "a whole number from 1 to 1000"],
+  [["results", "s", "--include", "text,scores"], "one or more of text, metadata"],
+  [["scores", "d", "--top-k", "-1"], "a whole number from 1 to 1000"],
+  [
+    ["jobs", "-s", "bogus"],
+    "Allowed choices are pending, dispatching, dispatched, succeeded, split, failed, canceled.",
+  ],
+  [["jobs", "--lane", "slow"], "Allowed choices are interactive, bulk."],
+  [["jobs", "-n", "x"], "a whole number from 1 to 1000"],
+  [["retry", "s", "--code", "bogus"], "Allowed choices are invalid_input, too_large, model_error, missing_result,"],
+  [["pause", "--model", "bogus"], "Allowed choices are @cf/baai/bge-m3."],
+  [["resume", "--model", "bogus"], "Allowed choices are @cf/baai/bge-m3."],
+  [["tail", "--include", "x"], "one or more of text, metadata"],
+  [["tail", "--top-k", "1001"], "a whole number from 1 to 1000"],
+  [["push", "f", "--model", "bogus"], "Allowed choices are @cf/baai/bge-m3."],
+  [["push", "f", "--format", "csv"], "Allowed choices are sluice, cohere, voyage, tsv."],
+  [["push", "f", "--max-usd", "cheap"], "a number of dollars, such as 5 or 0.50"],
+  [["push", "f", "--key", "é"], "1 to 250 characters of printable ASCII"],
+  [["keys", "new", "--scopes", "root"], "one or more of ingest, read, admin"],
+  [["keys", "new", "--collections", "a,"], "1 to 64 of the characters"],
+  [["status", "-o", "yaml"], "Allowed choices are table, ndjson."],
+])("%j is refused before anything is asked, and told what is allowed", async (args, words) => {
+  expect(await called(args)).toContain(words);
+});
+
+test("the lists that options are held to are the API's", () => {
+  expect([choices.models, choices.lanes, choices.jobStatuses, choices.failureCodes]).toEqual([
+    modelNames,
+    lanes,
+    jobStatuses,
+    failureCodes,
+  ]);
 });
 
 test("every command's --help has examples", () => {

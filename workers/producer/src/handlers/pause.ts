@@ -93,10 +93,10 @@ async function readTarget(
 async function readJsonBody(request: Request): Promise<{ readonly json: unknown } | { readonly problem: Problem }> {
   const body = readBody(request);
   if (!body.ok) return { problem: body.error };
-  const text = await readText(body.value, MAX_BODY_BYTES);
+  const text = await readText(body.value, MAX_BODY_BYTES, "it holds a model or a submission, and a reason");
   if (!text.ok) return text.error.name === "empty-body" ? { json: {} } : { problem: text.error };
   const problem = typeProblem(request, [JSON_TYPE]);
   if (problem !== null) return { problem };
   const value = parseJson(text.value);
-  return value.ok ? { json: value.value } : { problem: { name: "not-json", detail: `The body ${value.error}.` } };
+  return value.ok ? { json: value.value } : { problem: { name: "not-json", detail: `It ${value.error}.` } };
 }

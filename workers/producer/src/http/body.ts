@@ -131,8 +131,15 @@ async function feed(reader: PieceReader, writer: WritableStreamDefaultWriter<Buf
   }
 }
 
-/** A whole body as text, strictly UTF-8. Bytes are counted as they come: what a header says is no proof. */
-export async function readText(body: AsyncIterable<BodyPiece>, mostBytes: number): Promise<Result<string, Problem>> {
+/**
+ * A whole body as text, strictly UTF-8. Bytes are counted as they come: what a header says is no proof.
+ * `instead` says what to do with a larger one.
+ */
+export async function readText(
+  body: AsyncIterable<BodyPiece>,
+  mostBytes: number,
+  instead: string,
+): Promise<Result<string, Problem>> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   let text = "";
   let bytes = 0;
@@ -140,21 +147,21 @@ export async function readText(body: AsyncIterable<BodyPiece>, mostBytes: number
     for await (const piece of body) {
       if ("problem" in piece) return err(piece.problem);
       bytes += piece.length;
-      if (bytes > mostBytes) return err(tooLarge(mostBytes));
+      if (bytes > mostBytes) return err(tooLarge(mostBytes, instead));
       text += decoder.decode(piece, { stream: true });
     }
     text += decoder.decode();
   } catch {
-    return err({ name: "not-utf8", detail: "The body holds bytes that are not UTF-8: send text encoded as UTF-8." });
+    return err({ name: "not-utf8", detail: "Some of its bytes are none of UTF-8: encode the text as UTF-8." });
   }
   return text.trim() === "" ? err(EMPTY_BODY) : ok(text);
 }
 
-export const EMPTY_BODY: Problem = { name: "empty-body", detail: "The body is empty: send a document." };
+export const EMPTY_BODY: Problem = {
+  name: "empty-body",
+  detail: "It holds no document: send one as JSON, or NDJSON with a document a line.",
+};
 
-function tooLarge(mostBytes: number): Problem {
-  return {
-    name: "body-too-large",
-    detail: `A JSON body has at most ${mostBytes} bytes: send more as application/x-ndjson, a document a line.`,
-  };
+function tooLarge(mostBytes: number, instead: string): Problem {
+  return { name: "body-too-large", detail: `A JSON body has at most ${mostBytes} bytes here: ${instead}.` };
 }

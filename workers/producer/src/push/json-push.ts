@@ -18,10 +18,10 @@ export async function readJsonPush(
   body: AsyncIterable<BodyPiece>,
   query: GivenOptions,
 ): Promise<Result<JsonPush, Problem>> {
-  const text = await readText(body, MAX_JSON_BODY_BYTES);
+  const text = await readText(body, MAX_JSON_BODY_BYTES, "send more as application/x-ndjson, a document a line");
   if (!text.ok) return text;
   const value = parseJson(text.value);
-  if (!value.ok) return err({ name: "not-json", detail: `The body ${value.error}.` });
+  if (!value.ok) return err({ name: "not-json", detail: `It ${value.error}.` });
   const push = checkPush(value.value, query);
   return push.ok ? push : err(invalid(push.error));
 }

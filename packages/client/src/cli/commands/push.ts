@@ -42,7 +42,7 @@ async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<E
 }
 
 function overBudget({ usd }: Estimate, { maxUsd = 0 }: PushFlags): never {
-  const message = `About ${dollars(usd.total)} is more than --max-usd ${maxUsd}. Nothing was sent; --estimate tells more.`;
+  const message = `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent; --estimate tells more.`;
   throw new CommandError(EXIT.overBudget, message);
 }
 
@@ -78,6 +78,9 @@ async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags
     if (error instanceof SluicePushError && nothing.includes(error.code)) {
       pushed = error.pushed;
     } else {
+      if (error instanceof SluicePushError && error.code === "empty-body") {
+        throw new CommandError(EXIT.error, `${input.name} holds no document: nothing was pushed.`);
+      }
       if (error instanceof SluicePushError && error.pushed.accepted > 0) tellAccepted(cli, error.pushed);
       throw error;
     }

@@ -1,10 +1,10 @@
 import { hasEnded, SluiceError, type Sluice } from "../../index.ts";
 import type { Document, Job, Submission } from "../../types.ts";
-import { clientOf, type Cli } from "../cli.ts";
+import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
-import { ago, count, plural } from "../text.ts";
-import { failuresWords, waitingWords } from "../words.ts";
+import { ago, count, oneLine, plural } from "../text.ts";
+import { collectionFlag, failuresWords, waitingWords } from "../words.ts";
 import { printJob } from "./jobs.ts";
 
 export interface WhyFlags {
@@ -15,22 +15,50 @@ export interface WhyFlags {
 export async function why(cli: Cli, id: string, flags: WhyFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   const client = clientOf(cli);
-  if (id.startsWith("job_")) {
-    const job = await client.job(id, { signal });
+  const job = id.startsWith("job_") ? await there(() => client.job(id, { signal })) : null;
+  if (job !== null) {
     if (out.human) printJob(out, job, cli.now());
     else out.record({ job });
     return EXIT.ok;
   }
-  // A document without an id of its own is named after its submission, and longer.
-  if (/^sub_[0-9a-f-]{1,36}$/.test(id)) {
-    const submission = await client.submission(id, { signal });
+  const submission = id.startsWith("sub_") ? await there(() => client.submission(id, { signal })) : null;
+  if (submission !== null) {
     const words = ofSubmission(submission, cli.now());
     if (!hasEnded(submission)) words.push(...(await troubles(cli, client)));
     if (out.human) out.print(words.join("\n"));
     else out.record({ submission, explanation: words });
     return EXIT.ok;
   }
-  const document = await client.document(flags.collection, id, { topK: 1, signal });
+  // A document may have any id, and one without is named after its submission.
+  const document = await there(() => client.document(flags.collection, id, { topK: 1, signal }));
+  if (document === null) throw new CommandError(EXIT.error, nothingCalled(id, flags.collection));
+  return whyDocument(cli, client, document);
+}
+
+/** What there is; `null`: nothing, or nothing that the key may see. */
+async function there<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof SluiceError && error.code === "not-found") return null;
+    throw error;
+  }
+}
+
+function nothingCalled(id: string, collection: string): string {
+  const kinds = id.startsWith("job_")
+    ? "job and no document"
+    : id.startsWith("sub_")
+      ? "submission and no document"
+      : "document";
+  return (
+    `There is no ${kinds} ${oneLine(id)} in the collection ${collection} (--collection names another). ` +
+    "A document that was pushed a moment ago may be on its way: look at its submission."
+  );
+}
+
+async function whyDocument(cli: Cli, client: Sluice, document: Document): Promise<ExitCode> {
+  const { out, signal } = cli;
   const job = document.job_id === null ? null : await jobOf(client, document.job_id, signal);
   const words = ofDocument(document, cli.now());
   if (document.finalized_at === null) words.push(...(await troubles(cli, client)));
@@ -63,6 +91,7 @@ async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<J
 
 function ofDocument(document: Document, now: number): string[] {
   const { id, status, error, waiting, submission_id: submission } = document;
+  const where = collectionFlag(document);
   const attempts = document.attempts === 0 ? "" : `, at attempt ${document.attempts}`;
   const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
   const words = [
@@ -71,7 +100,7 @@ function ofDocument(document: Document, now: number): string[] {
   if (document.stale) words.push("It still shows the scores of an older version.");
   switch (status) {
     case "succeeded":
-      return [...words, `Its scores: sluice scores ${id}`];
+      return [...words, `Its scores: sluice scores ${id}${where}`];
     case "canceled":
       return [...words, "It was canceled before it was dispatched. Push it again to have it scored."];
     case "failed":

@@ -1,0 +1,102 @@
+import { InvalidArgumentError } from "commander";
+import type { DocumentStatus, FailureCode, JobStatus, Lane, SubmissionStatus } from "../types.ts";
+
+/*
+ * What options may be. Every list is the API's own and closed: a name too many or too few does not
+ * compile, or fails a test.
+ */
+
+function names<Name extends string>(all: Readonly<Record<Name, true>>): readonly Name[] {
+  return Object.keys(all) as Name[];
+}
+
+export const documentStatuses = names<DocumentStatus>({
+  queued: true,
+  processing: true,
+  succeeded: true,
+  failed: true,
+  canceled: true,
+});
+
+export const submissionStatuses = names<SubmissionStatus>({
+  receiving: true,
+  queued: true,
+  processing: true,
+  canceling: true,
+  completed: true,
+  canceled: true,
+});
+
+export const jobStatuses = names<JobStatus>({
+  pending: true,
+  dispatching: true,
+  dispatched: true,
+  succeeded: true,
+  split: true,
+  failed: true,
+  canceled: true,
+});
+
+export const failureCodes = names<FailureCode>({
+  invalid_input: true,
+  too_large: true,
+  model_error: true,
+  missing_result: true,
+  mismatched_result: true,
+  invalid_result: true,
+  no_answer: true,
+  refused: true,
+  message_lost: true,
+});
+
+export const lanes = names<Lane>({ interactive: true, bulk: true });
+export const models = ["@cf/baai/bge-m3"] as const;
+export const scopes = ["ingest", "read", "admin"] as const;
+export const includes = ["text", "metadata"] as const;
+
+/** Most that a list gives at once, and scores that a document has. */
+export const MOST = 1_000;
+
+/** Parses a whole number from 1 to `most`. */
+export function wholeNumber(most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+    if (value >= 1 && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
+  };
+}
+
+/** Parses a sum such as `5`, `0.50` or `1e-7`. */
+export function dollarsOf(text: string): number {
+  if (/^\d+(\.\d+)?(e[+-]?\d{1,3})?$/i.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a number of dollars, such as 5 or 0.50.");
+}
+
+/** Parses a list, separated by commas, of names that there are. */
+export function listOf<Name extends string>(all: readonly Name[]): (text: string) => Name[] {
+  return (text) =>
+    split(text).map((name) => {
+      const known = all.find((one) => one === name);
+      if (known !== undefined) return known;
+      throw new InvalidArgumentError(`It must be one or more of ${all.join(", ")}, with commas between.`);
+    });
+}
+
+export function collectionName(text: string): string {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(text) && text !== "." && text !== "..") return text;
+  throw new InvalidArgumentError("A collection has 1 to 64 of the characters A-Z a-z 0-9 . _ - and is not . or ..");
+}
+
+export function collectionNames(text: string): string[] {
+  return split(text).map(collectionName);
+}
+
+/** Parses an idempotency key, as the API takes it. */
+export function keyOf(text: string): string {
+  if (/^[\x20-\x7e]{1,250}$/.test(text)) return text;
+  throw new InvalidArgumentError("It must have 1 to 250 characters of printable ASCII.");
+}
+
+function split(text: string): string[] {
+  return text.split(",").map((one) => one.trim());
+}
