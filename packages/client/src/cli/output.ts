@@ -13,6 +13,8 @@ export interface Sink {
 /** A column of a table. The last one is cut where the terminal ends; without any title there is no head. */
 export interface Column {
   readonly title: string;
+  /** Goes on behind the terminal's end: it may be needed to the letter. */
+  readonly whole?: boolean;
   readonly side?: "left" | "right";
 }
 
@@ -79,10 +81,16 @@ export class Output {
     for (const row of rows) print(row);
   }
 
+  /** What is known of one thing, each under its name. */
+  facts(rows: readonly (readonly [name: string, fact: string])[]): void {
+    this.table([{ title: "" }, { title: "", whole: true }], rows);
+  }
+
   #cell(cell: Cell, column: Column | undefined, widths: readonly number[], index: number, style: Style | null): string {
     const last = index === widths.length - 1;
     const before = widths.slice(0, index).reduce((sum, one) => sum + one + GAP.length, 0);
-    const room = last && this.#stdout.columns !== undefined ? Math.max(12, this.#stdout.columns - before) : Infinity;
+    const cut = last && column?.whole !== true && this.#stdout.columns !== undefined;
+    const room = cut ? Math.max(12, (this.#stdout.columns ?? 0) - before) : Infinity;
     const text = fit(textOf(cell), Math.min(last ? Infinity : (widths[index] ?? 0), room));
     const side = column?.side ?? "left";
     const padded = last && side === "left" ? text : pad(text, Math.min(widths[index] ?? 0, room), side);

@@ -37,12 +37,14 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
   let bar: SingleBar | null = null;
   let phase = "";
   let started = 0;
+  let endedBefore = 0;
+  let told: string | null = null;
 
   const show = (name: string, format: string, total: number, value: number, payload: Record<string, string>) => {
     if (bar === null || phase !== name) {
       bar?.stop();
+      if (phase !== name) started = now();
       phase = name;
-      started = now();
       bar = new SingleBar(
         { stream, format, barsize: barSize(stream), clearOnComplete: true, hideCursor: true, gracefulExit: false },
         Presets.shades_classic,
@@ -63,12 +65,19 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
     },
     scoring(counts, hold) {
       const ended = counts.succeeded + counts.failed + counts.canceled;
-      const speed = ended / Math.max(1, now() - started);
-      const left = ended === 0 ? "" : ` · ${duration((counts.total - ended) / speed)} left`;
-      const rest = hold === null ? left : ` · ${hold}`;
+      if (phase !== "scoring") endedBefore = ended;
+      // What to do about it does not fit beside the bar: it is told once, above.
+      if (hold !== null && hold !== told) {
+        bar?.stop();
+        bar = null;
+        stream.write(`${hold}\n`);
+      }
+      told = hold;
+      const left =
+        hold === null ? timeLeft(counts.total - ended, ended - endedBefore, now() - started) : " · held back";
       show(
         "scoring",
-        "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{rest}",
+        "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{left}",
         counts.total,
         ended,
         {
@@ -76,7 +85,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
           processing: count(counts.processing),
           succeeded: count(counts.succeeded),
           failed: counts.failed > 0 ? ` · failed ${count(counts.failed)}` : "",
-          rest,
+          left,
         },
       );
     },
@@ -88,6 +97,12 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       bar = null;
     },
   };
+}
+
+/** By the speed since the following began: what had ended before took no time of it. */
+export function timeLeft(open: number, ended: number, milliseconds: number): string {
+  if (open === 0 || ended <= 0 || milliseconds <= 0) return "";
+  return ` · ${duration((open * milliseconds) / ended)} left`;
 }
 
 /** What the figures leave of the line. */

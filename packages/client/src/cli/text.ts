@@ -10,6 +10,11 @@ export function plural(value: number, one: string): string {
   return `${count(value)} ${one}${value === 1 ? "" : "s"}`;
 }
 
+/** With its verb: `1 document has`, `2 documents have`. */
+export function pluralVerb(value: number, one: string, [singular, more]: readonly [string, string]): string {
+  return `${plural(value, one)} ${value === 1 ? singular : more}`;
+}
+
 /** `1.2 MB`; 1 MB is 1,000,000 bytes. */
 export function bytes(value: number): string {
   if (value < 1_000) return `${value} B`;

@@ -2,6 +2,9 @@ import type { Cell } from "./output.ts";
 import type { Document, Submission, Waiting, WaitingReason } from "../types.ts";
 import { count, until } from "./text.ts";
 
+export const HAS = ["has", "have"] as const;
+export const WAS = ["was", "were"] as const;
+
 /** What waits, as far as its resumption has to name it. */
 export interface Waiter {
   readonly model: string;
@@ -33,6 +36,24 @@ export function waitingWords(waiting: Waiting, waiter: Waiter, now: number): str
   const words = (REASONS as Readonly<Record<string, Words[WaitingReason] | undefined>>)[waiting.reason];
   const told = words?.(waiter) ?? waiting.reason;
   return waiting.until === null ? told : `${told}; next look ${until(waiting.until, now)}`;
+}
+
+const BRIEF: Readonly<Record<string, string | undefined>> = {
+  queue: "the Queue",
+  dispatch: "its turn",
+  answer: "its answer",
+  retry: "another try",
+  paused: "sluice resume",
+  paused_model: "sluice resume --model",
+  paused_submission: "sluice resume --submission",
+  daily_limit: "a new daily allowance",
+  configuration: "someone to mend the configuration",
+} satisfies Record<WaitingReason, string>;
+
+/** The same for a list. */
+export function waitingBrief(waiting: Waiting, now: number): string {
+  const told = BRIEF[waiting.reason] ?? waiting.reason;
+  return waiting.until === null ? told : `${told}, ${until(waiting.until, now)}`;
 }
 
 const HOLDS: Readonly<Record<string, ((waiter: Waiter) => string) | undefined>> = {

@@ -125,7 +125,7 @@ test("why says that nothing moves while the poller does not run", async () => {
 
 test("jobs tell what they hold and wait for", async () => {
   const { stdout } = await bench.run(["jobs", "--status", "pending", ...TABLE]);
-  expect(steady(stdout)).toContain("job_1 pending bulk 120 1.2 MB 90 s 1 Workers AI turned it away");
+  expect(steady(stdout)).toContain("job_1 pending bulk 120 1.2 MB 90 s 1 another try, now");
   expect(paths()).toEqual(["GET /v1/jobs?status=pending&limit=20"]);
   expect(records((await bench.run(["jobs", "job_5"])).stdout)).toMatchObject([{ id: "job_5" }]);
 });

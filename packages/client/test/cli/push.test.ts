@@ -128,7 +128,7 @@ test.each([[[]], [["--no-wait"]]])("a key that may push and not read has pushed 
   });
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", ...more]);
   expect(records(stdout)).toMatchObject([{ accepted: 3, already_there: 3, submissions: [{ status: "queued" }] }]);
-  expect(stderr).toMatch(more.length === 0 ? /^Everything was sent\. The key may not read/ : /^$/);
+  expect(stderr).toMatch(more.length === 0 ? /^Everything was sent\. The key lacks the scope to read/ : /^$/);
   expect(code).toBe(0);
 });
 

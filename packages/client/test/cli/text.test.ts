@@ -100,6 +100,15 @@ test("a table is aligned by the cells that its characters take", () => {
   expect(text()).toBe("NAME      N  REST\n日本      1  x\na     1,000  y\n");
 });
 
+test("a fact is told whole, since a command in it is copied", () => {
+  const { out, text } = written(30);
+  out.facts([
+    ["waits", "x".repeat(100)],
+    ["id", "y"],
+  ]);
+  expect(text()).toBe(`waits  ${"x".repeat(100)}\nid     y\n`);
+});
+
 test("the last column ends where the terminal does", () => {
   const { out, text } = written(30);
   out.table([{ title: "NAME" }, { title: "REST" }], [["name", "x".repeat(100)]]);

@@ -26,7 +26,7 @@ export async function retrySubmission(dependencies: Dependencies, call: Call): P
   if (row.cancelRequestedAt !== null) {
     return problemResponse({
       name: "conflict",
-      detail: "The submission was canceled, and a canceled one is not gone on with: push its documents again.",
+      detail: "The submission was canceled, and cannot be gone on with: push its documents again, as another push.",
     });
   }
   const queued = await retryAll(dependencies, row, query.value.code ?? null);

@@ -3,7 +3,7 @@ import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { ago, bytes, count, duration, plural } from "../text.ts";
-import { statusCell, waitingWords, type Waiter } from "../words.ts";
+import { statusCell, waitingBrief, waitingWords, type Waiter } from "../words.ts";
 
 export interface JobsFlags {
   readonly status?: JobStatus;
@@ -43,7 +43,7 @@ export async function jobs(cli: Cli, id: string | undefined, flags: JobsFlags): 
         bytes(job.payload_bytes),
         duration(job.age_seconds * 1_000),
         String(job.attempts.at(-1)?.attempt ?? 0),
-        job.waiting === null ? "" : waitingWords(job.waiting, waiterOf(job), cli.now()),
+        job.waiting === null ? "" : waitingBrief(job.waiting, cli.now()),
       ]),
     );
   }
@@ -75,7 +75,7 @@ export function printJob(out: Output, job: Job, now: number): void {
   const { unconfirmed_dispatches: unconfirmed, repeated_dispatches: repeated } = job.usage;
   if (unconfirmed + repeated > 0)
     facts.push(["repeats", `${count(unconfirmed)} unconfirmed, ${count(repeated)} given up on`]);
-  out.table([{ title: "" }, { title: "" }], facts);
+  out.facts(facts);
   if (job.attempts.length === 0) return;
   out.print("");
   out.table(

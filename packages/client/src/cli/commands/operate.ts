@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { ago, plural, until } from "../text.ts";
+import { ago, plural, pluralVerb, until } from "../text.ts";
+import { HAS } from "../words.ts";
 
 export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
   const submission = await clientOf(cli).cancel(id, { signal: cli.signal });
@@ -11,7 +12,7 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
     return EXIT.ok;
   }
   const open = submission.counts.queued + submission.counts.processing;
-  const rest = open === 0 ? "" : ` ${plural(open, "document")} have not ended: what is dispatched finishes.`;
+  const rest = open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.`;
   cli.out.print(`${id} is ${submission.status}.${rest}`);
   return EXIT.ok;
 }

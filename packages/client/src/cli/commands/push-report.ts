@@ -9,7 +9,7 @@ import type { RefusedLines } from "./push-refused.ts";
 const MOST_TOLD = 10;
 
 export function printEstimate(out: Output, name: string, estimate: Estimate): void {
-  if (!out.human) return out.record({ estimate });
+  if (!out.human) return out.record({ estimate: { ...estimate, usd: rounded(estimate.usd) } });
   const { documents, contexts, refused, tokens, jobs, usd } = estimate;
   out.print(`${out.style(name, "bold")}  an estimate; nothing was sent\n`);
   out.table(
@@ -29,12 +29,20 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
   if (refused > 0) out.print(out.style(`${plural(refused, "line")} would be refused.`, "yellow"));
 }
 
+/** Without the last digits of sums in binary: to a billionth of a dollar, which is more than anyone pays by. */
+function rounded(usd: Estimate["usd"]): Estimate["usd"] {
+  const round = (value: number) => Number(value.toFixed(9));
+  const { total, workers_ai, queues, d1 } = usd;
+  return { total: round(total), workers_ai: round(workers_ai), queues: round(queues), d1: round(d1) };
+}
+
 export function printPushed(out: Output, pushed: PushResult, name: string, took: number): void {
   if (!out.human || pushed.submissions.length === 0) return;
   const ids = pushed.submissions.map(({ id }) => out.style(id, "bold")).join(", ");
   const { accepted, alreadyThere } = pushed;
   if (alreadyThere === accepted) {
-    out.print(`All ${plural(accepted, "document")} of ${name} were there already, as ${ids}.`);
+    const all = accepted === 1 ? `The document of ${name} was` : `All ${plural(accepted, "document")} of ${name} were`;
+    out.print(`${all} there already, as ${ids}.`);
     out.print(out.style("To push them anew, take another key: --key ANYTHING", "dim"));
     return;
   }

@@ -6,8 +6,8 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { formats, type Entry } from "../formats/index.ts";
 import { contentKey, openInput, readLines, type Input } from "../input.ts";
 import { barProgress, quietProgress, type Progress } from "../progress.ts";
-import { dollars, plural } from "../text.ts";
-import { holdWords } from "../words.ts";
+import { dollars, plural, pluralVerb } from "../text.ts";
+import { holdWords, WAS } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import { printEstimate, printPushed, printRefused, printScored, recordOf } from "./push-report.ts";
 import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts";
@@ -128,7 +128,7 @@ async function follow(
     if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
     // A key that may push and not read has done what it may.
     followed = false;
-    if (wait) out.note("Everything was sent. The key may not read, so that it is not followed: --no-wait says so.");
+    if (wait) out.note("Everything was sent. The key lacks the scope to read: how it goes on is not shown.");
   }
   progress.clear();
   if (out.human) printScored(out, submissions, followed || submissions.every(hasEnded));
@@ -174,7 +174,7 @@ function sumCounts(submissions: readonly Submission[]): Submission["counts"] {
 
 function tellAccepted({ out }: Cli, pushed: PushResult): void {
   out.note(
-    `${plural(pushed.accepted, "document")} were taken in before, as ${pushed.submissions.map(({ id }) => id).join(", ")}.`,
+    `${pluralVerb(pushed.accepted, "document", WAS)} taken in before, as ${pushed.submissions.map(({ id }) => id).join(", ")}.`,
   );
 }
 

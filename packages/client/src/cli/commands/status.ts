@@ -103,7 +103,7 @@ export function printSubmission(out: Output, submission: Submission, now: number
     ]);
   }
   if (submission.incomplete) facts.push(["incomplete", "the push broke off, and was closed with what it had sent"]);
-  out.table([{ title: "" }, { title: "" }], facts);
+  out.facts(facts);
 }
 
 function unconfirmed(dispatches: number): string {

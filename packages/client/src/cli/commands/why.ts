@@ -3,8 +3,8 @@ import type { Document, Job, Submission } from "../../types.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
-import { ago, count, oneLine, plural } from "../text.ts";
-import { collectionFlag, failuresWords, waitingWords } from "../words.ts";
+import { ago, count, oneLine, plural, pluralVerb } from "../text.ts";
+import { collectionFlag, failuresWords, waitingWords, WAS } from "../words.ts";
 import { printJob } from "./jobs.ts";
 
 export interface WhyFlags {
@@ -124,15 +124,17 @@ function ofSubmission(submission: Submission, now: number): string[] {
   const open = counts.queued + counts.processing;
   const rest =
     open === 0
-      ? `every one of ${plural(counts.total, "document")} ended`
-      : `${count(open)} of ${plural(counts.total, "document")} have not ended`;
+      ? counts.total === 1
+        ? "its document ended"
+        : `all ${plural(counts.total, "document")} ended`
+      : `${count(open)} of ${plural(counts.total, "document")} ${open === 1 ? "has" : "have"} not ended`;
   const words = [`${id} is ${status}: ${rest}.`];
   if (submission.incomplete)
     words.push("Its push broke off, and it was closed with what had been sent: push the same again for the rest.");
   if (stalled !== null) {
     words.push(
-      `${plural(stalled.missing, "document")} were sent and are not recorded since ${ago(stalled.since, now)}: ` +
-        "the Queue may have lost them. Push the same again under another key, or wait: a late message is still taken in.",
+      `${pluralVerb(stalled.missing, "document", WAS)} sent and not recorded since ${ago(stalled.since, now)}: ` +
+        "the Queue may have lost what carried them. Push the same again under another key, or wait: a late message is still taken in.",
     );
   }
   if (waiting !== null)
