@@ -201,7 +201,7 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
       [`sluice ${name}`, `sluice ${name} --model @cf/baai/bge-m3`, `sluice ${name} --submission sub_0198c0de-…`],
       (cli, _, flags: PauseFlags) => work(cli, flags),
     )
-      .addOption(choice("--model <model>", "this model only", models))
+      .addOption(choice("--model <model>", "this model only", models).conflicts("submission"))
       .option("--submission <submission>", "this submission only");
     if (name === "pause") made.option("--reason <words>", "why, for others to read");
   }
@@ -214,7 +214,7 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
   )
     .option("-c, --collection <name>", "those of a collection", collectionName)
     .option("--cursor <cursor>", "go on from here")
-    .option("--all", "begin with the first that ever ended, not with the next")
+    .addOption(new Option("--all", "begin with the first that ever ended, not with the next").conflicts("cursor"))
     .option("--top-k <number>", "the best so many scores of each", wholeNumber(MOST))
     .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
 

@@ -28,6 +28,19 @@ test("status lists submissions, as a table or a line each", async () => {
   expect(paths()).toEqual(["GET /v1/submissions?label=nightly&limit=20", "GET /v1/submissions?limit=20"]);
 });
 
+test.each([
+  ["status", { id: "sub_9", counts: {} }],
+  ["jobs", { id: "job_9" }],
+])("%s reads on where a page of what is filtered is short, up to the limit", async (command, found) => {
+  const page = (data: unknown[], next_cursor: string | null) => () => Response.json({ data, next_cursor });
+  bench.api.instead.push(page([], "a"), page([found], "b"), page([found, found], "c"));
+  const { code, stdout } = await bench.run([command, "-s", "canceled", "-n", "2"]);
+  expect([code, records(stdout)]).toEqual([0, [found, found]]);
+  bench.api.instead.push(page([], "a"), page([], null));
+  expect((await bench.run([command, "-s", "canceled"])).stdout).toBe("");
+  expect(bench.api.instead).toEqual([]);
+});
+
 test("columns of a table stand below each other", async () => {
   await bench.run(["push", "docs.ndjson", "--label", "a longer label", "--collection", "c", "--no-wait"]);
   const { stdout } = await bench.run(["status", ...TABLE]);

@@ -72,6 +72,8 @@ test.each([
   [["push", "f", "--key", "é"], "1 to 250 characters of printable ASCII"],
   [["keys", "new", "--scopes", "root"], "one or more of ingest, read, admin"],
   [["keys", "new", "--collections", "a,"], "1 to 64 of the characters"],
+  [["tail", "--all", "--cursor", "x"], "'--all' cannot be used with option '--cursor <cursor>'"],
+  [["pause", "--model", "@cf/baai/bge-m3", "--submission", "s"], "cannot be used with option '--submission"],
   [["status", "-o", "yaml"], "Allowed choices are table, ndjson."],
 ])("%j is refused before anything is asked, and told what is allowed", async (args, words) => {
   expect(await called(args)).toContain(words);

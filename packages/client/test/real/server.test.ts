@@ -93,6 +93,15 @@ test("several documents, jobs, stats, pause and the feed", async () => {
   await expect(client.document(collection, "d0")).rejects.toMatchObject({ code: "not-found" });
 });
 
+test("a feed from now on gives what ends next, and nothing before", async () => {
+  const client = connect();
+  const feed = client.feed({ collection, from: "now", wait: 5 });
+  const next = feed[Symbol.asyncIterator]().next();
+  while (feed.cursor === null) await new Promise(setImmediate);
+  await client.push([{ ...documents(1, "late")[0], query: "late", contexts: ["a"] }], { collection });
+  expect((await next).value).toMatchObject({ id: "late0", status: "succeeded" });
+});
+
 test("the command pushes a file, and tells how it went", async () => {
   const bench = await Bench.start();
   try {

@@ -2,6 +2,7 @@ import type { Job, JobStatus, Lane } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
+import { take } from "../take.ts";
 import { ago, bytes, count, duration, plural } from "../text.ts";
 import { statusCell, waitingBrief, waitingWords, type Waiter } from "../words.ts";
 
@@ -16,7 +17,9 @@ export async function jobs(cli: Cli, id: string | undefined, flags: JobsFlags): 
   const { out, signal } = cli;
   const client = clientOf(cli);
   const found =
-    id === undefined ? (await client.jobs({ ...flags, signal }).page()).data : [await client.job(id, { signal })];
+    id === undefined
+      ? (await take(client.jobs({ ...flags, signal }), flags.limit)).items
+      : [await client.job(id, { signal })];
   if (!out.human) {
     for (const job of found) out.record(job);
   } else if (id !== undefined) {

@@ -4,6 +4,7 @@ import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
+import { take } from "../take.ts";
 import { ago, count, plural } from "../text.ts";
 import { ended, failuresWords, statusCell, waitingWords } from "../words.ts";
 
@@ -28,7 +29,8 @@ export async function status(cli: Cli, id: string | undefined, flags: StatusFlag
     }
     return submission.counts.failed + submission.counts.canceled > 0 ? EXIT.failed : EXIT.ok;
   }
-  const { data, counts } = await client.submissions({ ...flags, signal }).page();
+  const { items: data, first } = await take(client.submissions({ ...flags, signal }), flags.limit);
+  const { counts } = first;
   if (!out.human) {
     for (const submission of data) out.record(submission);
     return EXIT.ok;

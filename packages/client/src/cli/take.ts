@@ -1,0 +1,20 @@
+import type { List } from "../index.ts";
+import type { Page } from "../types.ts";
+
+/**
+ * The first so many items of a list, and its first page. A page may be short, even empty, and still have a
+ * next one: with a filter the API looks through so many rows at a time.
+ */
+export async function take<Item, P extends Page<Item>>(
+  list: List<Item, P>,
+  most: number,
+): Promise<{ readonly items: Item[]; readonly first: P }> {
+  const first = await list.page();
+  const items = [...first.data];
+  for (let next = first.next_cursor; next !== null && items.length < most;) {
+    const page = await list.page(next);
+    items.push(...page.data);
+    next = page.next_cursor;
+  }
+  return { items: items.slice(0, most), first };
+}
