@@ -11,8 +11,13 @@ export interface Connection {
   readonly retries: number;
   /** Milliseconds for one try. */
   readonly timeout: number;
+  /** Told of calls that have no one of their own to tell. */
+  readonly onRetry?: OnRetry | undefined;
   readonly io: Io;
 }
+
+/** Told before each wait for another try, of so many milliseconds; may throw to end it. */
+export type OnRetry = (error: SluiceError, wait: number) => void;
 
 export type Body = string | ReadableStream<Uint8Array>;
 
@@ -27,8 +32,7 @@ export interface Call {
   /** Milliseconds for one try; `null`: as long as it takes. */
   readonly timeout?: number | null;
   readonly signal?: AbortSignal | undefined;
-  /** Told before each wait; may throw to end it. */
-  readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
+  readonly onRetry?: OnRetry | undefined;
 }
 
 export interface Answer {
@@ -49,7 +53,7 @@ export async function makeCall(connection: Connection, call: Call): Promise<Answ
     if (!(answer instanceof SluiceError)) return answer;
     const wait = waitBeforeRetry(answer, waits, retries, io.random());
     if (wait === null) throw answer;
-    call.onRetry?.(answer, wait);
+    (call.onRetry ?? connection.onRetry)?.(answer, wait);
     await io.sleep(wait, call.signal);
     waits = addWait(waits, answer, wait);
   }

@@ -43,6 +43,8 @@ export interface SluiceOptions {
   readonly retries?: number | undefined;
   /** Milliseconds that a request other than a push may take; 60,000. */
   readonly timeout?: number | undefined;
+  /** Told before each wait for another try, of so many milliseconds. A push and a feed tell of their own. */
+  readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
 }
 
 const RETRIES = 5;
@@ -68,6 +70,7 @@ export class Sluice {
       key: options.key,
       retries: options.retries ?? RETRIES,
       timeout: options.timeout ?? TIMEOUT,
+      onRetry: options.onRetry,
       io: { ...webIo, ...(options.fetch && { fetch: options.fetch }), ...io },
     };
   }

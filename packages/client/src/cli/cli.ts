@@ -2,6 +2,7 @@ import { Sluice } from "../index.ts";
 import { webIo } from "../io.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
+import { duration } from "./text.ts";
 
 /** What a command has to work with. */
 export interface Cli {
@@ -26,8 +27,14 @@ export class CommandError extends Error {
 
 export const DEFAULT_URL = "http://127.0.0.1:8787";
 
-/** The client for SLUICE_URL and SLUICE_API_KEY. `retries` as in `SluiceOptions`. */
-export function clientOf({ env }: Pick<Cli, "env">, retries?: number): Sluice {
+/** Milliseconds: a wait that a person would wonder at. */
+const LONG_WAIT = 2_000;
+
+/** The client for SLUICE_URL and SLUICE_API_KEY. It says what it waits for, unless the command shows that itself. */
+export function clientOf(
+  { env, out }: Pick<Cli, "env" | "out">,
+  { retries, quiet = false }: { readonly retries?: number; readonly quiet?: boolean } = {},
+): Sluice {
   const key = env["SLUICE_API_KEY"] ?? "";
   if (key === "") throw new CommandError(EXIT.usage, "SLUICE_API_KEY is not set: it holds the key to the API.");
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -41,7 +48,14 @@ export function clientOf({ env }: Pick<Cli, "env">, retries?: number): Sluice {
   let reached = false;
   let unreachable = false;
   return new Sluice(
-    { url, key, retries },
+    {
+      url,
+      key,
+      retries,
+      onRetry({ title }, wait) {
+        if (!quiet && wait >= LONG_WAIT) out.note(`${title}: again in ${duration(wait)}`);
+      },
+    },
     {
       async fetch(input, init) {
         try {

@@ -143,6 +143,12 @@ test("jobs tell what they hold and wait for", async () => {
   expect(records((await bench.run(["jobs", "job_5"])).stdout)).toMatchObject([{ id: "job_5" }]);
 });
 
+test("a wait that a person would wonder at is told", async () => {
+  bench.api.instead.push(() => problem(429, "too-many-requests", {}, { "retry-after": "2" }));
+  const { code, stderr } = await bench.run(["jobs"]);
+  expect([code, stderr]).toEqual([0, "Title of too-many-requests: again in 2.0 s\n"]);
+});
+
 test("retry, cancel, pause and resume say what they did", async () => {
   const told: string[] = [];
   for (const args of [["retry", "sub_0001", "--code", "model_error"], ["pause"], ["resume"], ["cancel", "sub_0001"]]) {

@@ -14,7 +14,7 @@ import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts"
 
 /** Pushes a file and follows it to its end. */
 export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promise<ExitCode> {
-  const client = flags.estimate === true ? null : clientOf(cli);
+  const client = flags.estimate === true ? null : clientOf(cli, { quiet: cli.out.stderrIsTerminal });
   const input = await openInput(path, cli.signal);
   try {
     if (client === null || flags.maxUsd !== undefined) {

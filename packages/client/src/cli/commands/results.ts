@@ -39,7 +39,7 @@ export interface TailFlags extends ViewFlags {
 export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   let away = false;
-  const feed = clientOf(cli, Infinity).feed({
+  const feed = clientOf(cli, { retries: Infinity }).feed({
     ...flags,
     from: all ? "start" : "now",
     signal,
