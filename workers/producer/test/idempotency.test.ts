@@ -355,24 +355,23 @@ describe("a push that broke off", () => {
     const clock = { now: NOW };
     const body = lines(24);
     let calls = 0;
-    let over: Response | null = null;
+    const over: Accepted[] = [];
     const queue = {
       sendBatch: async () => {
         calls += 1;
         // The last call of the first request: all that is left to it is to close the submission.
         if (calls !== 2) return;
         clock.now += 2 * MINUTE;
-        over = await sendLines(await testApi({ now: () => clock.now }), "k", body);
+        over.push(await (await sendLines(await testApi({ now: () => clock.now }), "k", body)).json<Accepted>());
       },
     };
     const api = await testApi({ queues: { interactive: queue, bulk: queue }, now: () => clock.now });
     const slow = await sendLines(api, "k", body);
-    const { submission } = (await (over as Response | null)?.json()) as Accepted;
     expect([slow.status, slow.headers.get("retry-after"), calls]).toEqual([409, "2", 2]);
     expect(await problem(slow)).toMatchObject({
       type: "/problems/conflict",
       detail: expect.stringContaining("taken over by another request") as string,
-      submission: submission.id,
+      submission: over[0]?.submission.id,
     });
     expect((await sendLines(api, "k", body)).headers.get("idempotency-replayed")).toBe("true");
   });
