@@ -16,6 +16,7 @@ import { retryQuery, retrySubmission } from "./handlers/retry-submission.ts";
 import type { Scope } from "./http/keys.ts";
 import type { ProblemName } from "./http/problems.ts";
 import { NDJSON_TYPES } from "./http/respond.ts";
+import type { AnswerHeader } from "./openapi/headers.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import * as answers from "./shapes/answers.ts";
 import { documentOutSchema } from "./shapes/document.ts";
@@ -41,6 +42,7 @@ export interface Route {
   readonly headers?: readonly string[];
   readonly status?: number;
   readonly answer: z.ZodType;
+  readonly answerHeaders?: readonly AnswerHeader[];
   /** What each line holds, where NDJSON may be asked for. */
   readonly line?: z.ZodType;
   /** Besides those that every route has. */
@@ -64,6 +66,7 @@ export const routes: readonly Route[] = [
     headers: ["Idempotency-Key", "Content-Encoding"],
     status: 202,
     answer: acceptedSchema,
+    answerHeaders: ["Location", "Idempotency-Replayed", "Idempotency-Resumed"],
     problems: [...BODY_PROBLEMS, ...PUSH_PROBLEMS],
   },
   {
@@ -100,6 +103,7 @@ export const routes: readonly Route[] = [
       "are streamed; with it a page, whose `Link` leads on.",
     query: resultsQuery,
     answer: answers.documentPageSchema,
+    answerHeaders: ["Link"],
     line: documentOutSchema,
     problems: ["not-found"],
   },
@@ -177,6 +181,7 @@ export const routes: readonly Route[] = [
       "a job, and is not in it, as what was deleted is not.",
     query: feedQuery,
     answer: answers.documentPageSchema,
+    answerHeaders: ["Link"],
     line: documentOutSchema,
     problems: [],
   },

@@ -145,7 +145,29 @@ const PROVOKE: Readonly<Record<ProblemName, (route: Route) => Promise<Provoked>>
 
 interface Operation {
   readonly operationId: string;
-  readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, unknown>> }>>;
+  readonly responses: Readonly<
+    Record<
+      string,
+      { readonly headers?: Readonly<Record<string, unknown>>; readonly content: Readonly<Record<string, unknown>> }
+    >
+  >;
+}
+
+/** What every answer has, or its body brings. */
+const USUAL = [
+  "content-type",
+  "content-length",
+  "cache-control",
+  "x-content-type-options",
+  "referrer-policy",
+  "content-security-policy",
+];
+
+/** Headers that an answer has and the document does not tell. */
+function untold(route: Route, response: Response): string[] {
+  const { headers = {} } = told(route.path, route.method)?.responses[String(response.status)] ?? {};
+  const known = [...USUAL, ...Object.keys(headers).map((name) => name.toLowerCase())];
+  return [...response.headers.keys()].filter((name) => !known.includes(name));
 }
 const document = openApiDocument() as {
   readonly openapi: string;
@@ -199,11 +221,13 @@ describe.each(routes)("$method $path", (route) => {
     const status = String(route.status ?? 200);
     expect([String(response.status), response.headers.get("content-type")]).toEqual([status, "application/json"]);
     expect(Object.keys(told(route.path, route.method)?.responses ?? {})).toContain(status);
+    expect(untold(route, response)).toEqual([]);
     z.parse(route.answer, await response.json());
     if (route.line === undefined) return;
     const lines = await (await testApi()).fetch(path, { headers: { accept: "application/x-ndjson" } });
     const text = new TextDecoder().decode(await lines.arrayBuffer());
     expect(text).not.toBe("");
+    expect(untold(route, lines)).toEqual([]);
     for (const line of text.trimEnd().split("\n")) z.parse(route.line, JSON.parse(line));
   });
 
@@ -219,11 +243,36 @@ describe.each(routes)("$method $path", (route) => {
       // Whoever shows both shows it once.
       expect(problem.detail).not.toContain(title);
       if (name === "method-not-allowed") return;
+      expect(untold(route, response)).toEqual([]);
       expect(told(route.path, route.method)?.responses[String(status)]?.content).toHaveProperty(
         "application/problem+json",
       );
     },
   );
+});
+
+it("a repeated push, one that went on and one that is under way say so in headers that are told", async () => {
+  const route = routes.find(({ id }) => id === "pushDocuments");
+  if (route === undefined) throw new Error("there is no push");
+  const send = async (api: TestApi) => api.fetch(route.path, json(JSON.stringify(FRANCE), { "idempotency-key": "k" }));
+  const gone = { sendBatch: async () => Promise.reject(new Error("gone")) };
+  const broken = await send(await testApi({ queues: { interactive: gone, bulk: gone } }));
+  const resumed = await send(await testApi());
+  const replayed = await send(await testApi());
+  await env.DB.prepare("UPDATE idempotency_keys SET status = NULL, answer = NULL").run();
+  await env.DB.prepare("UPDATE submissions SET active_at = ?1").bind(NOW).run();
+  const running = await send(await testApi());
+  const seen = [broken, resumed, replayed, running].map((one) => [
+    one.status,
+    [...one.headers.keys()].filter((name) => !USUAL.includes(name)),
+  ]);
+  expect(seen).toEqual([
+    [503, ["retry-after"]],
+    [202, ["idempotency-resumed", "location"]],
+    [202, ["idempotency-replayed", "location"]],
+    [409, ["retry-after"]],
+  ]);
+  for (const response of [broken, resumed, replayed, running]) expect(untold(route, response)).toEqual([]);
 });
 
 it("every problem there is belongs to a route", () => {

@@ -3,6 +3,7 @@ import { openRoutes, type OpenRoute } from "../open-routes.ts";
 import { PROBLEMS, type ProblemName } from "../http/problems.ts";
 import { NDJSON, routes, type Route } from "../routes.ts";
 import { problemSchema } from "../shapes/answers.ts";
+import { headersOf, headersOfProblems } from "./headers.ts";
 import { componentSchemas, parameterSchema, refTo, type JsonSchema } from "./schemas.ts";
 
 /** What any route with a key may answer. */
@@ -94,7 +95,7 @@ function operationOf(route: Route): JsonSchema {
     parameters: parametersOf(route),
     ...(route.body !== undefined && { requestBody: requestBodyOf(route.body) }),
     responses: {
-      [route.status ?? 200]: { description: "Done.", content: answer },
+      [route.status ?? 200]: { description: "Done.", ...headersOf(route.answerHeaders ?? []), content: answer },
       ...problemResponses(problemsOf(route)),
     },
   };
@@ -163,6 +164,7 @@ function problemResponses(names: readonly ProblemName[]): JsonSchema {
       String(status),
       {
         description: problems.map((name) => `\`/problems/${name}\`: ${PROBLEMS[name].title}.`).join(" "),
+        ...headersOfProblems(problems),
         content: { "application/problem+json": { schema: refTo(problemSchema) } },
       },
     ]),
