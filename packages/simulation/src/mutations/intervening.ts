@@ -112,8 +112,8 @@ export const INTERVENING: readonly Mutation[] = [
       "closed-by-former-holder",
       "a push that was taken over is answered as accepted by the request that had it before",
       "packages/db/src/operations/close-submission.ts",
-      "if (closed.length === 0) throw",
-      "if (closed.length > 1) throw",
+      'if (row === undefined) return "taken";',
+      'if (row === undefined) return "closed";',
     ),
   ),
   mutation(
