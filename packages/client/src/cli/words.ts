@@ -75,6 +75,12 @@ export function collectionFlag({ collection }: Document): string {
   return collection === "default" ? "" : ` --collection ${collection}`;
 }
 
+/** What is to be known of a submission whose push is not closed; `null`: it is. */
+export function receivingWords({ status }: Submission): string | null {
+  if (status !== "receiving") return null;
+  return "its push is under way, or broke off: the same push again, under the same key, goes on with it";
+}
+
 const STYLES = {
   succeeded: "green",
   completed: "green",

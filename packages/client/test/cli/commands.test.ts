@@ -126,6 +126,18 @@ test("why finds a document by an id that looks like a submission's, and names it
   expect(code).toBe(0);
 });
 
+test("of a push that is not closed it is said that the same push goes on with it", async () => {
+  const [stored] = bench.api.submissions.values();
+  if (stored !== undefined) stored.submission = { ...stored.submission, status: "receiving" };
+  const words = "ts push is under way, or broke off: the same push again, under the same key, goes on with it";
+  expect((await bench.run(["why", "sub_0001", ...TABLE])).stdout).toContain(
+    `sub_0001 is receiving: all 3 documents sent so far ended.\nI${words}.\n`,
+  );
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stdout).toContain(`receiving  i${words}\n`);
+  const none = await bench.run(["status", "--label", "none", ...TABLE]);
+  expect(none.stdout).toBe("No submissions.\n");
+});
+
 test("why says that nothing moves while the poller does not run", async () => {
   bench.api.looks = Infinity;
   bench.write("open.ndjson", [{ id: "o1", query: "q", contexts: ["a"] }]);

@@ -6,7 +6,7 @@ import type { Output } from "../output.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
 import { take } from "../take.ts";
 import { ago, count, plural } from "../text.ts";
-import { ended, failuresWords, statusCell, waitingWords } from "../words.ts";
+import { ended, failuresWords, receivingWords, statusCell, waitingWords } from "../words.ts";
 
 export interface StatusFlags {
   readonly label?: string;
@@ -37,7 +37,7 @@ export async function status(cli: Cli, id: string | undefined, flags: StatusFlag
   }
   if (data.length === 0) out.print("No submissions.");
   else printSubmissions(out, data, cli.now());
-  if (counts !== undefined) {
+  if (counts !== undefined && data.length > 0) {
     out.print(
       `\nAll of the label: ${count(counts.succeeded)} of ${plural(counts.total, "document")} succeeded, ${count(counts.failed)} failed`,
     );
@@ -104,6 +104,8 @@ export function printSubmission(out: Output, submission: Submission, now: number
       `${plural(stalled.missing, "document")} not recorded since ${ago(stalled.since, now)}: push them again`,
     ]);
   }
+  const receiving = receivingWords(submission);
+  if (receiving !== null) facts.push(["receiving", receiving]);
   if (submission.incomplete) facts.push(["incomplete", "the push broke off, and was closed with what it had sent"]);
   out.facts(facts);
 }

@@ -4,7 +4,7 @@ import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
 import { ago, count, oneLine, plural, pluralVerb } from "../text.ts";
-import { collectionFlag, failuresWords, waitingWords, WAS } from "../words.ts";
+import { collectionFlag, failuresWords, receivingWords, waitingWords, WAS } from "../words.ts";
 import { printJob } from "./jobs.ts";
 
 export interface WhyFlags {
@@ -122,13 +122,16 @@ function ofDocument(document: Document, now: number): string[] {
 function ofSubmission(submission: Submission, now: number): string[] {
   const { id, status, counts, stalled, waiting, failures } = submission;
   const open = counts.queued + counts.processing;
+  const so = status === "receiving" ? " sent so far" : "";
   const rest =
     open === 0
       ? counts.total === 1
         ? "its document ended"
-        : `all ${plural(counts.total, "document")} ended`
+        : `all ${plural(counts.total, "document")}${so} ended`
       : `${count(open)} of ${plural(counts.total, "document")} ${open === 1 ? "has" : "have"} not ended`;
   const words = [`${id} is ${status}: ${rest}.`];
+  const receiving = receivingWords(submission);
+  if (receiving !== null) words.push(`${receiving[0]?.toUpperCase()}${receiving.slice(1)}.`);
   if (submission.incomplete)
     words.push("Its push broke off, and it was closed with what had been sent: push the same again for the rest.");
   if (stalled !== null) {
