@@ -357,6 +357,28 @@ describe("the results of a submission", () => {
     expect(await read(`/v1/submissions/${await open(db())}/results`)).toEqual([]);
   });
 
+  it("as NDJSON are read from D1 as they are taken, and no further once their reader is gone", async () => {
+    const submission = await open(db(), { total: 5_000 });
+    for (let number = 0; number < 10; number += 1) {
+      await record(db(), jobId(), [[part(submission, number, ids(number * 500, number * 500 + 500), number * 500)]]);
+    }
+    const { d1, counts } = countedDatabase(env.DB);
+    const response = await (
+      await testApi({ db: openDatabase(d1) })
+    ).fetch(`/v1/submissions/${submission}/results`, { headers: { accept: "application/x-ndjson" } });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const asked = counts.length;
+    const { value } = await reader.read();
+    expect(new TextDecoder().decode(value).trimEnd().split("\n")).toHaveLength(1_000);
+    const page = counts.length - asked;
+    await reader.read();
+    expect(counts.length).toBe(asked + 2 * page);
+    await reader.cancel();
+    // What would go on by itself does so within a few turns.
+    for (let turns = 0; turns < 20; turns += 1) await db().run("SELECT 1");
+    expect(counts.length).toBe(asked + 2 * page);
+  });
+
   it("read rows in proportion to the documents of the page, in whatever state", async () => {
     const submission = await open(db(), { total: 800 });
     const jobs = [jobId(), jobId()] as const;
