@@ -1,12 +1,15 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { compare } from "./compare/compare.ts";
 import { checkMutations } from "./run/check-mutations.ts";
 import { showSeed, simulate } from "./run/simulate.ts";
 
 const USAGE = `pnpm simulate                 2,000 seeds
 pnpm simulate --seeds N       N seeds, from 1 or from --from M
 pnpm simulate --seed N        one seed, with its trace
-pnpm simulate --mutations     break the product on purpose: each breakage must be caught within 500 seeds`;
+pnpm simulate --mutations     break the product on purpose: each breakage must be caught within 500 seeds
+pnpm simulate --compare       500 seeds, or --seeds N, with Sluice and with designs that one would build instead;
+                              --faultless: the same pushes without a fault`;
 
 const wholeNumber = (name: string, text: string): number => {
   const number = Number(text);
@@ -19,10 +22,12 @@ function readArguments() {
   try {
     return parseArgs({
       options: {
-        seeds: { type: "string", default: "2000" },
+        seeds: { type: "string" },
         from: { type: "string", default: "1" },
         seed: { type: "string" },
         mutations: { type: "boolean", default: false },
+        compare: { type: "boolean", default: false },
+        faultless: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
     }).values;
@@ -35,6 +40,7 @@ function readArguments() {
 const given = readArguments();
 const processes = availableParallelism();
 const from = wholeNumber("from", given.from);
+const count = (usual: number) => (given.seeds === undefined ? usual : wholeNumber("seeds", given.seeds));
 const print = (line: string) => console.log(line);
 
 if (given.help) print(USAGE);
@@ -42,6 +48,8 @@ else {
   let held: boolean;
   if (given.seed !== undefined) held = await showSeed(wholeNumber("seed", given.seed), print);
   else if (given.mutations) held = await checkMutations({ from, processes }, print);
-  else held = await simulate({ from, count: wholeNumber("seeds", given.seeds), processes }, print);
+  else if (given.compare)
+    held = await compare({ from, count: count(500), processes, faultless: given.faultless }, print);
+  else held = await simulate({ from, count: count(2_000), processes }, print);
   process.exitCode = held ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import { MUTATIONS } from "../src/mutations/index.ts";
+import type { SeedResult } from "../src/run/run-seed.ts";
 import { runSeeds } from "../src/run/run-seeds.ts";
 import { Summary } from "../src/run/summary.ts";
 
@@ -9,9 +10,9 @@ const processes = availableParallelism();
 async function run(options: { from: number; count: number; processes: number; mutation?: string }) {
   const summary = new Summary();
   const hashes = new Map<number, string>();
-  await runSeeds({
-    mutation: null,
+  await runSeeds<SeedResult>({
     ...options,
+    program: { kind: "simulate", mutation: options.mutation ?? null, keepsTrace: false },
     onResult: (result) => {
       summary.add(result);
       hashes.set(result.seed, result.hash);

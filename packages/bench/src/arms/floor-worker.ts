@@ -1,6 +1,6 @@
+import { readLines } from "@sluice/simulation/src/baselines/lines.ts";
 import { counted } from "../counting/counted.ts";
 import type { BenchDocument } from "../documents.ts";
-import { readLines } from "./lines.ts";
 
 /*
  * The least that any design does in this runtime: the bytes parsed, the documents inserted, an outcome

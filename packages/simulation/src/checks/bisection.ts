@@ -1,3 +1,4 @@
+import { isPoison } from "../world/accounts.ts";
 import type { World } from "../world/world.ts";
 import type { Job } from "./state.ts";
 
@@ -15,7 +16,7 @@ export function bisectionFlaw(world: World): string | null {
     const tree = [root];
     for (const job of tree) tree.push(...childrenOf(job).filter(({ origin }) => origin === "piece"));
     if (tree.some((job) => isCutForOtherReasons(job, childrenOf(job)))) continue;
-    const poison = root.list.filter((key) => world.isPoison(mirror.version(key)?.content.query ?? "")).length;
+    const poison = root.list.filter((key) => isPoison(mirror.version(key)?.content.query ?? "")).length;
     const most = 2 * poison * Math.log2(root.list.length) + 2;
     if (tree.length > most)
       return `finding ${poison} invalid of ${root.list.length} took ${tree.length} calls, more than ${most}`;

@@ -36,11 +36,13 @@ export class Sqlite {
   readonly #tables: readonly string[];
   #changes: Change[] = [];
 
-  constructor(patch: Patch = (_, text) => text) {
+  /** `further`: tables besides those of the migrations. */
+  constructor(patch: Patch = (_, text) => text, further: readonly string[] = []) {
     const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith(".sql"));
     for (const name of files.toSorted()) {
       this.#db.exec(patch(`migrations/${name}`, readFileSync(join(MIGRATIONS, name), "utf8")));
     }
+    for (const sql of further) this.#db.exec(sql);
     const tables = this.#db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     this.#tables = tables.map((table) => String(table["name"]));
     this.#db.function("tell", { varargs: true }, (...values) => {
@@ -82,8 +84,10 @@ export class Sqlite {
   }
 
   /** Rows for the checks, outside of everything that is counted or told. */
-  rows(sql: string): Record<string, unknown>[] {
-    return this.#statement(sql).all();
+  rows(sql: string, ...values: readonly SQLInputValue[]): Record<string, unknown>[] {
+    const statement = this.#statement(sql);
+    statement.setReturnArrays(false);
+    return statement.all(...values);
   }
 
   #execute(sql: string, values: readonly SQLInputValue[], arrays: boolean): Execution {

@@ -1,5 +1,6 @@
 import { MUTATIONS, type Mutation } from "../mutations/index.ts";
 import { runSeeds } from "./run-seeds.ts";
+import type { SeedResult } from "./run-seed.ts";
 
 /** Seeds within which a breakage must be noticed. */
 const MOST_SEEDS = 500;
@@ -36,11 +37,11 @@ export async function checkMutations(
 
 async function tryMutation({ name }: Mutation, from: number): Promise<string | null> {
   let caught: string | null = null;
-  await runSeeds({
+  await runSeeds<SeedResult>({
     from,
     count: MOST_SEEDS,
     processes: 1,
-    mutation: name,
+    program: { kind: "simulate", mutation: name, keepsTrace: false },
     onResult: ({ seed, flaw }) => {
       if (flaw !== null) caught ??= `at the ${ordinal(seed - from + 1)} seed: ${flaw.slice(0, 160)}`;
       return flaw === null;

@@ -2,21 +2,23 @@ import { SMALL_LIMITS } from "../limits.ts";
 import { MUTATIONS } from "../mutations/index.ts";
 import { Patches } from "./patches.ts";
 import { standInForPlatform } from "./platform.ts";
-import type { ChildAnswer, ChildOrder } from "./protocol.ts";
+import type { ChildAnswer, ChildOrder, Program } from "./protocol.ts";
 
 /*
  * A process that runs the seeds it is told to, over the product as it is or with one mutation. The
  * product is imported only after its texts are replaced.
  */
 
-const mutation = MUTATIONS.find(({ name }) => name === process.argv[2]);
+const program = JSON.parse(process.argv[2] ?? "") as Program;
+const mutation = program.kind === "simulate" ? MUTATIONS.find(({ name }) => name === program.mutation) : undefined;
 const patches = new Patches([...SMALL_LIMITS, ...(mutation?.replacements ?? [])]);
 patches.applyToModules();
 standInForPlatform();
 
 const { runSeed } = await import("./run-seed.ts");
+const { BASELINE_TABLES, compareSeed } = await import("../compare/compare-seed.ts");
 const { Sqlite } = await import("../d1/sqlite.ts");
-const sqlite = new Sqlite(patches.apply);
+const sqlite = new Sqlite(patches.apply, program.kind === "compare" ? BASELINE_TABLES : []);
 patches.assertApplied();
 
 /** A rejection that nobody handles is a bug of whoever is under test. */
@@ -30,9 +32,12 @@ process.on("message", (order: ChildOrder) => {
 });
 send({ kind: "ready" });
 
-async function answer({ seed, keepsTrace }: ChildOrder): Promise<void> {
+async function answer({ seed }: ChildOrder): Promise<void> {
   unhandled = null;
-  const result = await runSeed(seed, sqlite, { keepsTrace, kind: mutation?.kind ?? null });
+  const result =
+    program.kind === "compare"
+      ? await compareSeed(seed, sqlite, program)
+      : await runSeed(seed, sqlite, { keepsTrace: program.keepsTrace, kind: mutation?.kind ?? null });
   send({ kind: "ran", result: { ...result, flaw: result.flaw ?? unhandled } });
 }
 

@@ -1,8 +1,15 @@
-import type { SeedResult } from "./run-seed.ts";
+/** What a process does with each seed. */
+export type Program =
+  | {
+      readonly kind: "simulate";
+      /** A mutation of the product by its name; `null`: as it is. */
+      readonly mutation: string | null;
+      readonly keepsTrace: boolean;
+    }
+  | { readonly kind: "compare"; readonly faultless: boolean };
 
 export interface ChildOrder {
   readonly seed: number;
-  readonly keepsTrace: boolean;
 }
 
-export type ChildAnswer = { readonly kind: "ready" } | { readonly kind: "ran"; readonly result: SeedResult };
+export type ChildAnswer = { readonly kind: "ready" } | { readonly kind: "ran"; readonly result: unknown };

@@ -1,10 +1,11 @@
-import { finalFlaw, openFlaw } from "../checks/final.ts";
+import { finalFlaw } from "../checks/final.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
 import { Clients } from "../world/clients.ts";
-import { fireUntil, nextRun } from "../world/cron.ts";
+import { cronOf, fireUntil } from "../world/cron.ts";
 import type { Fault } from "../world/fault-rates.ts";
 import { Stack } from "../world/stack.ts";
 import { MINUTE, World, type SeedOptions } from "../world/world.ts";
+import { becomeQuiet } from "./become-quiet.ts";
 
 export interface SeedResult {
   readonly seed: number;
@@ -18,9 +19,6 @@ export interface SeedResult {
   readonly trace: readonly string[];
 }
 
-/** Runs of the poller, once faults have stopped, within which everything must have ended. */
-const MOST_QUIET_RUNS = 2_000;
-
 /** One world from its seed: trouble for an hour or so, then quiet until everything has ended, then the last checks. */
 export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions): Promise<SeedResult> {
   sqlite.clear();
@@ -31,12 +29,10 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
 
   const trouble = world.timeline.now + world.random.spread(5, 240) * MINUTE;
   clients.plan(trouble);
-  fireUntil(world, stack, trouble);
+  fireUntil(world, cronOf(world, stack), trouble);
   await world.timeline.runUntil(trouble, stop);
   if (!stop()) {
-    world.trace.add("seed", "faults stop");
-    world.faults.end();
-    world.d1DownUntil = 0;
+    world.endFaults();
     clients.settle();
     await becomeQuiet(world, stack, stop);
   }
@@ -51,26 +47,4 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
     hash: world.trace.hash,
     trace: world.trace.lines,
   };
-}
-
-async function becomeQuiet(world: World, stack: Stack, stop: () => boolean): Promise<void> {
-  const { timeline } = world;
-  // What was under way may still be, for as long as a Worker may run.
-  await timeline.runUntil(timeline.now + MINUTE, stop);
-  for (let runs = 0; runs < MOST_QUIET_RUNS; runs += 1) {
-    const next = nextRun(world);
-    if (next === Infinity) {
-      if (timeline.nextTime === Infinity) return;
-      await timeline.runUntil(timeline.nextTime, stop);
-      if (stop()) return;
-      continue;
-    }
-    await timeline.runUntil(next, stop);
-    if (stop()) return;
-    stack.poll();
-    // Its first step at least, so that what it claims is not due any more.
-    await timeline.runUntil(next + 5_000, stop);
-    if (stop()) return;
-  }
-  world.fail(`after ${MOST_QUIET_RUNS} runs of the poller without a fault: ${openFlaw(world)}`);
 }

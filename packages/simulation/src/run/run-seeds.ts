@@ -1,18 +1,15 @@
 import { fork } from "node:child_process";
 import { join } from "node:path";
-import type { ChildAnswer, ChildOrder } from "./protocol.ts";
-import type { SeedResult } from "./run-seed.ts";
+import type { ChildAnswer, ChildOrder, Program } from "./protocol.ts";
 
-export interface SeedsOptions {
+interface SeedsOptions<Result> {
   readonly from: number;
   readonly count: number;
   /** Processes at once. */
   readonly processes: number;
-  /** A mutation of the product by its name; `null`: as it is. */
-  readonly mutation: string | null;
-  readonly keepsTrace?: boolean;
+  readonly program: Program;
   /** Hears of every seed; `false` ends the run. */
-  readonly onResult: (result: SeedResult) => boolean;
+  readonly onResult: (result: Result) => boolean;
 }
 
 const CHILD = join(import.meta.dirname, "child.ts");
@@ -20,7 +17,7 @@ const CHILD = join(import.meta.dirname, "child.ts");
 const HANGS_AFTER = 60_000;
 
 /** Runs seeds in processes of their own. Rejects where one cannot start, dies or hangs, and says at which seed. */
-export async function runSeeds(options: SeedsOptions): Promise<void> {
+export async function runSeeds<Result>(options: SeedsOptions<Result>): Promise<void> {
   let next = options.from;
   let goesOn = true;
   const take = (): number | null => {
@@ -28,16 +25,17 @@ export async function runSeeds(options: SeedsOptions): Promise<void> {
     next += 1;
     return next - 1;
   };
-  const hear = (result: SeedResult) => {
-    goesOn = options.onResult(result) && goesOn;
+  const hear = (result: unknown) => {
+    // What a program gives for a seed is its own; its process says which program it runs.
+    goesOn = options.onResult(result as Result) && goesOn;
   };
   const processes = Math.max(1, Math.min(options.processes, options.count));
-  await Promise.all(Array.from({ length: processes }, () => runChild(options, take, hear)));
+  await Promise.all(Array.from({ length: processes }, () => runChild(options.program, take, hear)));
 }
 
-function runChild(options: SeedsOptions, take: () => number | null, hear: (result: SeedResult) => void): Promise<void> {
+function runChild(program: Program, take: () => number | null, hear: (result: unknown) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = fork(CHILD, options.mutation === null ? [] : [options.mutation], {
+    const child = fork(CHILD, [JSON.stringify(program)], {
       stdio: ["ignore", "inherit", "pipe", "ipc"],
     });
     let seed: number | null = null;
@@ -57,7 +55,7 @@ function runChild(options: SeedsOptions, take: () => number | null, hear: (resul
       seed = take();
       if (seed === null) return end(null);
       watchdog = setTimeout(() => end(new Error(`seed ${seed} hangs`)), HANGS_AFTER);
-      child.send({ seed, keepsTrace: options.keepsTrace === true } satisfies ChildOrder);
+      child.send({ seed } satisfies ChildOrder);
     };
     child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
     child.on("error", end);

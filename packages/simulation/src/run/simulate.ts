@@ -19,9 +19,9 @@ export async function simulate(
   const startedAt = performance.now();
   let printedAt = startedAt;
   const minutes = () => (performance.now() - startedAt) / 60_000;
-  await runSeeds({
+  await runSeeds<SeedResult>({
     ...options,
-    mutation: null,
+    program: { kind: "simulate", mutation: null, keepsTrace: false },
     onResult: (result) => {
       summary.add(result);
       if (result.flaw !== null) print(`seed ${result.seed} (${result.kind}): ${result.flaw}`);
@@ -58,12 +58,11 @@ export async function simulate(
 /** Runs one seed and prints its trace: time, who, what, and the fault behind `!`. */
 export async function showSeed(seed: number, print: Print): Promise<boolean> {
   let found: SeedResult | null = null;
-  await runSeeds({
+  await runSeeds<SeedResult>({
     from: seed,
     count: 1,
     processes: 1,
-    mutation: null,
-    keepsTrace: true,
+    program: { kind: "simulate", mutation: null, keepsTrace: true },
     onResult: (result) => {
       found = result;
       return false;

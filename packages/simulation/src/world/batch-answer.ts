@@ -127,7 +127,7 @@ function scored({ request }: BatchEntry, index: number, references: boolean, ran
 }
 
 /** Scores of which one is no number, or one too few or too many. */
-function garbled({ request }: BatchEntry, random: Random): unknown[] {
+export function garbled({ request }: Pick<BatchEntry, "request">, random: Random): unknown[] {
   const scores = request.contexts.map(({ text }, id) => ({ id, score: scoreOf(request.query, text) as unknown }));
   const at = random.int(0, scores.length - 1);
   const one = scores[at] as { id: number; score: unknown };

@@ -3,25 +3,37 @@ import { MINUTE, type World } from "./world.ts";
 
 const SWEEP_INTERVAL = 5 * MINUTE;
 
+/** A poller as cron sees it. */
+export interface Cron {
+  /** Whether a run at this time would find something to do. */
+  readonly isDue: (time: number) => boolean;
+  readonly poll: () => void;
+}
+
 /**
- * Fires the poller while there is trouble: every minute, or not, or twice, or late. Runs that would
- * find nothing to do are mostly left out: they are one query each.
+ * Fires a poller while there is trouble: every minute, or not, or twice, or late. Runs that would find
+ * nothing to do are mostly left out: they are one query each.
  */
-export function fireUntil(world: World, stack: Stack, end: number): void {
-  const { faults, mirror, random, timeline } = world;
+export function fireUntil(world: World, cron: Cron, end: number): void {
+  const { faults, random, timeline } = world;
   const next = (Math.floor(timeline.now / MINUTE) + 1) * MINUTE;
   if (next >= end) return;
   timeline.at(next, () => {
     const isSweep = next % SWEEP_INTERVAL < MINUTE;
-    if (mirror.nextDue() <= next || (isSweep && random.chance(0.2)) || random.chance(0.02)) {
+    if (cron.isDue(next) || (isSweep && random.chance(0.2)) || random.chance(0.02)) {
       if (!faults.strikes("cron_missed")) {
         const late = faults.strikes("cron_late") ? random.int(1_000, 50_000) : random.int(0, 500);
-        timeline.after(late, () => stack.poll());
-        if (faults.strikes("cron_doubled")) timeline.after(late + random.int(0, 3_000), () => stack.poll());
+        timeline.after(late, cron.poll);
+        if (faults.strikes("cron_doubled")) timeline.after(late + random.int(0, 3_000), cron.poll);
       }
     }
-    fireUntil(world, stack, end);
+    fireUntil(world, cron, end);
   });
+}
+
+/** Sluice's poller. */
+export function cronOf({ mirror }: World, stack: Stack): Cron {
+  return { isDue: (time) => mirror.nextDue() <= time, poll: () => stack.poll() };
 }
 
 /** When the poller has something to do next: a job that is due, or a submission that stands still. */

@@ -2,6 +2,7 @@ import { DEFAULT_MODEL, type SubmissionId } from "@sluice/core";
 import type { Content } from "../checks/state.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "../random.ts";
+import type { World } from "./world.ts";
 
 export interface PushedDocument extends Content {
   readonly id: string | null;
@@ -10,6 +11,7 @@ export interface PushedDocument extends Content {
 /** A push as its client means it, and what became of it as far as the client knows. */
 export interface Push {
   readonly documents: readonly PushedDocument[];
+  readonly collection: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The body in pieces. */
@@ -19,6 +21,32 @@ export interface Push {
   submission: SubmissionId | null;
   /** Whether it was answered with 202. */
   accepted: boolean;
+  /** When it was sent first, and when its last request so far ended. */
+  firstSentAt: number | null;
+  lastEndedAt: number | null;
+  /** Its requests that have not ended. */
+  underWay: number;
+}
+
+/** A time in the first four fifths of what is left until `end`. */
+export function drawTime({ random, timeline }: World, end: number): number {
+  return timeline.now + random.int(0, Math.floor((end - timeline.now) * 0.8));
+}
+
+/** When a seed pushes: at once, and some more times. */
+export function drawTimes(world: World, end: number): number[] {
+  const { random, timeline } = world;
+  const count = random.int(1, random.chance(0.2) ? 6 : 3);
+  return Array.from({ length: count }, (_, index) => (index === 0 ? timeline.now : drawTime(world, end)));
+}
+
+/**
+ * In how many milliseconds a push comes in from a second side; `null`: it does not. Of two requests
+ * with one key, one opens the submission.
+ */
+export function drawSecondSend(push: Push, random: Random, faults: Faults): number | null {
+  if (!push.isKeyed || !faults.strikes("client_sends_twice")) return null;
+  return random.pick([1, 1_000, 30_000, 70_000, 200_000]);
 }
 
 /** Draws a push: small or not so small, of new documents or of other texts for known ones. */
@@ -46,8 +74,9 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   });
   const ndjson = random.chance(0.65);
   const isKeyed = random.chance(0.7);
+  const collection = random.pick(["default", "default", "other"]);
   const query = new URLSearchParams({
-    collection: random.pick(["default", "default", "other"]),
+    collection,
     lane: random.pick(["interactive", "bulk"]),
   });
   if (random.chance(0.2)) query.set("label", "labeled");
@@ -60,6 +89,7 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   }));
   return {
     documents,
+    collection,
     path: `/v1/documents?${query.toString()}`,
     headers: {
       "content-type": ndjson ? "application/x-ndjson" : "application/json",
@@ -71,6 +101,9 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
     isKeyed,
     submission: null,
     accepted: false,
+    firstSentAt: null,
+    lastEndedAt: null,
+    underWay: 0,
   };
 }
 

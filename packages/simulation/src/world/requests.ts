@@ -1,4 +1,7 @@
+import { openDatabase } from "@sluice/db";
 import type { Call, Dependencies } from "@sluice/producer/src/dependencies.ts";
+import { simulatedD1 } from "../d1/simulated-d1.ts";
+import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Stack } from "./stack.ts";
 import type { World } from "./world.ts";
@@ -16,6 +19,8 @@ const ADMIN: Call["key"] = {
   scopes: ["ingest", "read", "admin"],
   collections: null,
 };
+
+const UNUSED = { keys: [ADMIN], rateLimiter: null, corsOrigins: [], docsAssets: { script: "", style: "" } };
 
 interface Asked {
   readonly path: string;
@@ -42,17 +47,37 @@ export function dependenciesOf(world: World, stack: Stack, by: Invocation): Depe
       ),
   });
   return {
+    ...UNUSED,
     db: world.database(by),
     queues: { interactive: queue("interactive"), bulk: queue("bulk") },
-    keys: [ADMIN],
     now: by.now,
     random: (count) => world.random.bytes(count),
     sleep: (milliseconds) => by.sleep(milliseconds),
     log: (entry) => world.trace.add(by.name, `logs ${entry.event}`),
     bodies: stack.bodies,
-    rateLimiter: null,
-    corsOrigins: [],
-    docsAssets: { script: "", style: "" },
+  };
+}
+
+/** What reads once faults have stopped: no call takes time, none fails, nothing is written. */
+export function readerOf(world: World): Dependencies {
+  const d1 = simulatedD1(
+    world.sqlite,
+    async (_, work) => work(),
+    (refusal) => world.fail(`a read asked for what D1 refuses: ${refusal}`),
+    (changes) => {
+      if (changes.length > 0) world.fail("a read changed something");
+    },
+  );
+  const queue = { sendBatch: () => Promise.reject(new Error("a read sends nothing")) };
+  return {
+    ...UNUSED,
+    bodies: new BodiesInWork(),
+    db: openDatabase(d1, { tries: 1, bounded: (call) => call(), rest: async () => undefined }),
+    queues: { interactive: queue, bulk: queue },
+    now: () => world.timeline.now,
+    random: () => new Uint8Array(),
+    sleep: async () => undefined,
+    log: (entry) => world.trace.add("reader", `logs ${entry.event}`),
   };
 }
 

@@ -4,6 +4,7 @@ import { answerBatch, type BatchAnswer, type BatchEntry, type SentRequest } from
 import { streamOf } from "./forms.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Passage } from "./ports.ts";
+import { refusalOf } from "./refusals.ts";
 import { codedError, unclearAnswer, unclearError } from "./service-errors.ts";
 import type { World } from "./world.ts";
 
@@ -59,21 +60,13 @@ export class SimulatedAi {
   }
 
   #take(by: Invocation, model: string, requests: readonly SentRequest[], unheard: boolean): unknown {
-    const { faults, mirror, random, timeline } = this.#world;
-    const attempt = mirror.attemptFor(by, requests.map((request) => request.external_reference).join());
-    if (attempt === null) {
-      this.#world.fail(`${by.name} sent a batch of ${requests.length} that no attempt in D1 lists in this order`);
-      throw new Error("5004: not listed");
-    }
-    attempt.submitted = true;
-    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt);
-    if (pause !== null)
-      this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
-    const entries = this.#entriesOf(attempt, requests);
-    const refusal = this.#refusal(attempt, entries);
+    const { accounts, faults, random, timeline } = this.#world;
+    const { attempt, entries } = accounts.open(by, model, requests);
+    const refusal = refusalOf(this.#world, attempt, entries);
     if (refusal !== null || unheard) this.#turnAway(entries);
     if (refusal !== null) return refusal();
 
+    accounts.pay(entries);
     const takenAt = timeline.now;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
@@ -98,60 +91,6 @@ export class SimulatedAi {
     const answer = { status: "queued", model, request_id: requestId };
     if (faults.strikes("answer_stream")) return streamOf(JSON.stringify(answer));
     return faults.strikes("answer_nested") ? { success: true, result: answer } : answer;
-  }
-
-  #entriesOf(attempt: Attempt, requests: readonly SentRequest[]): BatchEntry[] {
-    return attempt.list.flatMap((key, index) => {
-      const version = this.#world.mirror.version(key);
-      const request = requests[index];
-      if (version === null || request === undefined) return [];
-      const { query, contexts } = version.content;
-      const sent = request.contexts.map((context) => context.text);
-      if (request.query !== query || sent.join("\n") !== contexts.join("\n"))
-        this.#world.fail(`${key} was sent with other texts than its own`);
-      return [
-        { request, version, isPoison: this.#world.isPoison(query), isUnanswerable: query.startsWith("unanswerable") },
-      ];
-    });
-  }
-
-  /** Why the service does not take the batch in, as it says so; `null`: it does. */
-  #refusal(attempt: Attempt, entries: readonly BatchEntry[]): (() => unknown) | null {
-    const { faults, random, poisonMode } = this.#world;
-    const poison = entries.filter((entry) => entry.isPoison);
-    if (poison.length > 0 && poisonMode === "submit") {
-      faults.count("batch_invalid_at_submit");
-      attempt.told.add("invalid");
-      for (const { version } of poison) version.mayFailWith.add("invalid_input");
-      return codedError(random, random.pick([5004, 5006, 3003, 5021]), "Invalid input");
-    }
-    if (faults.strikes("submit_out_of_capacity"))
-      return codedError(random, 3040, "Capacity temporarily exceeded, please try again.");
-    if (faults.strikes("submit_unclear")) {
-      const error = unclearError(random);
-      return () => {
-        throw error;
-      };
-    }
-    if (faults.strikes("submit_too_large")) {
-      attempt.told.add("shrink");
-      for (const { version } of entries.length === 1 ? entries : []) version.mayFailWith.add("too_large");
-      return codedError(random, 3006, "Request too large");
-    }
-    if (faults.strikes("submit_daily_limit"))
-      return codedError(
-        random,
-        random.pick([3036, 4006]),
-        "you have used up your daily free allocation of 10,000 neurons",
-      );
-    if (faults.strikes("submit_configuration"))
-      return codedError(random, random.pick([10_000, 5007, 5035, 5018]), "Authentication error");
-    if (faults.strikes("submit_permanent")) {
-      attempt.told.add("permanent");
-      for (const { version } of entries) version.mayFailWith.add("refused");
-      return codedError(random, 5005, "not supported");
-    }
-    return null;
   }
 
   #turnAway(entries: readonly BatchEntry[]): void {
@@ -206,9 +145,9 @@ export class SimulatedAi {
   }
 
   #answer(batch: Batch): unknown {
-    const { faults, mirror, random } = this.#world;
+    const { accounts, faults, random } = this.#world;
     const { attempt, entries, end } = batch;
-    this.#world.onAnswered(attempt, mirror.jobs.get(attempt.job) ?? null);
+    accounts.answered(attempt);
     if (end === "invalid") {
       faults.count("batch_invalid_at_poll");
       attempt.told.add("invalid");

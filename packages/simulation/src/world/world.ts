@@ -4,11 +4,12 @@ import type { StepIo } from "@sluice/dispatch";
 import { CallTimeout } from "@sluice/inference";
 import type { Change } from "../checks/changes.ts";
 import { Mirror } from "../checks/mirror.ts";
-import type { Attempt, Content, Job, VersionKey } from "../checks/state.ts";
+import type { Content, VersionKey } from "../checks/state.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
 import { Random } from "../random.ts";
 import { RUN_INTERVAL } from "../run-interval.ts";
+import { AttemptAccounts, type Accounts } from "./accounts.ts";
 import { d1Passage } from "./d1-faults.ts";
 import { Faults } from "./faults.ts";
 import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
@@ -53,15 +54,19 @@ export class World {
   readonly sentParts = new Map<string, SentPart>();
   /** The first thing that was wrong. */
   flaw: string | null = null;
-  /** From when to when D1 does not answer at all. */
   /** Until when D1 fails every call, since it began to at one. */
   d1DownUntil = 0;
+  /** From when to when D1 does not answer at all. */
   readonly outage: { readonly from: number; readonly to: number };
   /** Called when a submission's row appears, with the producer that wrote it. */
   onSubmission: (id: string, by: Invocation) => void = () => undefined;
   /** Called when a document is recorded, and when one of a submission fails. */
   onRecorded: (collection: string, id: string) => void = () => undefined;
   onFailed: (submission: string) => void = () => undefined;
+  /** Called for each document that Workers AI takes in, each time. */
+  onPaid: (content: Content) => void = () => undefined;
+  /** Sluice's, unless another design is under test. */
+  accounts: Accounts = new AttemptAccounts(this);
   readonly #ends = new Map<Invocation, (result: unknown) => void>();
   #invocations = 0;
 
@@ -97,8 +102,11 @@ export class World {
     this.trace.add("check", flaw);
   }
 
-  isPoison(query: string): boolean {
-    return query.startsWith("poison");
+  /** From here on nothing fails any more. */
+  endFaults(): void {
+    this.trace.add("seed", "faults stop");
+    this.faults.end();
+    this.d1DownUntil = 0;
   }
 
   /** Starts a Worker. `ended` hears what it returned, or `null` where it died or threw. */
@@ -124,19 +132,23 @@ export class World {
     return invocation;
   }
 
-  database(by: Invocation): Database {
-    const d1 = simulatedD1(
+  /** The binding as it is. */
+  d1(by: Invocation): D1Database {
+    return simulatedD1(
       this.sqlite,
       (label, work) => this.ports.call(by, label, d1Passage(this), work),
       (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),
       (changes) => this.#take(changes, by),
     );
+  }
+
+  database(by: Invocation): Database {
     const patience: Patience = {
       tries: 4,
       bounded: (call) => by.bounded(call(), D1_CALL_LIMIT, () => new D1Timeout("D1 gave no answer in time")),
       rest: (tried) => by.sleep(50 * 4 ** tried * (0.5 + this.random.next())),
     };
-    return openDatabase(d1, patience);
+    return openDatabase(this.d1(by), patience);
   }
 
   stepIo(by: Invocation): StepIo {
@@ -170,11 +182,6 @@ export class World {
     this.sentParts.set(key, sent);
     if (isLost) sent.lost += 1;
     else sent.taken += 1;
-  }
-
-  onAnswered(attempt: Attempt, job: Job | null): void {
-    if (job === null || job.row.attempt === attempt.number) return;
-    this.faults.count("answer_of_old_attempt");
   }
 
   #end(invocation: Invocation, result: unknown): void {

@@ -5,8 +5,17 @@ const MOST_MESSAGES = 100;
 const MOST_BYTES = 250_000;
 const MESSAGE_OVERHEAD_BYTES = 100;
 
-/** Sends a message for each line of a body, in calls as large as the Queue takes. */
-export async function sendEach(body: ReadableStream<Uint8Array>, queue: Queue<string>): Promise<number> {
+/** The one thing that is done to a Queue. */
+interface SendQueue {
+  sendBatch(messages: MessageSendRequest<string>[]): Promise<unknown>;
+}
+
+/** Sends a message for each line of a body, in calls as large as the Queue takes; gives how many. */
+export async function sendEach(
+  body: ReadableStream<Uint8Array>,
+  queue: SendQueue,
+  messageOf: (line: string) => string,
+): Promise<number> {
   let call: MessageSendRequest<string>[] = [];
   let bytes = 0;
   let sent = 0;
@@ -19,10 +28,10 @@ export async function sendEach(body: ReadableStream<Uint8Array>, queue: Queue<st
   for await (const lines of readLines(body)) {
     for (const line of lines) {
       if (line === "") continue;
-      JSON.parse(line);
-      const size = utf8Length(line) + MESSAGE_OVERHEAD_BYTES;
+      const message = messageOf(line);
+      const size = utf8Length(message) + MESSAGE_OVERHEAD_BYTES;
       if (call.length === MOST_MESSAGES || (call.length > 0 && bytes + size > MOST_BYTES)) await send();
-      call.push({ body: line, contentType: "text" });
+      call.push({ body: message, contentType: "text" });
       bytes += size;
     }
   }
@@ -37,4 +46,10 @@ export async function eachOf<T>(list: readonly T[], atOnce: number, work: (item:
     for (const item of rest) await work(item);
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+/** A line as the message that it becomes, once it is known to be JSON. */
+export function asItIs(line: string): string {
+  JSON.parse(line);
+  return line;
 }

@@ -1,0 +1,72 @@
+import type { BaselineEnv } from "./baseline.ts";
+import { asItIs, sendEach } from "./send-each.ts";
+
+/** A document as a message carries it. */
+export interface SentDocument {
+  /** Of this push of it, made by the producer: a new push of the same document is another job. */
+  readonly job: string;
+  readonly collection: string;
+  readonly id: string;
+  readonly query: string;
+  readonly contexts: readonly string[];
+  readonly pushed_at: number;
+}
+
+interface PushedDocument {
+  readonly id?: string;
+  readonly query: string;
+  readonly contexts: readonly (string | { readonly text: string })[];
+}
+
+/**
+ * The producer of both baselines: a message for each document, in calls as full as the Queue takes. A
+ * body of lines is sent as it comes in. Throws where the Queue takes a call in no longer: then the
+ * client is answered with an error, though some of its documents are on their way, as without a table
+ * of pushes nobody can tell which.
+ */
+export async function sendDocuments(
+  env: BaselineEnv,
+  collection: string,
+  type: string,
+  body: ReadableStream<Uint8Array>,
+): Promise<string> {
+  const push = env.uuid();
+  let place = 0;
+  const messageOf = ({ id, query, contexts }: PushedDocument): string => {
+    const document: SentDocument = {
+      job: `${push}-${place}`,
+      collection,
+      id: id ?? `${push}-${place}`,
+      query,
+      contexts: contexts.map((context) => (typeof context === "string" ? context : context.text)),
+      pushed_at: env.now(),
+    };
+    place += 1;
+    return JSON.stringify(document);
+  };
+  if (type === "application/x-ndjson") {
+    await sendEach(body, env.QUEUE, (line) => messageOf(JSON.parse(line) as PushedDocument));
+    return push;
+  }
+  const { documents } = JSON.parse(await textOf(body)) as { documents: readonly PushedDocument[] };
+  const lines = documents.map((document) => `${messageOf(document)}\n`).join("");
+  await sendEach(streamOf(lines), env.QUEUE, asItIs);
+  return push;
+}
+
+async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of body as unknown as AsyncIterable<Uint8Array>)
+    text += decoder.decode(piece, { stream: true });
+  return text + decoder.decode();
+}
+
+function streamOf(text: string): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(text));
+      controller.close();
+    },
+  });
+}

@@ -1,0 +1,56 @@
+import { DEFAULT_MODEL } from "@sluice/core";
+import type { Baseline } from "./baseline.ts";
+import { eachOf } from "./send-each.ts";
+import { sendDocuments, type SentDocument } from "./send-documents.ts";
+
+const AT_ONCE = 6;
+
+interface DirectAnswer {
+  readonly response: readonly { readonly id: number; readonly score: unknown }[];
+}
+
+/**
+ * The shape that queue tutorials teach: a message, a direct call to Workers AI and one row for each
+ * document. The Queue is all the memory there is: D1 hears of a document only once it has scores.
+ *
+ * What it does well: a message is acknowledged only after its row is written, each message by itself, so
+ * that one that fails takes no other with it; writing a row again does no harm; a newer push of an id
+ * replaces the row. What it leaves out, as its models do: a record of what was accepted, of failures or
+ * of what a call cost; a way to tell a refused document from a passing error, so both use up the
+ * message's retries; anybody who reads what is dropped after them; an order between two pushes of one id.
+ */
+export const tutorial: Baseline = {
+  tables: [
+    `CREATE TABLE results (collection TEXT NOT NULL, document_id TEXT NOT NULL, scores TEXT NOT NULL,
+      PRIMARY KEY (collection, document_id)) WITHOUT ROWID`,
+  ],
+
+  push: sendDocuments,
+
+  async deliver({ AI, DB, log }, messages) {
+    await eachOf(messages, AT_ONCE, async (message) => {
+      try {
+        const { collection, id, query, contexts } = JSON.parse(message.body) as SentDocument;
+        const answer = await AI.run(DEFAULT_MODEL, { query, contexts: contexts.map((text) => ({ text })) });
+        const scores = (answer as DirectAnswer).response.map((entry) => [entry.id, entry.score]);
+        await DB.prepare("INSERT OR REPLACE INTO results (collection, document_id, scores) VALUES (?1, ?2, ?3)")
+          .bind(collection, id, JSON.stringify(scores))
+          .run();
+        message.ack();
+      } catch (error) {
+        log(`tried again: ${String(error)}`);
+        message.retry();
+      }
+    });
+  },
+
+  poll: null,
+
+  read: {
+    sql: "SELECT scores FROM results WHERE collection = ? AND document_id = ?",
+    shown: (row) =>
+      row === undefined
+        ? { state: "nothing" }
+        : { state: "succeeded", scores: JSON.parse(String(row["scores"])) as [number, unknown][] },
+  },
+};

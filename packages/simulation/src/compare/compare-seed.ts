@@ -1,0 +1,72 @@
+import { rowPerDocument } from "../baselines/row-per-document.ts";
+import { tutorial } from "../baselines/tutorial.ts";
+import type { Sqlite } from "../d1/sqlite.ts";
+import { fireUntil } from "../world/cron.ts";
+import { MINUTE, World } from "../world/world.ts";
+import { BaselineDesign } from "./baseline-design.ts";
+import { DESIGNS, type Design, type DesignName } from "./design.ts";
+import { judge, type Tally } from "./judge.ts";
+import { carryOut, drawPlan, type PlannedPush } from "./plan.ts";
+import { SluiceDesign } from "./sluice-design.ts";
+
+export interface ComparedSeed {
+  readonly seed: number;
+  /** What broke Sluice's own rules, or a baseline's run; `null`: nothing. */
+  readonly flaw: string | null;
+  readonly tallies: Readonly<Record<DesignName, Tally>>;
+}
+
+const BASELINES = {
+  tutorial,
+  "row-per-document": rowPerDocument("position"),
+  "row-per-document-by-id": rowPerDocument("id"),
+} as const;
+
+/** Their tables: both that keep rows have the same ones. */
+export const BASELINE_TABLES: readonly string[] = [...tutorial.tables, ...BASELINES["row-per-document"].tables];
+
+/** Runs a seed with each design: the same pushes at the same times, the same faults as often; and judges what is shown in the end. */
+export async function compareSeed(
+  seed: number,
+  sqlite: Sqlite,
+  options: { faultless: boolean },
+): Promise<ComparedSeed> {
+  const tallies = new Map<DesignName, Tally>();
+  let flaw: string | null = null;
+  for (const name of DESIGNS) {
+    const { tally, flaw: found } = await runDesign(name, seed, sqlite, options.faultless);
+    tallies.set(name, tally);
+    if (found !== null) flaw ??= `${name}: ${found}`;
+  }
+  return { seed, flaw, tallies: Object.fromEntries(tallies) as Record<DesignName, Tally> };
+}
+
+async function runDesign(name: DesignName, seed: number, sqlite: Sqlite, faultless: boolean) {
+  sqlite.clear();
+  const world = new World(seed, sqlite, { keepsTrace: false, kind: faultless ? "calm" : null });
+  const stop = () => world.flaw !== null;
+  const trouble = world.timeline.now + world.random.spread(5, 240) * MINUTE;
+  const plan = drawPlan(world, trouble);
+  const paid = new Map<string, number>();
+  world.onPaid = ({ query }) => paid.set(query, (paid.get(query) ?? 0) + 1);
+
+  const design = designOf(name, world, plan);
+  carryOut(plan, world, design.pushing);
+  if (design.cron !== null) fireUntil(world, design.cron, trouble);
+  await world.timeline.runUntil(trouble, stop);
+  if (!stop()) {
+    world.endFaults();
+    design.pushing.settle();
+    await design.becomeQuiet(stop);
+  }
+  return { tally: await judge(design, paid), flaw: world.flaw };
+}
+
+function designOf(name: DesignName, world: World, plan: readonly PlannedPush[]): Design {
+  if (name === "sluice") return new SluiceDesign(world);
+  return new BaselineDesign(
+    world,
+    BASELINES[name],
+    plan.map(({ push }) => push),
+  );
+}

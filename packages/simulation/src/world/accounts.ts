@@ -1,0 +1,75 @@
+import type { Attempt } from "../checks/state.ts";
+import type { BatchEntry, SentRequest } from "./batch-answer.ts";
+import type { Invocation } from "./invocation.ts";
+import type { World } from "./world.ts";
+
+/** Whose the calls are that Workers AI gets. */
+export interface Accounts {
+  /** A batch arrives: who sent it, and the document behind each request. Throws where the service shall not know it. */
+  open(
+    by: Invocation,
+    model: string,
+    requests: readonly SentRequest[],
+  ): { readonly attempt: Attempt; readonly entries: readonly BatchEntry[] };
+  /** The service takes these in, and computes them. */
+  pay(entries: readonly BatchEntry[]): void;
+  /** A Worker hears what came of a batch. */
+  answered(attempt: Attempt): void;
+}
+
+/** Sluice's batches: each is that of an attempt that D1 lists, in its order, with the documents' own texts. */
+export class AttemptAccounts implements Accounts {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  open(by: Invocation, model: string, requests: readonly SentRequest[]) {
+    const { mirror } = this.#world;
+    const attempt = mirror.attemptFor(by, requests.map((request) => request.external_reference).join());
+    if (attempt === null) {
+      this.#world.fail(`${by.name} sent a batch of ${requests.length} that no attempt in D1 lists in this order`);
+      throw new Error("5004: not listed");
+    }
+    attempt.submitted = true;
+    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt);
+    if (pause !== null)
+      this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
+    return { attempt, entries: this.#entriesOf(attempt, requests) };
+  }
+
+  pay(entries: readonly BatchEntry[]): void {
+    for (const { version } of entries) this.#world.onPaid(version.content);
+  }
+
+  answered(attempt: Attempt): void {
+    const job = this.#world.mirror.jobs.get(attempt.job);
+    if (job === undefined || job.row.attempt === attempt.number) return;
+    this.#world.faults.count("answer_of_old_attempt");
+  }
+
+  #entriesOf(attempt: Attempt, requests: readonly SentRequest[]): BatchEntry[] {
+    const { mirror } = this.#world;
+    return attempt.list.flatMap((key, index) => {
+      const version = mirror.version(key);
+      const request = requests[index];
+      if (version === null || request === undefined) return [];
+      const { query, contexts } = version.content;
+      const sent = request.contexts.map((context) => context.text);
+      if (request.query !== query || sent.join("\n") !== contexts.join("\n"))
+        this.#world.fail(`${key} was sent with other texts than its own`);
+      return [{ request, version, isPoison: isPoison(query), isUnanswerable: isUnanswerable(query) }];
+    });
+  }
+}
+
+/** Whether the service refuses a document for ever. */
+export function isPoison(query: string): boolean {
+  return query.startsWith("poison");
+}
+
+/** Whether the service has nothing usable for it, however often it is asked. */
+export function isUnanswerable(query: string): boolean {
+  return query.startsWith("unanswerable");
+}

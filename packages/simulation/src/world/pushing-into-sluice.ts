@@ -1,0 +1,38 @@
+import { nameDocument, type SubmissionId } from "@sluice/core";
+import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
+import { versionKey } from "../checks/state.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Push } from "./pushes.ts";
+import { Pushing } from "./pushing.ts";
+import { answerOf, dependenciesOf, type Answer } from "./requests.ts";
+import type { Stack } from "./stack.ts";
+import type { World } from "./world.ts";
+
+/** Pushes through Sluice's own handler, with what its answers must say. The world learns whose each submission is. */
+export function pushingIntoSluice(world: World, stack: Stack): Pushing {
+  const pushing = new Pushing(world, {
+    post: async (by, call) => answerOf(await postDocuments(dependenciesOf(world, stack, by), call)),
+    accepted: (push, answer) => checkAccepted(world, push, answer),
+  });
+  world.onSubmission = (id, by) => learn(world, pushing, id as SubmissionId, by);
+  return pushing;
+}
+
+function checkAccepted(world: World, push: Push, { body }: Answer): void {
+  const { id } = body["submission"] as { id: string };
+  if (id !== push.submission) world.fail(`a push into ${push.submission} was answered with ${id}`);
+  if (body["accepted"] !== push.documents.length)
+    world.fail(`a push of ${push.documents.length} was answered as ${String(body["accepted"])}`);
+}
+
+/** A submission's row is in D1: from here on its documents have keys. */
+function learn(world: World, pushing: Pushing, id: SubmissionId, by: Invocation): void {
+  const push = pushing.pushOf(by);
+  if (push === undefined) return world.fail(`${by.name} opened a submission that nobody pushed`);
+  if (push.submission !== null && push.isKeyed)
+    return world.fail(`${by.name} opened a second submission under one key`);
+  push.submission = id;
+  for (const document of push.documents) {
+    world.contents.set(versionKey(id, document.id ?? nameDocument(id, document.place)), document);
+  }
+}

@@ -1,0 +1,90 @@
+import type { Call } from "@sluice/producer/src/dependencies.ts";
+import type { Invocation } from "./invocation.ts";
+import { bodyOf, type Push } from "./pushes.ts";
+import { callOf, type Answer } from "./requests.ts";
+import { MINUTE, type World } from "./world.ts";
+
+/** Times that a push is sent again before its client gives up; once faults have stopped, each goes through. */
+const MOST_REPEATS = 4;
+
+/** Where pushes go in. */
+export interface Door {
+  /** The handler of a push. */
+  readonly post: (by: Invocation, call: Call) => Promise<Answer>;
+  /** Hears of each answer with 202. */
+  readonly accepted: (push: Push, answer: Answer) => void;
+}
+
+/** Sends pushes as their clients do: the same one again where no good answer came, broken off half way, twice at once. */
+export class Pushing {
+  readonly pushes: Push[] = [];
+  readonly #world: World;
+  readonly #door: Door;
+  readonly #pushOf = new Map<Invocation, Push>();
+
+  constructor(world: World, door: Door) {
+    this.#world = world;
+    this.#door = door;
+  }
+
+  /** The push that a producer is at. */
+  pushOf(by: Invocation): Push | undefined {
+    return this.#pushOf.get(by);
+  }
+
+  start(push: Push): void {
+    this.pushes.push(push);
+    this.#send(push, 0);
+  }
+
+  /** The same push from another side. */
+  startAgain(push: Push): void {
+    this.#send(push, MOST_REPEATS);
+  }
+
+  /** Pushes under a key that were not accepted are sent once more, and go through now. */
+  settle(): void {
+    const { random, timeline } = this.#world;
+    for (const push of this.pushes) {
+      if (push.isKeyed && !push.accepted) timeline.after(random.int(0, 5 * MINUTE), () => this.#send(push, 0));
+    }
+  }
+
+  #send(push: Push, repeats: number): void {
+    const world = this.#world;
+    const { faults, random, timeline, trace } = world;
+    const breaksOffAfter = faults.strikes("client_break_off") ? random.int(0, push.pieces.length) : null;
+    trace.add("client", `pushes ${push.documents.length}${push.isKeyed ? " under a key" : ""}`);
+    push.firstSentAt ??= timeline.now;
+    push.underWay += 1;
+    world.invoke<Answer>(
+      "producer",
+      (by) => {
+        this.#pushOf.set(by, push);
+        const body = bodyOf(push.pieces, breaksOffAfter, async () => {
+          if (random.chance(0.1)) await by.sleep(random.spread(1, 5_000));
+        });
+        return this.#door.post(by, callOf({ path: push.path, headers: push.headers, body }));
+      },
+      (answer) => {
+        push.underWay -= 1;
+        push.lastEndedAt = timeline.now;
+        trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
+        this.#hear(push, answer, repeats);
+      },
+    );
+  }
+
+  #hear(push: Push, answer: Answer | null, repeats: number): void {
+    const { faults, random, timeline } = this.#world;
+    if (answer?.status === 202) {
+      this.#door.accepted(push, answer);
+      push.accepted = true;
+      return;
+    }
+    if (answer?.status === 422) return this.#world.fail(`a push was refused as ${String(answer.body["title"])}`);
+    if (!push.isKeyed || push.accepted || (faults.isOn && repeats >= MOST_REPEATS)) return;
+    const wait = answer?.retryAfter == null ? random.spread(500, 3 * MINUTE) : answer.retryAfter * 1_000;
+    timeline.after(wait, () => this.#send(push, repeats + 1));
+  }
+}

@@ -1,0 +1,36 @@
+import type { Dependencies, Handler } from "@sluice/producer/src/dependencies.ts";
+import { answerOf, callOf, readerOf, type Answer } from "./requests.ts";
+import type { World } from "./world.ts";
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** Reads through the producer's handlers once faults have stopped. */
+export class Reader {
+  readonly #dependencies: Dependencies;
+
+  constructor(world: World) {
+    this.#dependencies = readerOf(world);
+  }
+
+  async get(handle: Handler, path: string, parameters: Parameters = {}): Promise<Answer> {
+    return answerOf(await handle(this.#dependencies, callOf({ path, parameters })));
+  }
+
+  /** The rows of a list, page by page to its end; `null` where a page is not answered with 200. */
+  async list<Row>(handle: Handler, path: string, parameters: Parameters = {}): Promise<Row[] | null> {
+    const rows: Row[] = [];
+    let cursor: string | null = null;
+    for (;;) {
+      const separator = path.includes("?") ? "&" : "?";
+      const place: string = cursor === null ? path : `${path}${separator}cursor=${encodeURIComponent(cursor)}`;
+      const { status, body } = await this.get(handle, place, parameters);
+      if (status !== 200) return null;
+      const data = body["data"] as Row[];
+      const next = body["next_cursor"] as string | null;
+      rows.push(...data);
+      // A feed's cursor leads on from its end, too.
+      if (next === null || (data.length === 0 && next === cursor)) return rows;
+      cursor = next;
+    }
+  }
+}

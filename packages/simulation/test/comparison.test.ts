@@ -1,0 +1,39 @@
+import { availableParallelism } from "node:os";
+import { describe, expect, it } from "vitest";
+import { compareSeeds } from "../src/compare/compare.ts";
+import { DESIGNS } from "../src/compare/design.ts";
+import { emptyTally } from "../src/compare/judge.ts";
+
+const processes = availableParallelism();
+
+describe("the comparison", () => {
+  it("finds what each design does to the documents of the same pushes under the same faults", async () => {
+    const { tallies, flaws } = await compareSeeds({ from: 1, count: 20, processes, faultless: false });
+    expect(flaws).toEqual([]);
+    expect(tallies.sluice).toMatchObject({ lost: 0, stranded: 0, wrong: 0, unrecorded: 0 });
+    expect(tallies.sluice.documents).toBeGreaterThan(300);
+    expect(tallies.sluice.paidTwice).toBeGreaterThan(0);
+    // To the document: a baseline changes only where it, or what it is run in, is changed.
+    expect(tallies.tutorial).toEqual({
+      documents: 393,
+      lost: 41,
+      stranded: 0,
+      wrong: 1,
+      failed: 0,
+      paidTwice: 121,
+      unrecorded: 121,
+      paid: 586,
+    });
+    const rows = { documents: 396, lost: 7, stranded: 80, paidTwice: 70, unrecorded: 70, paid: 429 };
+    expect(tallies["row-per-document"]).toEqual({ ...rows, wrong: 48, failed: 21 });
+    expect(tallies["row-per-document-by-id"]).toEqual({ ...rows, wrong: 6, failed: 20 });
+  });
+
+  it("finds nothing amiss with any of them where nothing fails", async () => {
+    const { tallies, flaws } = await compareSeeds({ from: 1, count: 60, processes, faultless: true });
+    expect(flaws).toEqual([]);
+    const { documents } = tallies.sluice;
+    expect(documents).toBeGreaterThan(900);
+    for (const name of DESIGNS) expect(tallies[name], name).toEqual({ ...emptyTally(), documents, paid: documents });
+  });
+});
