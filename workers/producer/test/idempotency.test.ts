@@ -1,10 +1,10 @@
 import { env } from "cloudflare:test";
 import type { Lane, SubmissionId } from "@sluice/core";
-import { openDatabase, sweepSubmissions } from "@sluice/db";
+import { foldTotals, openDatabase, sweepSubmissions } from "@sluice/db";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
 import { parseKeys } from "../src/http/keys.ts";
-import { jobId } from "../../../packages/db/test/fixtures.ts";
+import { dispatch, jobId, succeed } from "../../../packages/db/test/fixtures.ts";
 import { KEY, NOW, keyRecord, pushJson, storedRows, testApi, type ProblemBody, type TestApi } from "./api.ts";
 import { recordMessages } from "./record-messages.ts";
 
@@ -322,6 +322,56 @@ describe("a push that broke off", () => {
       total: 60,
       closed_at: clock.now,
     });
+  });
+
+  it("that ended as incomplete and was added up is counted once, when it has gone on to its end", async () => {
+    const clock = { now: NOW };
+    const db = openDatabase(env.DB);
+    const end = async (bodies: readonly string[]) => {
+      const job = jobId();
+      await recordMessages(bodies, job);
+      await succeed(db, job, await dispatch(db, job));
+    };
+    const counts = async () => {
+      while (await foldTotals(db, NOW + HOUR));
+      const stats = await (await testApi({ now: () => clock.now })).fetch("/v1/stats");
+      return ((await stats.json()) as { lanes: { bulk: Record<string, number> } }).lanes.bulk;
+    };
+    const pieces = [new TextEncoder().encode(lines(30))].values();
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const { value, done } = pieces.next();
+        if (done === true) controller.error(new Error("the client is gone"));
+        else controller.enqueue(value);
+      },
+    });
+    const first = queuesUntil(Infinity);
+    const headers = { "content-type": "application/x-ndjson", "idempotency-key": "k" };
+    const broken = await (
+      await testApi({ queues: first.queues })
+    ).fetch("/v1/documents", {
+      method: "POST",
+      body,
+      headers,
+    });
+    expect(broken.status).toBe(400);
+    const ended = idsIn(first.taken.flat()).length;
+    expect(ended).toBeGreaterThan(0);
+    await end(first.taken.flat());
+    clock.now += 2 * HOUR;
+    const times = { settledBy: NOW + HOUR, abandonedBefore: NOW + HOUR, lostBefore: 0 };
+    await sweepSubmissions(db, { now: clock.now, ...times });
+    expect(await counts()).toMatchObject({ queued: 0, succeeded: ended });
+    const sums = () => env.DB.prepare("SELECT total, succeeded FROM totals WHERE kind = 'lane'").first();
+    expect(await sums()).toEqual({ total: ended, succeeded: ended });
+
+    const rest = queuesUntil(Infinity);
+    const api = await testApi({ queues: rest.queues, now: () => clock.now });
+    expect((await sendLines(api, "k", lines(60))).status).toBe(202);
+    expect(await counts()).toMatchObject({ queued: 60 - ended, succeeded: ended });
+    await end(rest.taken.flat());
+    expect(await counts()).toMatchObject({ queued: 0, succeeded: 60 });
+    expect(await sums()).toEqual({ total: 60, succeeded: 60 });
   });
 
   it("is lost to the request that had it, once another took it over", async () => {
