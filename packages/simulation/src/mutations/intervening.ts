@@ -47,15 +47,12 @@ export const INTERVENING: readonly Mutation[] = [
     "AND j.status = 'pending' AND j.attempt = 0)\n      RETURNING document_id",
     "AND j.status = 'pending' AND j.attempt = 0 AND j.id = '')\n      RETURNING document_id",
   ),
-  withKind(
-    "retrying",
-    mutation(
-      "retry-repeated-later",
-      "a retry whose answer was lost, repeated, takes the failure that its own job ended in",
-      RETRY,
-      "WHERE o.status = 'failed' AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ${job.id})",
-      "WHERE o.status = 'failed'",
-    ),
+  mutation(
+    "retry-repeated-later",
+    "a retry whose answer was lost, repeated, takes the failure that its own job ended in",
+    RETRY,
+    "WHERE o.status = 'failed' AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ${job.id})",
+    "WHERE o.status = 'failed'",
   ),
   mutation(
     "retry-does-not-reopen",
@@ -114,6 +111,26 @@ export const INTERVENING: readonly Mutation[] = [
       "packages/db/src/operations/close-submission.ts",
       'if (row === undefined) return "taken";',
       'if (row === undefined) return "closed";',
+    ),
+  ),
+  withKind(
+    "resending",
+    mutation(
+      "taken-over-stays-added-up",
+      "a push that ended as incomplete stays in the sums as it was, though it goes on",
+      "packages/db/src/operations/take-over-push.ts",
+      "...unfoldSubmission(id, sql`incomplete AND ${free}`),",
+      "",
+    ),
+  ),
+  withKind(
+    "resending",
+    mutation(
+      "reopened-though-taken-over",
+      "a push that could not be sent is opened again, though another request has it by now",
+      "packages/db/src/operations/close-submission.ts",
+      "AND completed_at IS NULL AND holder IS NULL`",
+      "AND completed_at IS NULL`",
     ),
   ),
   mutation(

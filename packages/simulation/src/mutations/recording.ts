@@ -29,15 +29,12 @@ export const RECORDING: readonly Mutation[] = [
     "WHERE ${isNew(sql`m`, job)}",
     "WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND j.attempt > 0)",
   ),
-  withKind(
-    "racing",
-    mutation(
-      "record-into-started-job",
-      "parts are added to a job whose first attempt has started",
-      RECORD,
-      "AND (j.status <> 'pending' OR j.attempt > 0))",
-      "AND false)",
-    ),
+  mutation(
+    "record-into-started-job",
+    "parts are added to a job whose first attempt has started",
+    RECORD,
+    "AND (j.status <> 'pending' OR j.attempt > 0))",
+    "AND false)",
   ),
   mutation(
     "late-arrival-stays-lost",
@@ -88,15 +85,12 @@ export const RECORDING: readonly Mutation[] = [
     "unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),\n        attempts = json_insert(",
     "attempts = json_insert(",
   ),
-  withKind(
-    "pausing",
-    mutation(
-      "open-attempt-deferred",
-      "a pause takes documents out of an attempt that may still be confirmed",
-      START,
-      "status = iif(listed.count = 0, 'canceled', 'pending'),",
-      "status = iif(listed.count = 0, 'canceled', status),",
-    ),
+  mutation(
+    "open-attempt-deferred",
+    "a pause takes documents out of an attempt that may still be confirmed",
+    START,
+    "status = iif(listed.count = 0, 'canceled', 'pending'),",
+    "status = iif(listed.count = 0, 'canceled', status),",
   ),
   mutation(
     "confirm-any-attempt",
