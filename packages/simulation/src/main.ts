@@ -7,7 +7,8 @@ import { showSeed, simulate } from "./run/simulate.ts";
 const USAGE = `pnpm simulate                 2,000 seeds
 pnpm simulate --seeds N       N seeds, from 1 or from --from M
 pnpm simulate --seed N        one seed, with its trace
-pnpm simulate --mutations     break the product on purpose: each breakage must be caught within 500 seeds
+pnpm simulate --mutations     break the product on purpose: each breakage must be caught within 500 seeds,
+                              a few rare ones within 500 of their kind
 pnpm simulate --compare       500 seeds, or --seeds N, with Sluice and with designs that one would build instead;
                               --faultless: the same pushes without a fault`;
 

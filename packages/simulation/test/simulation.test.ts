@@ -43,6 +43,12 @@ describe("the simulation", () => {
     expect(summary.failed[0]?.flaw).toContain("has not ended and is in 0 open jobs");
   });
 
+  it("reads back through the API, and notices where that shows something else than what is there", async () => {
+    const { summary } = await run({ from: 1, count: 50, processes: 1, mutation: "feed-page-overlooks" });
+    expect(summary.failed).toHaveLength(1);
+    expect(summary.failed[0]?.flaw).toContain("the pages of the feed lack");
+  });
+
   it("has fifteen mutations and more, each under a name of its own", () => {
     expect(MUTATIONS.length).toBeGreaterThanOrEqual(15);
     expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);

@@ -1,8 +1,9 @@
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
 import type { Mutation } from "./mutation.ts";
+import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
 
 export type { Mutation } from "./mutation.ts";
 
-export const MUTATIONS: readonly Mutation[] = [...RECORDING, ...ENDING, ...INTERVENING];
+export const MUTATIONS: readonly Mutation[] = [...RECORDING, ...ENDING, ...INTERVENING, ...READING];

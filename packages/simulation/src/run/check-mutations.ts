@@ -2,6 +2,12 @@ import { MUTATIONS, type Mutation } from "../mutations/index.ts";
 import { runSeeds } from "./run-seeds.ts";
 import type { SeedResult } from "./run-seed.ts";
 
+interface Caught {
+  /** Which seed it was, in words. */
+  readonly at: string;
+  readonly flaw: string;
+}
+
 /** Seeds within which a breakage must be noticed. */
 const MOST_SEEDS = 500;
 
@@ -14,7 +20,8 @@ export async function checkMutations(
   const survivors: string[] = [];
   const work = async () => {
     for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
-      let caught: string | null;
+      const seeds = mutation.kind === undefined ? "" : ` of the kind ${mutation.kind}`;
+      let caught: Caught | null;
       try {
         caught = await tryMutation(mutation, options.from);
       } catch (error) {
@@ -22,28 +29,33 @@ export async function checkMutations(
         caught = null;
       }
       print(
-        caught === null ? `NOT CAUGHT  ${mutation.name}: ${mutation.breaks}` : `caught    ${mutation.name}: ${caught}`,
+        caught === null
+          ? `NOT CAUGHT  ${mutation.name}${seeds === "" ? "" : `, with seeds${seeds}`}: ${mutation.breaks}`
+          : `caught    ${mutation.name}: at the ${caught.at} seed${seeds}: ${caught.flaw.slice(0, 160)}`,
       );
       if (caught === null) survivors.push(mutation.name);
     }
   };
   await Promise.all(Array.from({ length: options.processes }, work));
   print("");
-  if (survivors.length === 0) print(`All ${MUTATIONS.length} mutations were caught within ${MOST_SEEDS} seeds.`);
+  const rare = MUTATIONS.filter(({ kind }) => kind !== undefined).map(({ name }) => name);
+  const how = `${MUTATIONS.length - rare.length} by the seeds that simulate runs, ${rare.length} by seeds of the one kind that meets them more than once in a thousand (${rare.join(", ")})`;
+  if (survivors.length === 0)
+    print(`All ${MUTATIONS.length} mutations were caught within ${MOST_SEEDS} seeds: ${how}.`);
   else
     print(`${survivors.length} of ${MUTATIONS.length} mutations survive ${MOST_SEEDS} seeds: ${survivors.join(", ")}`);
   return survivors.length === 0;
 }
 
-async function tryMutation({ name }: Mutation, from: number): Promise<string | null> {
-  let caught: string | null = null;
+async function tryMutation({ name }: Mutation, from: number): Promise<Caught | null> {
+  let caught: Caught | null = null;
   await runSeeds<SeedResult>({
     from,
     count: MOST_SEEDS,
     processes: 1,
     program: { kind: "simulate", mutation: name, keepsTrace: false },
     onResult: ({ seed, flaw }) => {
-      if (flaw !== null) caught ??= `at the ${ordinal(seed - from + 1)} seed: ${flaw.slice(0, 160)}`;
+      if (flaw !== null) caught ??= { at: ordinal(seed - from + 1), flaw };
       return flaw === null;
     },
   });

@@ -1,4 +1,5 @@
 import { finalFlaw } from "../checks/final.ts";
+import { readBackFlaw } from "../checks/read-back.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
 import { Clients } from "../world/clients.ts";
 import { cronOf, fireUntil } from "../world/cron.ts";
@@ -36,7 +37,7 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
     clients.settle();
     await becomeQuiet(world, stack, stop);
   }
-  const flaw = world.flaw ?? finalFlaw(world, clients.pushes);
+  const flaw = world.flaw ?? finalFlaw(world, clients.pushes) ?? (await readBackFlaw(world)) ?? world.flaw;
   if (flaw !== null) world.fail(flaw);
   return {
     seed,

@@ -2,6 +2,9 @@ import type { Dependencies, Handler } from "@sluice/producer/src/dependencies.ts
 import { answerOf, callOf, readerOf, type Answer } from "./requests.ts";
 import type { World } from "./world.ts";
 
+/** More than any list of a seed has. */
+const MOST_PAGES = 500;
+
 type Parameters = Readonly<Record<string, string>>;
 
 /** Reads through the producer's handlers once faults have stopped. */
@@ -16,11 +19,11 @@ export class Reader {
     return answerOf(await handle(this.#dependencies, callOf({ path, parameters })));
   }
 
-  /** The rows of a list, page by page to its end; `null` where a page is not answered with 200. */
+  /** The rows of a list, page by page to its end; `null` where a page is not answered with 200, or there is no end. */
   async list<Row>(handle: Handler, path: string, parameters: Parameters = {}): Promise<Row[] | null> {
     const rows: Row[] = [];
     let cursor: string | null = null;
-    for (;;) {
+    for (let pages = 0; pages < MOST_PAGES; pages += 1) {
       const separator = path.includes("?") ? "&" : "?";
       const place: string = cursor === null ? path : `${path}${separator}cursor=${encodeURIComponent(cursor)}`;
       const { status, body } = await this.get(handle, place, parameters);
@@ -32,5 +35,6 @@ export class Reader {
       if (next === null || (data.length === 0 && next === cursor)) return rows;
       cursor = next;
     }
+    return null;
   }
 }

@@ -1,0 +1,198 @@
+import { getDocument } from "@sluice/producer/src/handlers/get-document.ts";
+import { getDocuments } from "@sluice/producer/src/handlers/get-documents.ts";
+import { getSubmission } from "@sluice/producer/src/handlers/get-submission.ts";
+import { listResults } from "@sluice/producer/src/handlers/list-results.ts";
+import { readResults } from "@sluice/producer/src/handlers/read-results.ts";
+import type { DocumentShape } from "@sluice/producer/src/shapes/document.ts";
+import type { SubmissionShape } from "@sluice/producer/src/shapes/submission.ts";
+import { Reader } from "../world/reader.ts";
+import type { World } from "../world/world.ts";
+import { expectedScores } from "./outcome-rules.ts";
+import type { Submission, Version } from "./state.ts";
+
+/** Small enough that many lists have several pages. */
+const PAGE = 12;
+/** Documents of a seed that are read one by one, with their texts. */
+const READ_SINGLY = 2;
+
+/**
+ * What is wrong with what the API answers once everything has ended, or `null`: every submission, its
+ * results page by page, every document, and the feed from its start.
+ */
+export async function readBackFlaw(world: World): Promise<string | null> {
+  const reader = new Reader(world);
+  const versions = [...world.mirror.versions.values()].filter(({ recorded, deleted }) => recorded && !deleted);
+  const documents = Map.groupBy(versions, ({ collection, document }) => `${collection}\n${document}`);
+  for (const list of documents.values()) list.sort((a, b) => (a.submission < b.submission ? 1 : -1));
+  const lineOf = (version: Version) =>
+    expectedLine(version, documents.get(`${version.collection}\n${version.document}`) ?? []);
+  const newest = [...documents.values()].flatMap(([version]) => (version === undefined ? [] : [version]));
+  return (
+    (await submissionsFlaw(
+      world,
+      reader,
+      Map.groupBy(versions, ({ submission }) => submission),
+      lineOf,
+    )) ??
+    (await documentsFlaw(world, reader, newest, lineOf)) ??
+    (await feedFlaw(world, reader, versions, lineOf))
+  );
+}
+
+type LineOf = (version: Version) => string;
+
+async function submissionsFlaw(
+  { mirror }: World,
+  reader: Reader,
+  versionsOf: ReadonlyMap<string, readonly Version[]>,
+  lineOf: LineOf,
+): Promise<string | null> {
+  for (const submission of mirror.submissions.values()) {
+    const { id } = submission.row;
+    const versions = versionsOf.get(id) ?? [];
+    const { body } = await reader.get(getSubmission, `/v1/submissions/${id}`, { id });
+    const shown = submissionLine(body as unknown as SubmissionShape);
+    const expected = expectedSubmission(submission, versions);
+    if (shown !== expected) return `GET of ${id} shows ${shown}, it should show ${expected}`;
+    const rows = await reader.list<DocumentShape>(listResults, `/v1/submissions/${id}/results?limit=${PAGE}`, { id });
+    const flaw = difference(`the results of ${id}`, versions.map(lineOf), rows?.map(documentLine));
+    if (flaw !== null) return flaw;
+  }
+  return null;
+}
+
+async function documentsFlaw(
+  world: World,
+  reader: Reader,
+  newest: readonly Version[],
+  lineOf: LineOf,
+): Promise<string | null> {
+  for (const [collection, versions] of Map.groupBy(newest, (version) => version.collection)) {
+    const gone = goneFrom(world, collection, new Set(versions.map(({ document }) => document)));
+    for (let at = 0; at < versions.length; at += 90) {
+      const asked = versions.slice(at, at + 90);
+      const ids = [...asked.map(({ document }) => document), ...gone.slice(0, 10)];
+      const query = new URLSearchParams(ids.map((id) => ["id", id]));
+      const path = `/v1/collections/${collection}/documents?${query.toString()}`;
+      const { body } = await reader.get(getDocuments, path, { collection });
+      const flaw = difference(
+        path,
+        asked.map(lineOf),
+        (body["data"] as DocumentShape[] | undefined)?.map(documentLine),
+      );
+      if (flaw !== null) return flaw;
+      if (JSON.stringify(body["missing"]) !== JSON.stringify(gone.slice(0, 10)))
+        return `${path} misses ${JSON.stringify(body["missing"])}`;
+    }
+  }
+  for (const version of newest.slice(0, READ_SINGLY)) {
+    const { collection, document: id } = version;
+    const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}?include=text`;
+    const { status, body } = await reader.get(getDocument, path, { collection, id });
+    const shape = body as unknown as DocumentShape;
+    if (status !== 200 || documentLine(shape) !== lineOf(version)) return `GET ${path} shows ${JSON.stringify(body)}`;
+    const { contexts } = version.content;
+    if (!shape.stale && shape.scores.some(({ context_index: index, text }) => text !== contexts[index]))
+      return `GET ${path} shows other texts than its own`;
+  }
+  return null;
+}
+
+/** The ids of a collection's documents that were deleted, and not pushed again. */
+function goneFrom({ mirror }: World, collection: string, there: ReadonlySet<string>): string[] {
+  const deleted = [...mirror.versions.values()].filter(
+    (version) => version.deleted && version.collection === collection,
+  );
+  return [...new Set(deleted.map(({ document }) => document))].filter((id) => !there.has(id));
+}
+
+/** The feed holds each document that ended in a job, in the order in which the jobs ended. */
+async function feedFlaw(
+  { sqlite }: World,
+  reader: Reader,
+  versions: readonly Version[],
+  lineOf: LineOf,
+): Promise<string | null> {
+  const ended = versions.filter(({ outcome }) => outcome !== null && outcome.job_id !== null);
+  const rows = await reader.list<DocumentShape>(readResults, `/v1/results?limit=${PAGE}`);
+  const flaw = difference("the pages of the feed", ended.map(lineOf), rows?.map(documentLine));
+  if (flaw !== null || rows === null) return flaw;
+  const sequences = new Map(
+    sqlite.rows("SELECT id, finalized_sequence FROM jobs").map((job) => [job["id"], Number(job["finalized_sequence"])]),
+  );
+  const order = rows.map((row) => sequences.get(row.job_id) ?? Number.NaN);
+  const early = order.findIndex((sequence, index) => index > 0 && !(sequence >= (order[index - 1] ?? 0)));
+  return early < 0 ? null : `the feed shows ${rows[early]?.id} after documents that ended later`;
+}
+
+function documentLine(shape: DocumentShape): string {
+  const { id, collection, submission_id: submission, status, query, stale, error, attempts, job_id: job } = shape;
+  const scores = shape.scores.map(({ rank, context_index: index, context_id: context, score }) => [
+    rank,
+    index,
+    context,
+    score,
+  ]);
+  const { scored_submission_id: scored } = shape;
+  return JSON.stringify([id, collection, submission, status, query, scored, stale, error?.code, attempts, job, scores]);
+}
+
+/** The line of a version whose document has these, the newest first. */
+function expectedLine(version: Version, versions: readonly Version[]): string {
+  const { document, collection, submission, outcome, content } = version;
+  const isScored = outcome?.status === "succeeded";
+  const scored = isScored
+    ? version
+    : versions.find((other) => other.submission < submission && other.outcome?.status === "succeeded");
+  const scores = scored === undefined ? [] : expectedScores(scored.content);
+  return JSON.stringify([
+    document,
+    collection,
+    submission,
+    outcome?.status,
+    content.query,
+    scored?.submission ?? null,
+    scored !== undefined && !isScored,
+    outcome?.code ?? undefined,
+    outcome?.attempts,
+    outcome?.job_id,
+    scores.map(([index, score, id], place) => [place + 1, index, id ?? String(index), score]),
+  ]);
+}
+
+function submissionLine({ id, status, counts, failures, incomplete, stalled, waiting }: SubmissionShape): string {
+  return JSON.stringify([id, status, counts, countLines(Object.entries(failures)), incomplete, stalled, waiting]);
+}
+
+function expectedSubmission({ row }: Submission, versions: readonly Version[]): string {
+  const failures = new Map<string, number>();
+  if (row.lost > 0) failures.set("message_lost", row.lost);
+  for (const { outcome } of versions) {
+    if (outcome?.status === "failed") failures.set(outcome.code ?? "", (failures.get(outcome.code ?? "") ?? 0) + 1);
+  }
+  const { total, succeeded, failed, canceled, lost } = row;
+  return JSON.stringify([
+    row.id,
+    row.cancel_requested_at === null ? "completed" : "canceled",
+    { total, queued: 0, processing: 0, succeeded, failed: failed + lost, canceled },
+    countLines([...failures]),
+    row.incomplete === 1,
+    null,
+    null,
+  ]);
+}
+
+function countLines(failures: readonly (readonly [code: string, count: number])[]): string[] {
+  return failures.map(([code, count]) => `${code}: ${count}`).toSorted();
+}
+
+/** Each line there at least once, and no other. */
+function difference(where: string, expected: readonly string[], shown: readonly string[] | undefined): string | null {
+  if (shown === undefined) return `${where} are not answered, or not to their end`;
+  const there = new Set(shown);
+  const lacking = expected.find((line) => !there.has(line));
+  if (lacking !== undefined) return `${where} lack ${lacking}`;
+  const wanted = new Set(expected);
+  const strange = shown.find((line) => !wanted.has(line));
+  return strange === undefined ? null : `${where} show ${strange}`;
+}

@@ -1,0 +1,40 @@
+import { mutation, type Mutation } from "./mutation.ts";
+
+/** What the API answers. */
+export const READING: readonly Mutation[] = [
+  mutation(
+    "feed-by-job",
+    "the feed is in the order in which jobs were recorded, not in that of their ends",
+    "packages/db/src/operations/read-feed.ts",
+    "ORDER BY finalized_sequence LIMIT",
+    "ORDER BY id LIMIT",
+  ),
+  mutation(
+    "feed-page-overlooks",
+    "behind a page of the feed the rest of a job is left out",
+    "workers/producer/src/feed.ts",
+    "    if (cut) continue;\n",
+    "",
+  ),
+  mutation(
+    "stale-not-told",
+    "a document whose newest version has no scores shows none, though an older one has",
+    "workers/producer/src/shapes/document.ts",
+    "const stale = row.older_submission_id !== null;",
+    "const stale = false;",
+  ),
+  mutation(
+    "lost-not-told",
+    "a submission does not count among its failures what the Queue lost",
+    "workers/producer/src/shapes/submission.ts",
+    "failed: row.failed + row.lost,",
+    "failed: row.failed,",
+  ),
+  mutation(
+    "older-version-read",
+    "a document is read in its oldest version",
+    "packages/db/src/operations/read-document.ts",
+    "ORDER BY d.submission_id DESC LIMIT 1`",
+    "ORDER BY d.submission_id LIMIT 1`",
+  ),
+];
