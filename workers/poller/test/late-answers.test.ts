@@ -157,4 +157,16 @@ describe("a document that is deleted in flight", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST.filter(({ id }) => id !== "d1")));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 4, failed: 0, canceled: 1, completed: true });
   });
+
+  it("does not take the one along that is left when the batch is invalid", async () => {
+    const pair = LIST.slice(0, 2);
+    const { submission } = await recordJob(io.db, pair, { now: NOW, dueAt: NOW });
+    await runPoller(io);
+    await deleteDocument(io.db, { collection: "default", id: "d0" }, NOW);
+    service.onPoll = ({ requestId }) =>
+      requestId === "batch-1" ? Promise.reject(new Error("5006: invalid input")) : undefined;
+    await runUntilDone(io);
+    expect(await scoresInView(env.DB)).toEqual(expectedScores(pair.slice(1)));
+    expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 1, failed: 0, canceled: 1, completed: true });
+  });
 });

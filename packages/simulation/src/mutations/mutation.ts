@@ -6,7 +6,7 @@ export interface Mutation {
   /** What it breaks. */
   readonly breaks: string;
   readonly replacements: readonly Replacement[];
-  /** The kind of seeds that it is tried with, where those of every kind meet it too rarely. */
+  /** The kind of seeds that it is tried with, where of those of every kind two in a thousand meet it at most. */
   readonly kind?: string;
 }
 

@@ -31,7 +31,7 @@ export async function checkMutations(
       print(
         caught === null
           ? `NOT CAUGHT  ${mutation.name}${seeds === "" ? "" : `, with seeds${seeds}`}: ${mutation.breaks}`
-          : `caught    ${mutation.name}: at the ${caught.at} seed${seeds}: ${caught.flaw.slice(0, 160)}`,
+          : `caught    ${mutation.name}: at the ${caught.at} seed${seeds}: ${caught.flaw.replaceAll("\n", " ").slice(0, 160)}`,
       );
       if (caught === null) survivors.push(mutation.name);
     }
@@ -39,7 +39,9 @@ export async function checkMutations(
   await Promise.all(Array.from({ length: options.processes }, work));
   print("");
   const rare = MUTATIONS.filter(({ kind }) => kind !== undefined).map(({ name }) => name);
-  const how = `${MUTATIONS.length - rare.length} by the seeds that simulate runs, ${rare.length} by seeds of the one kind that meets them more than once in a thousand (${rare.join(", ")})`;
+  const how =
+    `${MUTATIONS.length - rare.length} among the seeds that simulate runs, of which the other ${rare.length} are met by ` +
+    `two in a thousand at most: these were tried with seeds of one kind (${rare.join(", ")})`;
   if (survivors.length === 0)
     print(`All ${MUTATIONS.length} mutations were caught within ${MOST_SEEDS} seeds: ${how}.`);
   else
