@@ -63,7 +63,7 @@ it("writes at most 2.1 rows and reads at most 12 a document, ten polls included"
 it("reads in each statement no more than in proportion to its documents", async () => {
   const small = byStatement(await takeTheWay(1_000));
   const large = byStatement(await takeTheWay(5_000));
-  expect(large.keys().toArray()).toEqual(small.keys().toArray());
+  expect([...large.keys()]).toEqual([...small.keys()]);
   for (const [statement, read] of large) {
     // Five times the documents: five times the rows, and a few that do not depend on them.
     expect(read, statement).toBeLessThanOrEqual(5 * (small.get(statement) ?? 0) + 20);
