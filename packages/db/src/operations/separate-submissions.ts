@@ -44,7 +44,12 @@ export async function separateSubmissions(
       FROM taken
       WHERE true
       ON CONFLICT DO NOTHING`,
-    // Only while theirs are still in it: repeated, they are not.
+    // What they were dispatched with here is theirs too. Only while they are still in it: repeated, they are not.
+    sql`
+      UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches + j.unconfirmed_dispatches
+      FROM jobs j CROSS JOIN jobs a ON a.id = ${apart.id}
+      WHERE ${held} AND j.unconfirmed_dispatches > 0
+        AND submissions.id IN (SELECT g.value ->> 0 FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)})`,
     sql`
       UPDATE jobs AS j SET
         document_count = j.document_count - a.document_count, context_count = j.context_count - a.context_count,

@@ -40,6 +40,30 @@ function endCanceled(job: StartableJob, now: number): SQL[] {
   ];
 }
 
+/**
+ * Counts a job's dispatches of which it is not known whether they were run at the submissions that have
+ * nothing left in it: those that stay are told when it ends. Reads nothing where there were none.
+ */
+function countAtLeaving(job: StartableJob): SQL {
+  return sql`
+    WITH leaving AS MATERIALIZED (
+      SELECT s.id AS submission, j.unconfirmed_dispatches + (j.status = 'dispatching') AS unconfirmed
+      FROM jobs j CROSS JOIN json_each(j.members) g
+      CROSS JOIN submissions s ON s.id = g.value ->> 0
+      WHERE ${heldBy(job)} AND j.unconfirmed_dispatches + (j.status = 'dispatching') > 0
+      GROUP BY s.id
+      HAVING s.cancel_requested_at IS NOT NULL OR NOT max(EXISTS (
+        SELECT 1 FROM json_each(g.value, '$[1]') i
+        CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id)))
+    UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches + leaving.unconfirmed
+    FROM leaving WHERE submissions.id = leaving.submission`;
+}
+
+/** The place in the order of ends of a job that ends as canceled; null where it was never dispatched. */
+const sequenceOfCanceled = sql`
+  iif(listed.count = 0 AND unconfirmed_dispatches + repeated_dispatches + (status = 'dispatching') > 0,
+    (SELECT coalesce(max(finalized_sequence), 0) + 1 FROM jobs WHERE finalized_sequence IS NOT NULL), NULL)`;
+
 /** What is left of a job's list, as the one row `listed`: for `WITH`. */
 function listLive(job: StartableJob): SQL {
   // One subquery a group: GROUP BY would read each document twice more, to sort them. The order that
@@ -81,6 +105,7 @@ export async function startAttempt(
 ): Promise<StartedAttempt | null> {
   const [row] = await transact<{ attempt: number; members: string }>(db, [
     ...endCanceled(job, now),
+    countAtLeaving(job),
     sql`
       WITH ${listLive(job)}
       UPDATE jobs SET
@@ -88,6 +113,7 @@ export async function startAttempt(
         status = iif(listed.count = 0, 'canceled', 'dispatching'),
         due_at = iif(listed.count = 0, NULL, ${lease.until}),
         ended_at = iif(listed.count = 0, ${now}, NULL),
+        finalized_sequence = ${sequenceOfCanceled},
         dispatched_at = ${now},
         request_id = NULL,
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
@@ -116,12 +142,14 @@ export async function startAttempt(
 export async function deferJob(db: Database, job: StartableJob, dueAt: number, now: number): Promise<void> {
   await transact(db, [
     ...endCanceled(job, now),
+    countAtLeaving(job),
     sql`
       WITH ${listLive(job)}
       UPDATE jobs SET
         status = iif(listed.count = 0, 'canceled', 'pending'),
         due_at = iif(listed.count = 0, NULL, ${dueAt}),
         ended_at = iif(listed.count = 0, ${now}, NULL),
+        finalized_sequence = ${sequenceOfCanceled},
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
         unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
         attempts = iif(status = 'dispatching', json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER)), attempts),

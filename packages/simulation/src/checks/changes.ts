@@ -18,6 +18,7 @@ export interface SubmissionRow {
   readonly cancel_requested_at: number | null;
   readonly completed_at: number | null;
   readonly incomplete: number;
+  readonly unconfirmed_dispatches: number;
 }
 
 export interface JobRow {

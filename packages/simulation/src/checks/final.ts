@@ -65,14 +65,23 @@ function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): stri
   return null;
 }
 
-/** A batch that the service took in besides a job's last is one that D1 counts, with its reason. */
-function paymentFlaw({ mirror }: World): string | null {
+/**
+ * A batch that the service took in besides a job's last is one that D1 counts, with its reason, at the job and
+ * at each submission that was in it.
+ */
+function paymentFlaw({ mirror, sqlite }: World): string | null {
   for (const { row, attempts } of mirror.jobs.values()) {
     const taken = [...attempts.values()].filter((attempt) => attempt.requestId !== null).length;
     const counted = row.unconfirmed_dispatches + row.repeated_dispatches;
     if (taken > 1 + counted) return `${row.id} was paid ${taken} times and counts ${counted} repetitions`;
   }
-  return null;
+  for (const { row, unconfirmed } of mirror.submissions.values()) {
+    if (row.unconfirmed_dispatches !== unconfirmed)
+      return `${row.id} counts ${row.unconfirmed_dispatches} unconfirmed dispatches, its jobs ${unconfirmed}`;
+  }
+  const [uncounted] = sqlite.rows(`
+    SELECT id FROM jobs WHERE unconfirmed_dispatches + repeated_dispatches > 0 AND finalized_sequence IS NULL`);
+  return uncounted === undefined ? null : `the repetitions of ${String(uncounted["id"])} are in no sum of all jobs`;
 }
 
 function viewsFlaw({ mirror, sqlite }: World): string | null {

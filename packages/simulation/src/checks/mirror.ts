@@ -108,7 +108,7 @@ export class Mirror {
     const known = this.submissions.get(row.id);
     if (event === "delete") return this.#rules.fail("a submission was deleted");
     if (known === undefined) {
-      const submission = { row, recorded: 0, succeeded: 0, failed: 0, canceled: 0 };
+      const submission = { row, recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0 };
       this.submissions.set(row.id, submission);
       this.#touchedSubmissions.add(submission);
       return;
@@ -194,6 +194,7 @@ export class Mirror {
       const before = job.row;
       if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
       if (before.status === "dispatched" && row.status === "pending") this.#countSilence(job);
+      if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) this.#countUnconfirmed(job);
       this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), submissions: this.submissions }));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
@@ -232,6 +233,14 @@ export class Mirror {
     for (const key of job.list) {
       const version = this.versions.get(key);
       if (version !== undefined) version.turnedAway += 1;
+    }
+  }
+
+  /** A dispatch that may have been run was one of every submission in its list. */
+  #countUnconfirmed({ list }: Job): void {
+    for (const id of new Set(list.map((key) => key.slice(0, key.indexOf("\n"))))) {
+      const submission = this.submissions.get(id);
+      if (submission !== undefined) submission.unconfirmed += 1;
     }
   }
 

@@ -86,6 +86,8 @@ export interface Submission {
   succeeded: number;
   failed: number;
   canceled: number;
+  /** Dispatches with its documents in them that jobs count as unconfirmed. */
+  unconfirmed: number;
 }
 
 export function isOpen(status: string): boolean {

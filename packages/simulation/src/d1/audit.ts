@@ -16,6 +16,7 @@ export const AUDITED = {
     "cancel_requested_at",
     "completed_at",
     "incomplete",
+    "unconfirmed_dispatches",
   ],
   parts: ["submission_id", "part", "job_id", "document_count"],
   staged_parts: ["submission_id", "part", "staged_at"],

@@ -86,6 +86,20 @@ export const RECORDING: readonly Mutation[] = [
     "attempts = json_insert(",
   ),
   mutation(
+    "leaving-not-counted",
+    "a submission that is canceled out of a job takes none of its unconfirmed dispatches along",
+    START,
+    "UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches + leaving.unconfirmed",
+    "UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches",
+  ),
+  mutation(
+    "canceled-job-in-no-sum",
+    "a job that was dispatched and ends as canceled is missing in the sums of all jobs",
+    START,
+    "        finalized_sequence = ${sequenceOfCanceled},\n        dispatched_at",
+    "        dispatched_at",
+  ),
+  mutation(
     "open-attempt-deferred",
     "a pause takes documents out of an attempt that may still be confirmed",
     START,
