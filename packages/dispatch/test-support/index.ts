@@ -1,3 +1,4 @@
+export * from "./around-database.ts";
 export * from "./batch-service.ts";
 export * from "./documents.ts";
 export * from "./state.ts";
