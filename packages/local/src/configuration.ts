@@ -102,12 +102,19 @@ export function localConfigurations(options: LocalOptions): Record<LocalWorker, 
   return forEachWorker((worker) => localConfiguration(worker, options));
 }
 
+/** A Worker's configuration as somebody wants it instead. */
+export type Adapt = (worker: LocalWorker, configuration: Configuration) => Configuration;
+
 /** Writes the stack's configurations to `DIRECTORY/WORKER/wrangler.json` and gives their paths. */
-export function writeLocalConfigurations(directory: string, options: LocalOptions): Record<LocalWorker, string> {
+export function writeLocalConfigurations(
+  directory: string,
+  options: LocalOptions,
+  adapt: Adapt = (_, configuration) => configuration,
+): Record<LocalWorker, string> {
   return forEachWorker((worker) => {
     const path = resolve(directory, worker, "wrangler.json");
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `${JSON.stringify(localConfiguration(worker, options), null, 2)}\n`);
+    writeFileSync(path, `${JSON.stringify(adapt(worker, localConfiguration(worker, options)), null, 2)}\n`);
     return path;
   });
 }

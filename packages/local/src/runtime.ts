@@ -1,7 +1,7 @@
 import { renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
-import { fullKey, writeLocalConfigurations, type LocalWorker } from "./configuration.ts";
+import { fullKey, writeLocalConfigurations, type Adapt, type LocalWorker } from "./configuration.ts";
 import { runCron } from "./cron.ts";
 import { lockState } from "./lock.ts";
 import { readNew } from "./log.ts";
@@ -32,12 +32,14 @@ const LOG_BYTES_KEPT = 20_000_000;
 
 /**
  * Starts the stack: migrations, the model where it is wanted, the four Workers in one runtime, the
- * cron. Gives one line when it cannot, and leaves nothing running then.
+ * cron. Gives one line when it cannot, and leaves nothing running then. `adapt`: how a test wants the
+ * Workers' configurations.
  */
 export async function startStack(
   settings: Settings,
   apiKey: string,
   signal: AbortSignal,
+  adapt?: Adapt,
 ): Promise<Result<Stack, string>> {
   await using cleanup = new AsyncDisposableStack();
   const prepared = prepareState(settings.state);
@@ -59,11 +61,12 @@ export async function startStack(
   if (model !== null) cleanup.defer(() => model.stop(STOP_GRACE_MS));
   const options = { mode: settings.localAi, tickSeconds: settings.tickSeconds, apiKeys: [fullKey("local", apiKey)] };
   const folder = join(settings.state, "config");
-  const migrated = await migrate(writeLocalConfigurations(folder, options), settings.state, log, signal);
+  const migrated = await migrate(writeLocalConfigurations(folder, options, adapt), settings.state, log, signal);
   if (!migrated) return err(cannotStart("the migrations could not be applied", log, fromHere()));
   const modelUrl = model === null ? undefined : await unlessAborted(model.url, signal);
   if (modelUrl === null) return err(cannotStart("the model's process ended", log, fromHere()));
-  const configurations = writeLocalConfigurations(folder, modelUrl === undefined ? options : { ...options, modelUrl });
+  const withModel = modelUrl === undefined ? options : { ...options, modelUrl };
+  const configurations = writeLocalConfigurations(folder, withModel, adapt);
 
   const failed = Promise.withResolvers<string>();
   void model?.ended.then(() => failed.resolve(`The model's process ended by itself: see ${log}`));

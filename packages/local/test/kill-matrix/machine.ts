@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import * as z from "zod";
+import type { Configuration, LocalWorker } from "../../src/configuration.ts";
+import { parsePlan } from "@sluice/local-ai/plan";
+import { fireCron } from "../../src/cron.ts";
+import { queryD1 } from "../../src/demo/d1.ts";
+import { startStack, type Stack } from "../../src/runtime.ts";
+import { Director } from "./director.ts";
+
+const KEY = "kill-matrix-key-0123456789";
+/** The poller's runs are as far apart as in production, by the Workers' clocks. */
+const RUN_INTERVAL_SECONDS = 60;
+/** So far apart that the stack's own cron runs it once a start, and all other runs are the test's. */
+const NO_CRON_SECONDS = 1_000_000;
+/** What is waited for takes a second or two, where the machine has nothing else to do. */
+const PATIENCE_MS = 60_000;
+const LOOK_AGAIN_MS = 20;
+
+/** What the stand-in does with texts that hold these words; its counts begin anew with each start. */
+export const WORDS = {
+  /** Refused, and with it every batch that holds it. */
+  poison: "POISONOUS",
+  /** Left out of the first answer. */
+  shy: "SHYNESS",
+  /** Fails in three answers: as many as a document has. */
+  weak: "WEAKNESS",
+} as const;
+const PLAN = {
+  queued_ms: 0,
+  running_ms: 0,
+  submit: [{ fault: "5006", match: WORDS.poison }],
+  items: [
+    { fault: "missing", match: WORDS.shy, times: 1 },
+    { fault: "failed_text", match: WORDS.weak, times: 3 },
+  ],
+};
+const STAND_IN = "/cdn-cgi/explorer/api/storage/kv/namespaces/local-ai";
+
+const batchKeysSchema = z.object({
+  result: z.array(z.object({ name: z.string() })),
+  result_info: z.object({ cursor: z.string().optional() }).optional(),
+});
+const batchSchema = z.object({ references: z.array(z.string().nullable()) });
+
+/** A batch that the stand-in took in. */
+export interface TakenBatch {
+  readonly requestId: string;
+  readonly references: readonly (string | null)[];
+}
+
+/** The stack as `dev` and `demo` start it, with Workers that can be killed at a step; its state lasts. */
+export class Machine {
+  readonly director: Director;
+  readonly #state: string;
+  #stack: Stack | null = null;
+
+  private constructor(state: string, director: Director) {
+    this.#state = state;
+    this.director = director;
+  }
+
+  static async start(signal: AbortSignal): Promise<Machine> {
+    const state = mkdtempSync(join(tmpdir(), "sluice-kill-"));
+    const machine: Machine = new Machine(state, await Director.start(async () => machine.#restart()));
+    const settings = {
+      port: 0,
+      state,
+      tickSeconds: NO_CRON_SECONDS,
+      localAi: "lexical",
+      apiKey: null,
+    } as const;
+    const stack = await startStack(settings, KEY, signal, (worker, configuration) =>
+      killable(worker, configuration, machine.director.url),
+    );
+    if (!stack.ok) throw new Error(stack.error);
+    machine.#stack = stack.value;
+    // Where the stand-in keeps the plan that its own route is told: only the first Worker has a route here.
+    const parsed = parsePlan(PLAN);
+    if (!("plan" in parsed)) throw new Error(parsed.problem);
+    await machine.#fetch(`${STAND_IN}/values/plan`, { method: "PUT", body: JSON.stringify(parsed.plan) });
+    return machine;
+  }
+
+  async stop(): Promise<void> {
+    await this.#stack?.stop();
+    this.director.stop();
+    rmSync(this.#state, { recursive: true, force: true });
+  }
+
+  async #restart(): Promise<void> {
+    const restarted = await this.#running().restartAfterKill();
+    if (!restarted.ok) throw new Error(restarted.error);
+  }
+
+  #running(): Stack {
+    if (this.#stack === null) throw new Error("the stack is not started yet");
+    return this.#stack;
+  }
+
+  /** Calls the API. */
+  async call(
+    path: string,
+    init: {
+      readonly method?: string;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: unknown }> {
+    const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json", ...init.headers };
+    const response = await fetch(`${this.#running().url}${path}`, { ...init, headers });
+    return { status: response.status, headers: response.headers, body: await response.json() };
+  }
+
+  /** Calls the API where it must say 200. */
+  async read<T>(path: string, init: Parameters<Machine["call"]>[1] = {}): Promise<T> {
+    const { status, body } = await this.call(path, init);
+    if (status !== 200) throw new Error(`${path} was answered with ${status}: ${JSON.stringify(body)}`);
+    return body as T;
+  }
+
+  async sql<Shape extends z.ZodType>(statement: string, shape: Shape, ...values: string[]): Promise<z.output<Shape>[]> {
+    return queryD1(this.#running().url, statement, values, shape);
+  }
+
+  /** A minute passes, and the poller runs. */
+  async tick(): Promise<void> {
+    await this.director.passTime(RUN_INTERVAL_SECONDS * 1_000);
+    await fireCron(this.#running().url, AbortSignal.timeout(PATIENCE_MS));
+    await this.director.untilIdle();
+  }
+
+  /** Lets the poller run until it is so. */
+  async tickUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    await this.#until(what, isSo, () => this.tick());
+  }
+
+  /** Waits until it is so, while the poller does not run. */
+  async waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    await this.#until(what, isSo, async () => pause(LOOK_AGAIN_MS));
+  }
+
+  async #until(what: string, isSo: () => Promise<boolean>, meanwhile: () => Promise<unknown>): Promise<void> {
+    for (const until = performance.now() + PATIENCE_MS; !(await isSo());) {
+      if (performance.now() > until) throw new Error(`it does not come about that ${what}`);
+      await meanwhile();
+    }
+  }
+
+  /** What the stand-in took in since the state began, from what it keeps on disk. */
+  async batches(): Promise<TakenBatch[]> {
+    const batches: TakenBatch[] = [];
+    let cursor = "";
+    do {
+      const page = await this.#fetch(`${STAND_IN}/keys?prefix=batch:&cursor=${cursor}`);
+      const { result, result_info } = batchKeysSchema.parse(await page.json());
+      for (const { name } of result) {
+        const value = await this.#fetch(`${STAND_IN}/values/${encodeURIComponent(name)}`);
+        batches.push({ requestId: name.slice("batch:".length), ...batchSchema.parse(await value.json()) });
+      }
+      cursor = result_info?.cursor ?? "";
+    } while (cursor !== "");
+    return batches;
+  }
+
+  async #fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const response = await fetch(`${this.#running().url}${path}`, init);
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${await response.text()}`);
+    return response;
+  }
+}
+
+/** The Worker's own configuration with the entry that tells its steps; the stand-in as it is. */
+function killable(worker: LocalWorker, configuration: Configuration, director: string): Configuration {
+  if (worker === "local-ai") return configuration;
+  const vars = { ...configuration.vars, DIRECTOR: director };
+  return {
+    ...configuration,
+    main: join(import.meta.dirname, "workers", `${worker}.ts`),
+    vars: worker === "producer" ? vars : { ...vars, RUN_INTERVAL_SECONDS: String(RUN_INTERVAL_SECONDS) },
+  };
+}

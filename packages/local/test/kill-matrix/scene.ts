@@ -1,0 +1,79 @@
+import type { FailureCode } from "@sluice/core";
+import * as z from "zod";
+import type { KillAt } from "./director.ts";
+import type { PushedDocument } from "./documents.ts";
+import type { Machine } from "./machine.ts";
+
+/** How a document must have ended once all is over. `unsent`: only ever as part of another submission. */
+export type End = "succeeded" | "canceled" | "deleted" | FailureCode;
+
+export interface ExpectedEnd {
+  readonly submission: string;
+  readonly collection: string;
+  readonly ends: readonly { readonly document: PushedDocument; readonly end: End }[];
+}
+
+/** What is going on as the kill comes, and what a client does about it afterwards. */
+export type Scene = (stage: Stage) => Promise<ExpectedEnd[]>;
+
+/** Where a scene is played. */
+export class Stage {
+  readonly machine: Machine;
+  /** Its documents' own. */
+  readonly collection: string;
+  readonly #at: KillAt;
+
+  constructor(machine: Machine, collection: string, at: KillAt) {
+    this.machine = machine;
+    this.collection = collection;
+    this.#at = at;
+  }
+
+  /** Does what leads to the point's step, where the runtime is killed; comes back when it runs again. */
+  async kill(action: (isOver: () => boolean) => Promise<unknown>): Promise<void> {
+    await this.machine.director.killAt(this.#at, action);
+  }
+
+  /** Lets the poller run until the kill. */
+  async killInRun(): Promise<void> {
+    await this.kill(async (isOver) => {
+      while (!isOver()) await this.machine.tick();
+    });
+  }
+
+  /** Waits until all of a submission's documents are in batches that Workers AI has. */
+  async untilDispatched(submission: string): Promise<void> {
+    await this.machine.waitUntil("its documents are dispatched", async () => {
+      const [row] = await this.machine.sql(
+        `SELECT (SELECT total FROM submissions WHERE id = ?1) = coalesce(sum(document_count), 0) AS dispatched
+         FROM jobs WHERE status = 'dispatched' AND id IN (SELECT job_id FROM parts WHERE submission_id = ?1)`,
+        z.object({ dispatched: z.number() }),
+        submission,
+      );
+      return row?.dispatched === 1;
+    });
+    await this.machine.director.untilIdle();
+  }
+
+  /** Lets the poller run until a submission has ended. */
+  async untilCompleted(submission: string): Promise<void> {
+    await this.machine.tickUntil(`${submission} ends`, async () => {
+      const [row] = await this.machine.sql(
+        "SELECT completed_at IS NOT NULL AS completed FROM submissions WHERE id = ?1",
+        z.object({ completed: z.number() }),
+        submission,
+      );
+      return row?.completed === 1;
+    });
+  }
+}
+
+export function allEnd(
+  push: { readonly collection: string; readonly documents: readonly PushedDocument[] },
+  submission: string,
+  end: End | ((document: PushedDocument, index: number) => End) = "succeeded",
+): ExpectedEnd {
+  const { collection, documents } = push;
+  const endOf = typeof end === "string" ? () => end : end;
+  return { submission, collection, ends: documents.map((document, n) => ({ document, end: endOf(document, n) })) };
+}

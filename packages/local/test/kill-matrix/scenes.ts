@@ -1,0 +1,229 @@
+import { MESSAGE_LIFE, STALLED_AFTER, ABANDONED_AFTER } from "@sluice/core";
+import type { Submission } from "@sluice/client/types";
+import { expect } from "vitest";
+import { makeDocuments, withWord } from "./documents.ts";
+import { WORDS } from "./machine.ts";
+import { Push } from "./push.ts";
+import { allEnd, type Scene, type Stage } from "./scene.ts";
+import { after, steps, untaken } from "./steps.ts";
+
+/** What is pushed. A message holds 128 KB and a call two of them, so that 30 KB each make five parts and three calls. */
+const sizes = {
+  "one part": { count: 6, words: 6, format: "json" },
+  "five parts": { count: 20, words: 1_700, format: "json" },
+  "a stream of five parts": { count: 20, words: 1_700, format: "ndjson" },
+  "a part too big for a message": { count: 1, words: 9_000, format: "json" },
+} as const;
+type Size = keyof typeof sizes;
+
+function newPush({ machine, collection }: Stage, size: Size, name = collection): Push {
+  const { count, words, format } = sizes[size];
+  return new Push(machine, collection, makeDocuments(name, count, words), format);
+}
+
+/** Killed between the push and its batches; the client, who may have no answer, pushes again under the same key. */
+export function pushing(size: Size): Scene {
+  return async (stage) => {
+    const push = newPush(stage, size);
+    await stage.kill(() => push.send());
+    const { submission } = await push.untilAccepted();
+    return [allEnd(push, submission)];
+  };
+}
+
+/** The same, and what was recorded before the kill is not sent again. */
+export const resuming: Scene = async (stage) => {
+  const push = newPush(stage, "five parts");
+  await stage.kill(() => push.send());
+  const { submission, headers } = await push.untilAccepted();
+  expect(Number(headers.get("idempotency-resumed")), "documents that were recorded before").toBeGreaterThan(0);
+  return [allEnd(push, submission)];
+};
+
+/** Nobody pushes again: what D1 has staged is recorded from there. A late repeat finds it done. */
+export const stagedAndLeftAlone: Scene = async (stage) => {
+  const push = newPush(stage, "a part too big for a message");
+  await stage.kill(() => push.send());
+  await stage.machine.tickUntil("the staged document is scored", async () => {
+    const { status, body } = await stage.machine.call(
+      `/v1/collections/${stage.collection}/documents/${push.documents[0]?.id}`,
+    );
+    return status === 200 && (body as { status: string }).status === "succeeded";
+  });
+  const { submission } = await push.untilAccepted();
+  return [allEnd(push, submission)];
+};
+
+/** Its message does not come, so that the poller records it; and is killed at that. */
+export const stagedWithoutMessage: Scene = async (stage) => {
+  const push = newPush(stage, "a part too big for a message");
+  let submission = "";
+  await stage.kill(async (isOver) => {
+    ({ submission } = await push.untilAccepted());
+    while (!isOver()) await stage.machine.tick();
+  });
+  return [allEnd(push, submission)];
+};
+
+/** Killed while the poller works on jobs that are dispatched. */
+export function polling(pushes: number): Scene {
+  return async (stage) => {
+    const expected = [];
+    for (let n = 0; n < pushes; n += 1) {
+      const push = newPush(stage, "one part", `${stage.collection}-${n}`);
+      const { submission } = await push.untilAccepted();
+      // By itself in a job.
+      await stage.untilDispatched(submission);
+      expected.push(allEnd(push, submission));
+    }
+    await stage.killInRun();
+    return expected;
+  };
+}
+
+/** An answer leaves a document out: what it holds is kept, and the rest asked for again. */
+export const followingUp: Scene = async (stage) => {
+  const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 6), 2, WORDS.shy));
+  const { submission } = await push.untilAccepted();
+  await stage.untilDispatched(submission);
+  await stage.killInRun();
+  return [allEnd(push, submission)];
+};
+
+/** One document has its batches refused: they are halved until it stands alone. Killed on the way. */
+export const bisecting: Scene = async (stage) => {
+  const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 8), 5, WORDS.poison));
+  let submission = "";
+  await stage.kill(async (isOver) => {
+    ({ submission } = await push.untilAccepted());
+    while (!isOver()) await stage.machine.tick();
+  });
+  if (submission === "") ({ submission } = await push.untilAccepted());
+  return [allEnd(push, submission, (_, n) => (n === 5 ? "invalid_input" : "succeeded"))];
+};
+
+/** Recorded and kept back by a pause, then canceled. Killed as the cancelation is asked for. */
+export const canceling: Scene = async (stage) => {
+  const { push, submission } = await pushKeptBack(stage);
+  const cancel = () => stage.machine.read(`/v1/submissions/${submission}/cancel`, { method: "POST" });
+  await stage.kill(cancel);
+  await cancel();
+  await stage.untilCompleted(submission);
+  await stage.machine.read("/v1/resume", { method: "POST" });
+  return [allEnd(push, submission, "canceled")];
+};
+
+/** The same. Killed as the poller carries it out. */
+export const carryingOutCancel: Scene = async (stage) => {
+  const { push, submission } = await pushKeptBack(stage);
+  await stage.machine.read(`/v1/submissions/${submission}/cancel`, { method: "POST" });
+  await stage.killInRun();
+  await stage.machine.read("/v1/resume", { method: "POST" });
+  return [allEnd(push, submission, "canceled")];
+};
+
+async function pushKeptBack(stage: Stage): Promise<{ push: Push; submission: string }> {
+  const { machine, collection } = stage;
+  await machine.read("/v1/pause", { method: "POST" });
+  const push = newPush(stage, "one part");
+  const { submission } = await push.untilAccepted();
+  await machine.waitUntil("it is recorded and kept back", async () => {
+    const { status, body } = await machine.call(`/v1/collections/${collection}/documents/${push.documents[0]?.id}`);
+    return status === 200 && (body as Submission).waiting?.reason === "requested";
+  });
+  await machine.director.untilIdle();
+  return { push, submission };
+}
+
+/** An attempt broke off; then the submission is canceled, and nothing is dispatched again. */
+export const cancelingBrokenAttempt: Scene = async (stage) => {
+  const push = newPush(stage, "one part");
+  await stage.kill(() => push.send());
+  const { submission } = await push.untilAccepted();
+  await stage.machine.read(`/v1/submissions/${submission}/cancel`, { method: "POST" });
+  return [allEnd(push, submission, "canceled")];
+};
+
+/** A document is deleted while its batch runs: its answer is dropped. */
+export const deleting: Scene = async (stage) => {
+  const push = newPush(stage, "one part");
+  const { submission } = await push.untilAccepted();
+  await stage.untilDispatched(submission);
+  const remove = () =>
+    stage.machine.call(`/v1/collections/${stage.collection}/documents/${push.documents[1]?.id}`, { method: "DELETE" });
+  await stage.kill(remove);
+  expect([200, 404]).toContain((await remove()).status);
+  return [allEnd(push, submission, (_, n) => (n === 1 ? "deleted" : "succeeded"))];
+};
+
+/** A failed document is tried again until it succeeds. Killed as that is asked for the first time. */
+export const retrying: Scene = async (stage) => {
+  const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 4), 1, WORDS.weak));
+  const { submission } = await push.untilAccepted();
+  await stage.untilCompleted(submission);
+  const retry = () => stage.machine.read(`/v1/submissions/${submission}/retry`, { method: "POST" });
+  const failed = async () => (await stage.machine.read<Submission>(`/v1/submissions/${submission}`)).counts.failed;
+  expect(await failed()).toBe(1);
+  await stage.kill(retry);
+  await retry();
+  await stage.untilCompleted(submission);
+  // The restarted stand-in fails it three times more.
+  expect(await failed()).toBe(1);
+  await retry();
+  return [allEnd(push, submission)];
+};
+
+/** The repeat of a push that broke off is killed too. */
+export const takingOver: Scene = async (stage) => {
+  const push = newPush(stage, "five parts");
+  await stage.machine.director.killAt(after(steps.send, untaken), () => push.send());
+  await stage.kill(() => push.untilAccepted());
+  const { submission } = await push.untilAccepted();
+  return [allEnd(push, submission)];
+};
+
+/** Nobody repeats a push that broke off for over an hour: it is closed as incomplete. Then somebody does. */
+export const abandoning: Scene = async (stage) => {
+  const push = newPush(stage, "a stream of five parts");
+  await stage.kill(() => push.send());
+  await stage.machine.director.passTime(ABANDONED_AFTER);
+  const { data } = await stage.machine.read<{ data: Submission[] }>(`/v1/submissions?collection=${stage.collection}`);
+  const submission = data[0]?.id ?? "";
+  const read = () => stage.machine.read<Submission>(`/v1/submissions/${submission}`);
+  await stage.machine.tickUntil("the push is closed as incomplete", async () => (await read()).incomplete);
+  const { counts } = await read();
+  expect(counts.total).toBeGreaterThan(0);
+  expect(counts.total).toBeLessThan(push.documents.length);
+  expect((await push.untilAccepted()).submission).toBe(submission);
+  return [allEnd(push, submission)];
+};
+
+/**
+ * Answered with 202, and the local Queue lost it all: a repeat is told the same, the submission says how
+ * many are missing, and counts them as failed after the longest life of a message. Another push has them scored.
+ */
+export const losingMessages: Scene = async (stage) => {
+  const push = newPush(stage, "five parts");
+  await stage.kill(() => push.send());
+  const { submission, headers } = await push.untilAccepted();
+  expect(headers.get("idempotency-replayed")).toBe("true");
+  await stage.machine.director.passTime(STALLED_AFTER + 1_000);
+  const stalled = await stage.machine.read<Submission>(`/v1/submissions/${submission}`);
+  expect(stalled).toMatchObject({ stalled: { missing: push.documents.length }, completed_at: null });
+  const again = new Push(stage.machine, stage.collection, push.documents);
+  const second = await again.untilAccepted();
+  await stage.untilCompleted(second.submission);
+  await stage.machine.director.passTime(MESSAGE_LIFE);
+  return [allEnd(push, submission, "message_lost"), allEnd(again, second.submission)];
+};
+
+/** The same. Killed as the poller counts what is lost. */
+export const countingLost: Scene = async (stage) => {
+  const push = newPush(stage, "one part");
+  stage.machine.director.hold(untaken.holds);
+  const { submission } = await push.untilAccepted();
+  await stage.machine.director.killNow();
+  await stage.machine.director.passTime(MESSAGE_LIFE);
+  await stage.killInRun();
+  return [allEnd(push, submission, "message_lost")];
+};

@@ -1,0 +1,90 @@
+import { aroundDatabase } from "@sluice/dispatch/around-database";
+import type { Asked, GoOn, KilledWorker, Step } from "../step.ts";
+
+/** The bindings that a killed Worker may have, and where its director listens. */
+interface SteppingEnv {
+  readonly DIRECTOR: string;
+}
+
+interface AiBinding {
+  run(model: string, inputs: Record<string, unknown>, options?: { readonly queueRequest: true }): Promise<unknown>;
+}
+
+const realNow = Date.now.bind(Date);
+let ahead = 0;
+// Time passes as the director says: a lease that runs out, and days that a message lives.
+Date.now = () => realNow() + ahead;
+
+let isolate: string | null = null;
+
+/** Tells a step and waits for leave to go on; none comes where the runtime is killed at it. */
+async function tell(director: string, step: Omit<Step, "isolate">): Promise<void> {
+  isolate ??= crypto.randomUUID();
+  const response = await fetch(director, { method: "POST", body: JSON.stringify({ ...step, isolate }) });
+  ({ ahead } = await response.json<GoOn>());
+}
+
+type Around = <T>(asked: Asked, what: string, run: () => Promise<T>) => Promise<T>;
+
+function aroundOf(worker: KilledWorker, { DIRECTOR }: SteppingEnv): Around {
+  return async (asked, what, run) => {
+    await tell(DIRECTOR, { worker, asked, what, moment: "before" });
+    try {
+      return await run();
+    } finally {
+      await tell(DIRECTOR, { worker, asked, what, moment: "after" });
+    }
+  };
+}
+
+function steppingQueue(queue: Queue, name: "INTERACTIVE" | "BULK", around: Around): Queue {
+  return {
+    sendBatch: (messages: Iterable<MessageSendRequest>) => around(name, "sendBatch", () => queue.sendBatch(messages)),
+  } as unknown as Queue;
+}
+
+function steppingAi(ai: AiBinding, around: Around): AiBinding {
+  return {
+    run: (model, inputs, options) =>
+      around("AI", inputs["request_id"] === undefined ? "submit" : "poll", () =>
+        options === undefined ? ai.run(model, inputs) : ai.run(model, inputs, options),
+      ),
+  };
+}
+
+function steppingEnv<Env extends SteppingEnv>(env: Env, around: Around): Env {
+  const bindings: Record<string, unknown> = { ...(env as unknown as Record<string, unknown>) };
+  for (const [name, binding] of Object.entries(bindings)) {
+    if (name === "DB") bindings[name] = aroundDatabase(binding as D1Database, ({ sql }, run) => around("DB", sql, run));
+    if (name === "AI") bindings[name] = steppingAi(binding as AiBinding, around);
+    if (name === "INTERACTIVE" || name === "BULK") bindings[name] = steppingQueue(binding as Queue, name, around);
+  }
+  return bindings as unknown as Env;
+}
+
+/** A Worker's own handlers; all that they ask for is told to the director before and after. */
+export function stepping<Env extends object>(
+  worker: KilledWorker,
+  { fetch, queue, scheduled }: ExportedHandler<Env>,
+): ExportedHandler<Env & SteppingEnv> {
+  return {
+    fetch: async (request, env, context) => {
+      if (fetch === undefined) return new Response("no such route", { status: 404 });
+      const { pathname } = new URL(request.url);
+      const around = aroundOf(worker, env);
+      const answer = async () => fetch(request, steppingEnv(env, around), context);
+      // Asked while the runtime starts, when nobody directs yet.
+      return pathname === "/healthz"
+        ? fetch(request, env, context)
+        : around("run", `${request.method} ${pathname}`, answer);
+    },
+    queue: async (batch, env, context) => {
+      const around = aroundOf(worker, env);
+      await around("run", batch.queue, async () => queue?.(batch, steppingEnv(env, around), context));
+    },
+    scheduled: async (controller, env, context) => {
+      const around = aroundOf(worker, env);
+      await around("run", "scheduled", async () => scheduled?.(controller, steppingEnv(env, around), context));
+    },
+  };
+}
