@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 /** Everything that is checked without running Sluice. A step prints its output only where it fails. */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const projects = globSync(["{packages,workers}/*/tsconfig.json", ".config/tsconfig.json"], { cwd: root }).toSorted();
+/** Workers that a package's tests start have a project of their own: their globals are not Node's. */
+const projectFiles = ["{packages,workers}/*/tsconfig.json", "packages/*/test/*/workers/tsconfig.json"];
+const projects = globSync([...projectFiles, ".config/tsconfig.json"], { cwd: root }).toSorted();
 const deployed = ["producer", "consumer", "poller"];
 
 const steps: readonly (readonly [name: string, command: string, ...args: string[]])[] = [

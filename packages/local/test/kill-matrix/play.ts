@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { checkEnds, checkTables } from "./checks.ts";
 import { checkDispatches } from "./dispatches.ts";
+import { checkEnds } from "./ends.ts";
 import { Machine } from "./machine.ts";
 import type { KillPoint } from "./points.ts";
 import { Stage, type ExpectedEnd } from "./scene.ts";
+import { checkTables } from "./tables.ts";
 import { checkWhole } from "./whole.ts";
 
 /** A start or an end of the runtime, and what comes between two, on a machine with much else to do. */
@@ -27,15 +28,17 @@ export function playMatrix(what: string, points: readonly KillPoint[]): void {
       await machine.stop();
     }, LIMIT_MS);
 
-    for (const [index, [name, at, scene, cost = {}]] of points.entries()) {
-      it(name, inOrder, async () => {
-        const expected = await scene(new Stage(machine, `kill-${index + 1}`, at));
-        all.push(...expected);
-        await checkTables(machine);
-        for (const end of expected) await checkEnds(machine, end);
-        await checkDispatches(machine, expected, cost);
-      });
-    }
+    const rows = points.map(([name, at, scene, cost = {}]) => [name, at, scene, cost] as const);
+    it.each(rows)("%s", inOrder, async (name, at, scene, cost) => {
+      const expected = await scene(new Stage(machine, name.replaceAll(/[^a-z_]+/gi, "-").slice(0, 64), at));
+      all.push(...expected);
+      await checkTables(
+        machine,
+        expected.map(({ submission }) => submission),
+      );
+      for (const end of expected) await checkEnds(machine, end);
+      await checkDispatches(machine, expected, cost);
+    });
 
     it("all of this happened, one after the other", inOrder, () => checkWhole(machine, all));
   });

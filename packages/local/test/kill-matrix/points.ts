@@ -40,6 +40,7 @@ export const pushed: readonly KillPoint[] = [
   ["a request_id is there, and not recorded", before(steps.confirm), pushing("one part"), paidTwice],
   ["a request_id is recorded, and its message not acknowledged", after(steps.confirm, unanswered), pushing("one part")],
   ["Workers AI refused a batch, and nobody wrote it down", before(steps.split), scenes.bisecting, maybeRun],
+  ["a refused batch is halved, and nobody has the halves", after(steps.split), scenes.bisecting],
 ];
 
 /** From there to scores; what people ask for in between, and what time brings. */
@@ -49,7 +50,7 @@ export const polled: readonly KillPoint[] = [
   ["one job of four is finalized", before(steps.finalize, { nth: 2 }), scenes.polling(4)],
   ["a job is finalized, and the run has not ended", after(steps.finalize), scenes.polling(1)],
   ["half an answer is written, and a follow-up job with it", after(steps.goOnWithSome), scenes.followingUp],
-  ["a bisection is half way", after(steps.goOnWithSome), scenes.bisecting],
+  ["Workers AI took in what a dead consumer left", after(steps.submitAgain), scenes.dispatchingLate, paidTwice],
   [
     "a staged part is recorded from D1, and not dispatched",
     after(steps.recordStaged, untaken),

@@ -81,6 +81,15 @@ export function polling(pushes: number): Scene {
   };
 }
 
+/** What a consumer left recorded is dispatched by the poller, which is killed at that too. */
+export const dispatchingLate: Scene = async (stage) => {
+  const push = newPush(stage, "one part");
+  await stage.machine.director.killAt(after(steps.record), () => push.send());
+  const { submission } = await push.untilAccepted();
+  await stage.killInRun();
+  return [allEnd(push, submission)];
+};
+
 /** An answer leaves a document out: what it holds is kept, and the rest asked for again. */
 export const followingUp: Scene = async (stage) => {
   const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 6), 2, WORDS.shy));

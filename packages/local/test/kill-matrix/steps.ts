@@ -30,6 +30,7 @@ export const steps = {
   split: consumer("INSERT INTO jobs (id, model, lane, status, parent_id"),
   // The poller.
   claim: poller("UPDATE jobs SET due_at = iif("),
+  submitAgain: { worker: "poller", asked: "AI", what: "submit" },
   poll: { worker: "poller", asked: "AI", what: "poll" },
   finalize: poller("UPDATE jobs AS j SET status"),
   /** Finalizing with jobs that go on with some of the documents. */

@@ -16,10 +16,10 @@ const sumsSchema = z.object({
 export async function checkWhole(machine: Machine, expected: readonly ExpectedEnd[]): Promise<void> {
   const stats = await machine.read<Stats>("/v1/stats");
   const [sums] = await machine.sql(
-    `SELECT (SELECT sum(succeeded) FROM submissions) AS succeeded, (SELECT sum(failed + lost) FROM submissions) AS failed,
-       (SELECT sum(canceled) FROM submissions) AS canceled,
-       (SELECT sum(unconfirmed_dispatches) FROM jobs) AS unconfirmed,
-       (SELECT sum(repeated_dispatches) FROM jobs) AS repeated`,
+    `SELECT succeeded, failed, canceled, unconfirmed, repeated FROM (
+       SELECT total(succeeded) AS succeeded, total(failed + lost) AS failed, total(canceled) AS canceled FROM submissions)
+     CROSS JOIN (
+       SELECT total(unconfirmed_dispatches) AS unconfirmed, total(repeated_dispatches) AS repeated FROM jobs)`,
     sumsSchema,
   );
   const lanes = Object.values(stats.lanes);

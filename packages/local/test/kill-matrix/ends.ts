@@ -5,41 +5,6 @@ import { ownScores } from "./documents.ts";
 import type { Machine } from "./machine.ts";
 import type { ExpectedEnd } from "./scene.ts";
 
-/** Lets time pass until nothing is open, and checks that nothing is left behind and every count is what the rows say. */
-export async function checkTables(machine: Machine): Promise<void> {
-  const open = async () =>
-    machine.sql(
-      `SELECT id, status FROM jobs WHERE due_at IS NOT NULL
-       UNION ALL SELECT id, 'not completed' FROM submissions WHERE completed_at IS NULL
-       UNION ALL SELECT submission_id || '/' || part, 'staged' FROM staged_parts`,
-      z.object({ id: z.string(), status: z.string() }),
-    );
-  await machine
-    .tickUntil("nothing is open", async () => (await open()).length === 0)
-    .catch(async (error: unknown) => {
-      expect(await open(), String(error)).toEqual([]);
-    });
-  const wrong = await machine.sql(
-    `SELECT s.id, s.total, s.recorded, s.succeeded, s.failed, s.canceled, s.lost, p.documents, o.outcomes
-     FROM submissions s
-     JOIN (SELECT s.id, coalesce(sum(p.document_count), 0) AS documents
-       FROM submissions s LEFT JOIN parts p ON p.submission_id = s.id GROUP BY s.id) p ON p.id = s.id
-     JOIN (SELECT s.id, count(*) FILTER (WHERE o.status = 'succeeded') AS succeeded,
-         count(*) FILTER (WHERE o.status = 'failed') AS failed, count(*) FILTER (WHERE o.status = 'canceled') AS canceled,
-         count(o.document_id) AS outcomes
-       FROM submissions s LEFT JOIN outcomes o ON o.submission_id = s.id GROUP BY s.id) o ON o.id = s.id
-     JOIN (SELECT s.id, count(d.document_id) AS documents
-       FROM submissions s LEFT JOIN documents d ON d.submission_id = s.id GROUP BY s.id) d ON d.id = s.id
-     WHERE s.total <> s.recorded + s.lost OR s.recorded <> s.succeeded + s.failed + s.canceled
-       OR s.recorded <> p.documents OR s.succeeded <> o.succeeded OR s.failed <> o.failed
-       OR s.canceled - o.canceled <> s.recorded - d.documents OR d.documents <> o.outcomes`,
-    z.record(z.string(), z.unknown()),
-  );
-  expect(wrong, "submissions whose counts are not what the rows say").toEqual([]);
-  const malformed = await machine.sql("SELECT queue, reason FROM malformed_messages", z.unknown());
-  expect(malformed, "good messages that were kept as malformed").toEqual([]);
-}
-
 /** What HTTP and SQL tell of a submission and its documents: the same, and what is expected. */
 export async function checkEnds(machine: Machine, { submission, collection, ends }: ExpectedEnd): Promise<void> {
   const number = (...wanted: string[]) => ends.filter(({ end }) => wanted.includes(end)).length;
