@@ -42,7 +42,7 @@ function endCanceled(job: StartableJob, now: number): SQL[] {
 
 /**
  * Counts a job's dispatches of which it is not known whether they were run at the submissions that have
- * nothing left in it: those that stay are told when it ends. Reads nothing where there were none.
+ * nothing left in it: those that stay are told when it ends. Reads the job and no more where there were none.
  */
 function countAtLeaving(job: StartableJob): SQL {
   return sql`

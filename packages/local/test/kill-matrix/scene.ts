@@ -4,7 +4,7 @@ import type { KillAt } from "./director.ts";
 import type { PushedDocument } from "./documents.ts";
 import type { Machine } from "./machine.ts";
 
-/** How a document must have ended once all is over. `unsent`: only ever as part of another submission. */
+/** How a document must have ended once all is over. */
 export type End = "succeeded" | "canceled" | "deleted" | FailureCode;
 
 export interface ExpectedEnd {
