@@ -138,7 +138,7 @@ async function pushKeptBack(stage: Stage): Promise<{ push: Push; submission: str
   const { submission } = await push.untilAccepted();
   await machine.waitUntil("it is recorded and kept back", async () => {
     const { status, body } = await machine.call(`/v1/collections/${collection}/documents/${push.documents[0]?.id}`);
-    return status === 200 && (body as Submission).waiting?.reason === "requested";
+    return status === 200 && (body as Submission).waiting?.reason === "paused";
   });
   await machine.director.untilIdle();
   return { push, submission };
