@@ -40,8 +40,8 @@ export async function checkMutations(
   print("");
   const rare = MUTATIONS.filter(({ kind }) => kind !== undefined).map(({ name }) => name);
   const how =
-    `${MUTATIONS.length - rare.length} among the seeds that simulate runs, of which the other ${rare.length} are met by ` +
-    `two in a thousand at most: these were tried with seeds of one kind (${rare.join(", ")})`;
+    `${MUTATIONS.length - rare.length} among the seeds that simulate runs; the other ${rare.length}, which two in a ` +
+    `thousand of those meet at most, among seeds of one kind (${rare.join(", ")})`;
   if (survivors.length === 0)
     print(`All ${MUTATIONS.length} mutations were caught within ${MOST_SEEDS} seeds: ${how}.`);
   else
