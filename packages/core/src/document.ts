@@ -31,7 +31,8 @@ export function documentIdFlaw(id: string): string | null {
   return textFlaw(id);
 }
 
-const documentIdSchema = z.string({ error: "id must be a string" }).check((check) => {
+/** A document's id: 1–256 bytes without control characters, not `.` or `..`. */
+export const documentIdSchema = z.string({ error: "id must be a string" }).check((check) => {
   const flaw = documentIdFlaw(check.value);
   if (flaw !== null) check.issues.push({ code: "custom", input: undefined, message: `id ${flaw}` });
 });

@@ -1,6 +1,7 @@
 export * from "./document.ts";
 export * from "./failures.ts";
 export * from "./field-problems.ts";
+export * from "./id-set.ts";
 export * from "./ids.ts";
 export * from "./job.ts";
 export * from "./limits.ts";

@@ -40,6 +40,8 @@ export function createApp(): Hono<Environment> {
     app.all(path, (context) => otherMethod(context.req.method, ["GET"]));
   }
   app.use(async (context, next) => {
+    // What lies outside the API is no secret, and needs no key to be told that it is not there.
+    if (!context.req.path.startsWith("/v1/")) return notFound();
     const key = await findKey(context.env.keys, context.req.header("authorization") ?? null);
     if (key === null) return unauthorized(context.env);
     const { rateLimiter } = context.env;

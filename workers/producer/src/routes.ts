@@ -100,7 +100,8 @@ export const routes: readonly Route[] = [
     summary: "Read a submission's recorded documents: pages, or all of them as NDJSON",
     notes:
       "What is `queued` is in the Queue, and not among them, nor is what was deleted. As NDJSON without `limit` all of them " +
-      "are streamed; with it a page, whose `Link` leads on.",
+      "are streamed: should that break off, `after` with the id of the last line goes on behind it. With `limit` it is a " +
+      "page, whose `Link` leads on.",
     query: resultsQuery,
     answer: answers.documentPageSchema,
     answerHeaders: ["Link"],
@@ -163,7 +164,8 @@ export const routes: readonly Route[] = [
     id: "deleteDocument",
     summary: "Forget all versions of a document",
     notes:
-      "Inputs and scores are gone. A version that had not ended counts as `canceled` in its submission, without being among " +
+      "Inputs and scores are gone. This is about the versions that are recorded: one that is in the Queue still comes, so " +
+      "cancel its submission, or delete again once it is there. A version that had not ended counts as `canceled` in its submission, without being among " +
       "its results, and an answer that comes for it is dropped.",
     query: noQuery,
     answer: answers.deletedSchema,

@@ -7,6 +7,12 @@ import { KEY, keyRecord, pushJson, storedRows, testApi, type ProblemBody } from 
 const GOOD = { query: "q", contexts: ["c"] };
 
 describe("a request without a valid key", () => {
+  it("is told that a path outside of the API is not there", async () => {
+    const response = await (await testApi()).fetch("/nowhere", { headers: { authorization: "" } });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ type: "/problems/not-found" });
+  });
+
   const headers = [
     ["no header", undefined],
     ["a wrong key", "Bearer not-the-key"],
@@ -20,7 +26,7 @@ describe("a request without a valid key", () => {
     for (const [method, path] of [
       ["POST", "/v1/documents"],
       ["GET", "/v1/submissions"],
-      ["GET", "/nowhere"],
+      ["GET", "/v1/nowhere"],
     ] as const) {
       const response = await api.fetch(path, {
         method,

@@ -347,6 +347,27 @@ describe("the results of a submission", () => {
     expect(lines).toEqual(data);
   });
 
+  it("go on behind a document that came, in pages and as NDJSON", async () => {
+    const submission = await mixed();
+    const path = `/v1/submissions/${submission}/results`;
+    const [, , , last] = ids(0, 30);
+    const rest = ids(4, 30).map((one) => one.id);
+    expect((await pages(`${path}?limit=7&after=${last?.id}`)).flat()).toEqual(rest);
+    const stream = await (
+      await testApi()
+    ).fetch(`${path}?after=${last?.id}`, { headers: { accept: "application/x-ndjson" } });
+    const lines = (await text(stream)).trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as DocumentShape).id)).toEqual(rest);
+    expect((await pages(`${path}?after=${ids(29, 30)[0]?.id}`)).flat()).toEqual([]);
+  });
+
+  it.each(["nobody", "%00"])("refuse to go on behind a document that is not there: %s", async (after) => {
+    const submission = await mixed();
+    const response = await (await testApi()).fetch(`/v1/submissions/${submission}/results?after=${after}`);
+    expect(response.status).toBe(422);
+    expect(((await response.json()) as ProblemBody).errors[0]?.pointer).toBe("?after");
+  });
+
   it("as NDJSON stop at the limit, and are empty where nothing is recorded", async () => {
     const submission = await mixed();
     const read = async (path: string) => {

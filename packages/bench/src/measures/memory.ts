@@ -21,6 +21,7 @@ export interface HeapUse {
 const SAMPLE_EVERY = 20;
 const PUSH_BYTES = 95_000_000;
 const CHUNK_DOCUMENTS = 500;
+const MANY = 300_000;
 const MOST_SECONDS = 300;
 
 const BATCH_SECONDS = 8;
@@ -34,6 +35,7 @@ export async function measureMemory(): Promise<HeapUse[]> {
     ...(await withWorker("producer", async (dev, watch) => [
       await watch("a 95 MB NDJSON push", () => pushStream(dev)),
       await watch("ten JSON pushes of 10 MB at once", () => pushTen(dev)),
+      await watch("an NDJSON push of 300,000 documents with ids of 40 characters", () => pushMany(dev)),
     ])),
     ...(await withWorker("consumer", async (dev, watch) => [
       await watch("a delivery of 100 full messages", () => pushAndRecord(dev, makeDocuments(MIDDLE, 8_310, 32))),
@@ -131,6 +133,23 @@ async function pushStream(dev: DevRuntime): Promise<void> {
       sent += chunk.length;
       controller.enqueue(new TextEncoder().encode(text));
       if (sent >= PUSH_BYTES) controller.close();
+    },
+  });
+  await post(dev, body, "application/x-ndjson");
+}
+
+/** What a push holds of each document that it has read is its id: the most that a body of this size can have. */
+async function pushMany(dev: DevRuntime): Promise<void> {
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const lines = Array.from(
+        { length: 1_000 },
+        (_, n) => `{"id":"${String(sent + n).padStart(40, "i")}","query":"q","contexts":["c"]}\n`,
+      );
+      sent += lines.length;
+      controller.enqueue(new TextEncoder().encode(lines.join("")));
+      if (sent >= MANY) controller.close();
     },
   });
   await post(dev, body, "application/x-ndjson");

@@ -165,6 +165,24 @@ export interface ResultPosition {
   readonly index: number;
 }
 
+/** Where a document stands in its submission's listing; `null`: it is not recorded there, or was deleted since. */
+export async function findPosition(
+  db: Database,
+  submission: { readonly id: SubmissionId; readonly collection: string },
+  id: string,
+): Promise<ResultPosition | null> {
+  const [position] = await query<ResultPosition>(
+    db,
+    sql`
+    SELECT d.part AS part, i.key AS "index"
+    FROM documents d
+    CROSS JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
+    CROSS JOIN json_each(p.documents) i ON i.value = d.document_id
+    WHERE d.document_id = ${id} AND d.collection = ${submission.collection} AND d.submission_id = ${submission.id}`,
+  );
+  return position ?? null;
+}
+
 /** A document in such a listing: where, whether and how it ended, and about how many bytes it takes to show. */
 export interface ListedDocument {
   readonly position: ResultPosition;

@@ -1,4 +1,5 @@
-import type { ResultPosition, SubmissionRow } from "@sluice/db";
+import { documentIdSchema } from "@sluice/core";
+import { findPosition, type ResultPosition, type SubmissionRow } from "@sluice/db";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
@@ -23,8 +24,17 @@ export const resultsQuery = z.strictObject({
   ...viewParameters,
   limit: limitParameter.optional(),
   cursor: cursorParameter,
+  after: documentIdSchema
+    .describe(
+      "Where to begin: behind this document, the last that came of a stream that broke off. A `cursor` goes on from its own place.",
+    )
+    .optional(),
 });
 
+const NOT_HERE = {
+  pointer: "?after",
+  detail: "the submission holds no recorded document of this id: pass one on that came, or begin anew without it",
+};
 const cursorSchema = z.strictObject({ part: z.int().min(0), index: z.int().min(0) });
 
 /**
@@ -36,16 +46,21 @@ export async function listResults(dependencies: Dependencies, call: Call): Promi
   if (!parsed.ok) return problemResponse(invalid(parsed.error));
   const cursor = readCursor(parsed.value.cursor, cursorSchema);
   if (!cursor.ok) return problemResponse(invalid(cursor.error));
+  const { status = null, top_k: topK = null, include = [], limit, after } = parsed.value;
   const submission = await findSubmission(dependencies, call);
   if (submission === null) return noSubmission();
+  let start = cursor.value;
+  if (start === null && after !== undefined) {
+    start = await findPosition(dependencies.db, submission, after);
+    if (start === null) return problemResponse(invalid([NOT_HERE]));
+  }
 
-  const { status = null, top_k: topK = null, include = [], limit } = parsed.value;
   const query: ResultsQuery = { status, topK, include };
   if (wantsNdjson(call.request) && limit === undefined) {
-    const body = lines(dependencies, submission, query, cursor.value);
+    const body = lines(dependencies, submission, query, start);
     return new Response(body, { headers: { "content-type": NDJSON_TYPES[0] } });
   }
-  const page = await readResults(dependencies, submission, query, cursor.value, limit ?? DEFAULT_LIMIT);
+  const page = await readResults(dependencies, submission, query, start, limit ?? DEFAULT_LIMIT);
   const next = page.next === null ? null : writeCursor({ part: page.next.part, index: page.next.index });
   return pageResponse(call, page.documents, next);
 }

@@ -7,7 +7,8 @@ const PACKED_PIECE_BYTES = 16_384;
 
 const BROKEN: Problem = {
   name: "broken-body",
-  detail: "The body broke off before its end, or is not one valid gzip member: push it again.",
+  detail:
+    "The body broke off before its end, or is no valid gzip: push it again, packed as a whole (several packed files in a row are not read).",
 };
 
 /** Why a body's type is refused, or `null`. A charset may be named if it is UTF-8. */

@@ -7,14 +7,14 @@ import type { Problem } from "../http/problems.ts";
  * A JSON body is in memory whole: as text, parsed, and as the documents it becomes, about three times
  * its bytes. A Worker has 128 MB for all requests that it answers at once.
  */
-const MOST_BYTES = 2 * MAX_JSON_BODY_BYTES;
+const MOST_BYTES = 1.5 * MAX_JSON_BODY_BYTES;
 /** This much of each is read at once: hundreds of small bodies fit beside the large ones. */
 const FREE_BYTES = 100_000;
 /** A request whose caller went away never says that it is through, so its place is free after this. Milliseconds. */
 const LONGEST_STAY = 60_000;
 /** Between two looks whether there is room, and for how long in all. Milliseconds. */
 const LOOK_AGAIN = 50;
-const LONGEST_WAIT = 20_000;
+const LONGEST_WAIT = 30_000;
 
 interface Body {
   readonly bytes: number;
@@ -44,7 +44,7 @@ export class BodiesInWork {
   readonly #bodies = new Set<Body>();
 
   /**
-   * `bytes`: how long it will be, as far as its sender says. Where there is no room in 20 s it ends with
+   * `bytes`: how long it will be, as far as its sender says. Where there is no room in 30 s it ends with
    * a problem.
    */
   guard(io: Pick<Dependencies, "now" | "sleep">, body: AsyncIterable<BodyPiece>, bytes: number): GuardedBody {

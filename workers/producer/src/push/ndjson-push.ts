@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "@sluice/core";
+import { err, IdSet, MAX_SET_IDS, ok, type Result } from "@sluice/core";
 import type { BodyPiece } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import type { LineProblem } from "../http/problems.ts";
@@ -12,27 +12,21 @@ import { MOST_REJECTED } from "../shapes/push.ts";
 const MAX_LINE_BYTES = 3_000_000;
 /** Problems that are told of one line. */
 const MOST_PROBLEMS = 3;
-/**
- * Ids are held to find one that comes twice, in up to this many bytes: about 600,000 short ids. More
- * would take the Worker's memory (128 MB).
- */
-const MAX_HELD_ID_BYTES = 48_000_000;
-const BYTES_AROUND_ID = 64;
-
 /** The lines of an NDJSON body, each by itself: accepted ones are given, refused ones are noted. */
 export class NdjsonPush {
   readonly #options: PushOptions;
-  readonly #ids = new Set<string>();
+  readonly #ids: IdSet;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  #heldIdBytes = 0;
   /** Lines that are not blank. */
   lines = 0;
   rejectedCount = 0;
   /** The first 100. */
   readonly rejected: LineProblem[] = [];
 
-  constructor(options: PushOptions) {
+  /** `seed`: 32 random bits. */
+  constructor(options: PushOptions, seed: number) {
     this.#options = options;
+    this.#ids = new IdSet(seed);
   }
 
   async *read(body: AsyncIterable<BodyPiece>): AsyncGenerator<PushItem> {
@@ -82,15 +76,17 @@ export class NdjsonPush {
   }
 
   #holdId(id: string | null): string | null {
-    if (id === null) return null;
-    if (this.#ids.has(id)) return "/id: this id stands in an earlier line too: ids are unique in a push";
-    const bytes = id.length + BYTES_AROUND_ID;
-    if (this.#heldIdBytes + bytes > MAX_HELD_ID_BYTES) {
-      return "the push holds more ids than can be told apart: push this line and those behind it by themselves";
+    switch (id === null ? "added" : this.#ids.add(id)) {
+      case "added":
+        return null;
+      case "known":
+        return "/id: this id stands in an earlier line too: ids are unique in a push";
+      case "full":
+        return (
+          `the push holds more than ${MAX_SET_IDS} documents with ids of their own: push this line and those behind it ` +
+          "by themselves"
+        );
     }
-    this.#heldIdBytes += bytes;
-    this.#ids.add(id);
-    return null;
   }
 }
 

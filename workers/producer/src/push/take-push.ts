@@ -79,7 +79,7 @@ async function takeNdjson(
   if (!allowsCollection(incoming.apiKey, options.collection)) return notThisCollection(options.collection);
   const keyed = await keyedPush(io, key, options);
   if (keyed instanceof Response) return keyed;
-  const lines = new NdjsonPush(options);
+  const lines = new NdjsonPush(options, new DataView(io.random(4).buffer).getUint32(0));
   const end = await push(io, options, lines.read(incoming.body), keyed);
   const { rejectedCount, rejected } = lines;
   if (end.kind === "nothing") {

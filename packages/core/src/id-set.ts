@@ -1,0 +1,90 @@
+/** Slots of the smallest table, and of the largest: 32 MB. */
+const LEAST_SLOTS = 1 << 12;
+const MOST_SLOTS = 1 << 22;
+/** A table that is fuller than this is doubled: beyond it, finding a free slot takes longer and longer. */
+const FULLEST = 0.75;
+
+/** How many ids a set takes at most. */
+export const MAX_SET_IDS = MOST_SLOTS * FULLEST;
+
+/**
+ * Which ids were there already, in eight bytes each that lie outside the heap: their strings, a million
+ * of them, would take most of a Worker's 128 MB. An id that is there is always found. One that is not
+ * is taken for another with a chance of 2⁻⁶⁴ for each that is: of two million ids, once in ten million sets.
+ * `seed` is random, so that nobody can choose ids that are taken for one another.
+ */
+export class IdSet {
+  readonly #seed: number;
+  /** Two halves of a hash in each slot; both 0: free. */
+  #slots = new Uint32Array(2 * LEAST_SLOTS);
+  #size = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds an id: `added`; `known` where it was there; `full` where the set takes no more. */
+  add(id: string): "added" | "known" | "full" {
+    const [low, high] = hash(id, this.#seed);
+    const at = find(this.#slots, low, high);
+    if (this.#slots[at] === low && this.#slots[at + 1] === high) return "known";
+    if (this.#size >= MAX_SET_IDS) return "full";
+    this.#slots[at] = low;
+    this.#slots[at + 1] = high;
+    this.#size += 1;
+    if (this.#size >= FULLEST * (this.#slots.length / 2)) this.#double();
+    return "added";
+  }
+
+  #double(): void {
+    const before = this.#slots;
+    if (before.length >= 2 * MOST_SLOTS) return;
+    const slots = new Uint32Array(2 * before.length);
+    for (let from = 0; from < before.length; from += 2) {
+      const [low, high] = [before[from] as number, before[from + 1] as number];
+      if (low === 0 && high === 0) continue;
+      const at = find(slots, low, high);
+      slots[at] = low;
+      slots[at + 1] = high;
+    }
+    this.#slots = slots;
+  }
+}
+
+/** Where a hash stands, or the free place where it would. */
+function find(slots: Uint32Array, low: number, high: number): number {
+  const mask = slots.length - 1;
+  let at = (low * 2) & mask;
+  while (!(slots[at] === low && slots[at + 1] === high) && (slots[at] !== 0 || slots[at + 1] !== 0)) {
+    at = (at + 2) & mask;
+  }
+  return at;
+}
+
+/** 64 bits of a text, never all 0: two multiplicative hashes over its UTF-16, each mixed into the other at the end. */
+function hash(text: string, seed: number): [low: number, high: number] {
+  let a = seed ^ 0x9e37_79b9;
+  let b = seed ^ 0x85eb_ca6b;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    a = Math.imul(a ^ unit, 0x9e37_79b1);
+    a = (a << 13) | (a >>> 19);
+    b = Math.imul(b ^ unit, 0x85eb_ca77);
+    b = (b << 15) | (b >>> 17);
+  }
+  a = mix(a ^ text.length ^ Math.imul(b, 0xc2b2_ae3d));
+  b = mix(b ^ Math.imul(a, 0x27d4_eb2f));
+  return [a >>> 0, (b | (a === 0 ? 1 : 0)) >>> 0];
+}
+
+/** Spreads every bit over all 32. */
+function mix(value: number): number {
+  let mixed = value;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
+  return mixed ^ (mixed >>> 16);
+}
