@@ -131,6 +131,7 @@ export interface Score {
 }
 
 /**
+ * `push`: the rest of its push, which is under way or broke off: at `until` it is closed as incomplete ·
  * `queue`: its message is in the Queue · `dispatch`: its turn has not come · `answer`: Workers AI has
  * it · `retry`: Workers AI turned it away for now, and it is tried again · `paused`, `paused_model`,
  * `paused_submission`: someone paused dispatching of everything, of its model, or of its submission, and
@@ -138,6 +139,7 @@ export interface Score {
  * `configuration`: the account or the model is at fault, and someone has to look. The list is closed.
  */
 export type WaitingReason =
+  | "push"
   | "queue"
   | "dispatch"
   | "answer"

@@ -4,6 +4,7 @@ import { pausedThing } from "./pauses.ts";
 /**
  * What something that has not ended waits for. The list is closed: clients may switch on it.
  *
+ * - `push`: the rest of its push, which is under way or broke off: at `until` it is closed with what it sent.
  * - `queue`: its message is in the Queue, or on the way there.
  * - `dispatch`: it is recorded, and its turn has not come.
  * - `answer`: Workers AI has it.
@@ -14,6 +15,7 @@ import { pausedThing } from "./pauses.ts";
  * - `configuration`: the account or the model is at fault, and someone has to look.
  */
 export const waitingReasons = [
+  "push",
   "queue",
   "dispatch",
   "answer",

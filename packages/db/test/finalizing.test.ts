@@ -50,7 +50,7 @@ describe("finalizing a job", () => {
   it("takes no answer of an older attempt", async () => {
     const { submission, id } = await dispatched([{ id: "a" }]);
     const job = { id, attempt: 1, status: "dispatched" } as const;
-    await postponeJob(db, job, { reason: "stuck", message: "" }, "repeated", NOW, NOW);
+    await postponeJob(db, job, { reason: "stuck", message: "" }, { dispatch: "repeated", refused: true }, NOW, NOW);
     await startAttempt(db, { id, attempt: 1, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
     expect(await confirmDispatch(db, job, "late" as RequestId, NOW)).toBe(false);
     expect(await succeed(db, id, [[submission, ["a"]]])).toBe(false);

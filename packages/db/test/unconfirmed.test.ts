@@ -95,7 +95,14 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     const error = { reason: "retry", message: "" };
-    await postponeJob(db, { id, attempt: 1, status: "dispatching" }, error, "unconfirmed", NOW, NOW);
+    await postponeJob(
+      db,
+      { id, attempt: 1, status: "dispatching" },
+      error,
+      { dispatch: "unconfirmed", refused: true },
+      NOW,
+      NOW,
+    );
     const apart = { id: jobId(), dueAt: NOW };
     const job = { id, attempt: 1, status: "pending" } as const;
     await separateSubmissions(db, job, [mine], apart, NOW);

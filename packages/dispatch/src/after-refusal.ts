@@ -9,8 +9,11 @@ export type RefusalDecision =
   | { readonly kind: "split" }
   | { readonly kind: "fail"; readonly code: FailureCode };
 
-/** A job that is refused this often in a row is given up: at the longest backoff, about a day. */
-const MAX_REFUSALS = 100;
+/**
+ * A job that is turned away this often in a row is given up: at the longest backoff, about a day. What
+ * stops a whole model, the daily limit or the configuration, is not counted: it says nothing about the job.
+ */
+export const MAX_REFUSALS = 100;
 
 /**
  * A job whose batches were taken in and brought no answer this often, forgotten or stuck or failed, is

@@ -65,7 +65,8 @@ export async function dispatchJob(
   });
   const ready = io.now();
   if (ready - startedAt > dispatchLease(io.runInterval) - callTimeout(io.runInterval)) {
-    await postponeJob(io.db, { ...job, attempt: started.attempt, status: "dispatching" }, LATE, "none", ready, ready);
+    const late = { ...job, attempt: started.attempt, status: "dispatching" } as const;
+    await postponeJob(io.db, late, LATE, { dispatch: "none", refused: false }, ready, ready);
     return "refused";
   }
   const answer = await submitBatch(io.ai, job.model, requests, io.bounded);

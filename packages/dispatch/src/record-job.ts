@@ -1,15 +1,17 @@
 import { dispatchLease, mintJobId, planJobs, type PartMessage, type PartWeight } from "@sluice/core";
-import { partToRecord, recordParts, type Pause } from "@sluice/db";
+import { partToRecord, recordParts, type DocumentContent, type Pause } from "@sluice/db";
 import { chunkParts } from "./chunk-parts.ts";
-import { dispatchJob } from "./dispatch-job.ts";
+import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { StepIo } from "./io.ts";
-import { keepBackPaused } from "./keep-back-paused.ts";
 
 /** A part that was read and weighed. */
 export interface PlannedPart {
   readonly part: PartMessage;
   readonly weight: PartWeight;
 }
+
+/** Staged parts that are in memory at once, each up to 1 MB: about a job's worth. */
+export const STAGED_AT_ONCE = 9;
 
 /** Plans the jobs of parts that came together: a job holds one model and lane. */
 export function planRecording<Part extends PlannedPart>(parts: readonly Part[]): Part[][] {
@@ -19,14 +21,10 @@ export function planRecording<Part extends PlannedPart>(parts: readonly Part[]):
 
 /**
  * Records the parts of one job, in as many transactions as its size asks for, and dispatches it
- * unless it is paused. Gives for each part whether it is recorded now, by this job or another;
+ * unless it is paused; `pauses` are kept up to date. Gives for each part whether it is recorded now, by this job or another;
  * one that is not must come again. What befalls the dispatch befalls the job, not its parts.
  */
-export async function recordJob(
-  io: StepIo,
-  parts: readonly PlannedPart[],
-  pauses: readonly Pause[],
-): Promise<boolean[]> {
+export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pauses: Pause[]): Promise<boolean[]> {
   const [first] = parts;
   if (first === undefined) return [];
   const { model, lane } = first.part;
@@ -39,12 +37,8 @@ export async function recordJob(
     );
   }
   try {
-    await dispatchRecorded(
-      io,
-      { ...job, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 },
-      parts,
-      pauses,
-    );
+    const pending = { ...job, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 } as const;
+    await dispatchUnlessPaused(io, pending, async () => contentOf(parts), pauses);
   } catch (error) {
     // The job is recorded: once its lease has run out the poller takes it from here.
     io.log({ event: "dispatch_broke_off", job: job.id, error: error instanceof Error ? error.name : typeof error });
@@ -52,14 +46,8 @@ export async function recordJob(
   return recorded;
 }
 
-async function dispatchRecorded(
-  io: StepIo,
-  job: Parameters<typeof dispatchJob>[1],
-  parts: readonly PlannedPart[],
-  pauses: readonly Pause[],
-): Promise<void> {
-  if (!(await keepBackPaused(io, job, pauses))) return;
-  const content = parts.flatMap(({ part }) =>
+function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {
+  return parts.flatMap(({ part }) =>
     part.documents.map((document) => ({
       submission: part.submission,
       document: document.id,
@@ -69,5 +57,4 @@ async function dispatchRecorded(
       truncateInputs: part.truncate_inputs,
     })),
   );
-  await dispatchJob(io, job, content);
 }

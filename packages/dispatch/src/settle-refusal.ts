@@ -11,7 +11,7 @@ import {
 } from "@sluice/core";
 import { finalizeJob, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
-import { afterRefusal } from "./after-refusal.ts";
+import { afterRefusal, MAX_REFUSALS } from "./after-refusal.ts";
 import type { StepIo } from "./io.ts";
 import { modelScope } from "./pauses.ts";
 
@@ -59,11 +59,19 @@ export async function settleRefusal(
         code: refusal.code,
         until: decision.dueAt,
       });
-      await postponeJob(io.db, job, error, countOf(job, refusal), decision.dueAt, now);
+      const counts = { dispatch: dispatchCount(job, refusal), refused: false };
+      await postponeJob(io.db, job, error, counts, decision.dueAt, now);
       return;
     }
     case "again":
-      await postponeJob(io.db, job, error, countOf(job, refusal), decision.dueAt, now);
+      await postponeJob(
+        io.db,
+        job,
+        error,
+        { dispatch: dispatchCount(job, refusal), refused: true },
+        decision.dueAt,
+        now,
+      );
       return;
     case "split": {
       const children = cut(documents).map((piece) => ({
@@ -76,7 +84,7 @@ export async function settleRefusal(
       return;
     }
     case "fail": {
-      const message = failureMessage(decision.code, refusal);
+      const message = failureMessage(decision.code, refusal, job.status === "dispatched");
       const outcomes = documents.map((document) => ({ ...document, code: decision.code, message }));
       await finalizeJob(io.db, job, { status: "failed", outcomes, children: [], tokens: null, error }, now);
     }
@@ -84,11 +92,14 @@ export async function settleRefusal(
 }
 
 /** The service's own words say more than ours about an input; about being out of reach, ours do. */
-function failureMessage(code: FailureCode, refusal: Refusal): string {
-  return code === "no_answer" ? FAILURES.no_answer.message : refusal.message || FAILURES[code].message;
+function failureMessage(code: FailureCode, refusal: Refusal, taken: boolean): string {
+  if (code !== "no_answer") return refusal.message || FAILURES[code].message;
+  if (taken) return FAILURES.no_answer.message;
+  const last = refusal.message === "" ? "" : `, at last with: ${refusal.message}`;
+  return `Workers AI turned the document away, or gave no answer, ${MAX_REFUSALS} times in a row${last}`;
 }
 
-function countOf(job: RefusedAttempt, refusal: Refusal): DispatchCount {
+function dispatchCount(job: RefusedAttempt, refusal: Refusal): DispatchCount {
   if (job.status === "dispatched") return "repeated";
   return refusal.mayBeRunning ? "unconfirmed" : "none";
 }

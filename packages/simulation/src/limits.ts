@@ -25,8 +25,8 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_TRANSACTION_BYTES", "5_000_000", 2_500),
   {
     file: "packages/dispatch/src/after-refusal.ts",
-    find: "const MAX_REFUSALS = 100;",
-    replace: `const MAX_REFUSALS = ${MAX_REFUSALS};`,
+    find: "export const MAX_REFUSALS = 100;",
+    replace: `export const MAX_REFUSALS = ${MAX_REFUSALS};`,
   },
   {
     file: "packages/dispatch/src/after-refusal.ts",
@@ -45,7 +45,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   },
   {
     file: "workers/poller/src/run-poller.ts",
-    find: "MAX_STEPS_PER_RUN = 90;",
+    find: "MAX_STEPS_PER_RUN = 60;",
     replace: "MAX_STEPS_PER_RUN = 12;",
   },
 ];

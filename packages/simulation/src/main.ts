@@ -39,6 +39,17 @@ function readArguments() {
 }
 
 const given = readArguments();
+const modes = (["seed", "mutations", "compare"] as const).filter(
+  (mode) => given[mode] !== undefined && given[mode] !== false,
+);
+if (modes.length > 1) refuse(`--${modes.join(" and --")} cannot go together.`);
+if (given.faultless && !given.compare) refuse("--faultless goes with --compare.");
+
+function refuse(flaw: string): never {
+  console.error(`${flaw}\n\n${USAGE}`);
+  process.exit(2);
+}
+
 const processes = availableParallelism();
 const from = wholeNumber("from", given.from);
 const count = (usual: number) => (given.seeds === undefined ? usual : wholeNumber("seeds", given.seeds));

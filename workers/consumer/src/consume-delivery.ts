@@ -1,13 +1,19 @@
 import { weighPart } from "@sluice/core";
 import { isPassing, keepMalformedMessage, lookUpParts, readPauses, type Pause } from "@sluice/db";
-import { planRecording, recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
-import { readMessages, submissionNamed, type DeliveredMessage, type ReadMessage } from "./read-messages.ts";
+import { planRecording, recordJob, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import {
+  fetchStaged,
+  readMessage,
+  submissionNamed,
+  type DeliveredMessage,
+  type ReadMalformed,
+  type ReadPart,
+  type ReadReference,
+} from "./read-messages.ts";
 
 /** What should happen to a message. */
 export type MessageDecision = { readonly kind: "ack" } | { readonly kind: "retry" };
 
-type PartRead = Extract<ReadMessage, { kind: "part" }>;
-type MalformedRead = { readonly message: DeliveredMessage; readonly reason: string; readonly body: string };
 interface DeliveredPart extends PlannedPart {
   readonly message: DeliveredMessage;
   /** The part's message as it came. */
@@ -18,6 +24,7 @@ interface DeliveredPart extends PlannedPart {
  * Takes one delivery of a queue, dead-letter queues included: records its parts with as few jobs as
  * fit, dispatches those, and decides over each message by its id. What is recorded is acknowledged
  * whether or not its job got through: from there on D1 drives. What D1 did not take comes again.
+ * Staged parts follow, so many at a time as memory allows.
  */
 export async function consumeDelivery(
   io: StepIo,
@@ -25,11 +32,12 @@ export async function consumeDelivery(
   messages: readonly DeliveredMessage[],
 ): Promise<Map<string, MessageDecision>> {
   const decisions = new Map<string, MessageDecision>();
-  const read = await readMessages(io.db, messages);
-  const { fresh, duplicates, done, malformed } = await sort(io, read);
+  const { parts, staged, duplicates, done, malformed } = await sort(io, messages);
+  let unreadable = 0;
 
   for (const message of done) decisions.set(message.id, { kind: "ack" });
-  const keep = async (one: MalformedRead): Promise<void> => {
+  const keep = async (one: Omit<ReadMalformed, "kind">): Promise<void> => {
+    unreadable += 1;
     await keepMalformedMessage(io.db, { queue, id: one.message.id, reason: one.reason, body: one.body }, io.now());
     io.log({
       event: "message_malformed",
@@ -41,13 +49,22 @@ export async function consumeDelivery(
     decisions.set(one.message.id, { kind: "ack" });
   };
   for (const one of malformed) await keep(one);
-  const pauses = fresh.length > 0 ? await readPauses(io.db, io.now()) : [];
-  const weighed: DeliveredPart[] = fresh.map((read) => ({ ...read, weight: weighPart(read.part) }));
-  for (const parts of planRecording(weighed)) {
-    for (const { part, standing } of await recordApart(io, parts, pauses)) {
-      if (standing === "refused") await keep({ ...part, reason: "D1 does not take its documents in" });
-      else decisions.set(part.message.id, { kind: standing === "recorded" ? "ack" : "retry" });
+  const pauses = parts.length + staged.length > 0 ? await readPauses(io.db, io.now()) : [];
+  const record = async (read: readonly ReadPart[]): Promise<void> => {
+    const weighed: DeliveredPart[] = read.map((one) => ({ ...one, weight: weighPart(one.part) }));
+    for (const planned of planRecording(weighed)) {
+      for (const { part, standing } of await recordApart(io, planned, pauses)) {
+        if (standing === "refused") await keep({ ...part, reason: "D1 does not take its documents in" });
+        else decisions.set(part.message.id, { kind: standing === "recorded" ? "ack" : "retry" });
+      }
     }
+  };
+  await record(parts);
+  for (let next = 0; next < staged.length; next += STAGED_AT_ONCE) {
+    const fetched = await fetchAll(io, staged.slice(next, next + STAGED_AT_ONCE));
+    for (const message of fetched.done) decisions.set(message.id, { kind: "ack" });
+    for (const one of fetched.malformed) await keep(one);
+    await record(fetched.parts);
   }
   // The same part twice in one delivery: what became of the first became of both.
   for (const { message, first } of duplicates) decisions.set(message.id, decisions.get(first) ?? { kind: "retry" });
@@ -55,8 +72,8 @@ export async function consumeDelivery(
     event: "delivery_consumed",
     queue,
     messages: messages.length,
-    parts: fresh.length,
-    malformed: malformed.length,
+    parts: parts.length + staged.length,
+    malformed: unreadable,
     retried: [...decisions.values()].filter((decision) => decision.kind === "retry").length,
   });
   return decisions;
@@ -74,11 +91,7 @@ interface RecordedPart {
  * Records a job's parts. D1 says no to all of them where one is at fault, so then each is tried by
  * itself: a message that no producer of this version sends must not take its neighbours along.
  */
-async function recordApart(
-  io: StepIo,
-  parts: readonly DeliveredPart[],
-  pauses: readonly Pause[],
-): Promise<RecordedPart[]> {
+async function recordApart(io: StepIo, parts: readonly DeliveredPart[], pauses: Pause[]): Promise<RecordedPart[]> {
   try {
     const recorded = await recordJob(io, parts, pauses);
     return parts.map((part, index) => ({ part, standing: recorded[index] === true ? "recorded" : "unrecorded" }));
@@ -99,39 +112,62 @@ async function recordApart(
 }
 
 /** Tells parts that are to be recorded from what needs nothing more and from what cannot be used. */
-async function sort(io: StepIo, read: readonly ReadMessage[]) {
-  const fresh: PartRead[] = [];
+async function sort(io: StepIo, messages: readonly DeliveredMessage[]) {
+  const parts: ReadPart[] = [];
+  const staged: ReadReference[] = [];
   const duplicates: { message: DeliveredMessage; first: string }[] = [];
   const done: DeliveredMessage[] = [];
-  const malformed: MalformedRead[] = [];
-  const readable = read.flatMap((one) => {
-    if (one.kind !== "malformed") return [one];
-    malformed.push(one);
-    return [];
-  });
+  const malformed: ReadMalformed[] = [];
+  const readable: (ReadPart | ReadReference)[] = [];
+  for (const one of messages.map(readMessage)) {
+    if (one.kind === "malformed") malformed.push(one);
+    else readable.push(one);
+  }
   const standings = await lookUpParts(
     io.db,
-    readable.map((one) => (one.kind === "part" ? one.part : one.reference)),
+    readable.map((one) => one.part),
   );
   const firsts = new Map<string, string>();
   for (const [index, one] of readable.entries()) {
-    const standing = standings[index];
-    if (standing === "recorded") {
-      done.push(one.message);
-    } else if (one.kind === "unstaged" || standing !== "new") {
-      const reason = one.kind === "unstaged" ? "its part is not staged" : "its submission is not in D1";
-      const body = one.kind === "part" ? one.body : JSON.stringify(one.reference);
-      malformed.push({ message: one.message, reason, body });
+    const { message, part, body } = one;
+    const key = `${part.submission} ${part.part}`;
+    const first = firsts.get(key);
+    if (standings[index] === "recorded") {
+      done.push(message);
+    } else if (standings[index] !== "new") {
+      malformed.push({ kind: "malformed", message, reason: "its submission is not in D1", body });
+    } else if (first !== undefined) {
+      duplicates.push({ message, first });
     } else {
-      const key = `${one.part.submission} ${one.part.part}`;
-      const first = firsts.get(key);
-      if (first === undefined) {
-        firsts.set(key, one.message.id);
-        fresh.push(one);
-      } else {
-        duplicates.push({ message: one.message, first });
-      }
+      firsts.set(key, message.id);
+      if (one.kind === "part") parts.push(one);
+      else staged.push(one);
     }
   }
-  return { fresh, duplicates, done, malformed };
+  return { parts, staged, duplicates, done, malformed };
+}
+
+/** Fetches staged parts. One that is not staged any more is recorded, or was never there. */
+async function fetchAll(io: StepIo, references: readonly ReadReference[]) {
+  const parts: ReadPart[] = [];
+  const malformed: ReadMalformed[] = [];
+  const gone: ReadReference[] = [];
+  for (const reference of references) {
+    const fetched = await fetchStaged(io.db, reference);
+    if (fetched === null) gone.push(reference);
+    else if (fetched.kind === "part") parts.push(fetched);
+    else malformed.push(fetched);
+  }
+  if (gone.length === 0) return { parts, malformed, done: [] };
+  // Asked after the part was not found there: what records it takes it away in the same transaction.
+  const standings = await lookUpParts(
+    io.db,
+    gone.map(({ part }) => part),
+  );
+  const done: DeliveredMessage[] = [];
+  for (const [index, { message, body }] of gone.entries()) {
+    if (standings[index] === "recorded") done.push(message);
+    else malformed.push({ kind: "malformed", message, reason: "its part is not staged", body });
+  }
+  return { parts, malformed, done };
 }

@@ -7,30 +7,48 @@ export interface DeliveredMessage {
   readonly body: unknown;
 }
 
-/** What a message turned out to carry. */
-export type ReadMessage =
-  | { readonly kind: "part"; readonly message: DeliveredMessage; readonly part: PartMessage; readonly body: string }
-  /** A reference whose part is not staged any more: recorded already, or never there. */
-  | { readonly kind: "unstaged"; readonly message: DeliveredMessage; readonly reference: Message }
-  | { readonly kind: "malformed"; readonly message: DeliveredMessage; readonly reason: string; readonly body: string };
-
-/** Parses messages one by one, fetching what is staged. */
-export async function readMessages(db: Database, messages: readonly DeliveredMessage[]): Promise<ReadMessage[]> {
-  const read: ReadMessage[] = [];
-  for (const message of messages) read.push(await readMessage(db, message));
-  return read;
+/** A part, with the text of its message. */
+export interface ReadPart {
+  readonly kind: "part";
+  readonly message: DeliveredMessage;
+  readonly part: PartMessage;
+  readonly body: string;
+}
+/** A reference to a part that is staged in D1. */
+export interface ReadReference {
+  readonly kind: "staged";
+  readonly message: DeliveredMessage;
+  readonly part: Exclude<Message, PartMessage>;
+  readonly body: string;
+}
+export interface ReadMalformed {
+  readonly kind: "malformed";
+  readonly message: DeliveredMessage;
+  readonly reason: string;
+  readonly body: string;
 }
 
-async function readMessage(db: Database, message: DeliveredMessage): Promise<ReadMessage> {
+/** Parses a message; what it refers to is not fetched. */
+export function readMessage(message: DeliveredMessage): ReadPart | ReadReference | ReadMalformed {
   const parsed = parseMessage(message.body);
   const body = bodyText(message.body);
   if (!parsed.ok) return { kind: "malformed", message, reason: parsed.error, body };
-  if (parsed.value.kind === "part") return { kind: "part", message, part: parsed.value, body };
-  const staged = await readStagedPart(db, parsed.value.submission, parsed.value.part);
-  if (staged === null) return { kind: "unstaged", message, reference: parsed.value };
-  const part = parseMessage(staged);
-  if (part.ok && part.value.kind === "part") return { kind: "part", message, part: part.value, body: staged };
-  return { kind: "malformed", message, reason: part.ok ? "a staged part refers to another" : part.error, body };
+  const { value } = parsed;
+  return value.kind === "part"
+    ? { kind: "part", message, part: value, body }
+    : { kind: "staged", message, part: value, body };
+}
+
+/** Fetches a part that is staged: up to 1 MB. `null`: it is not staged, or not any more. */
+export async function fetchStaged(
+  db: Database,
+  { message, part }: ReadReference,
+): Promise<ReadPart | ReadMalformed | null> {
+  const body = await readStagedPart(db, part.submission, part.part);
+  if (body === null) return null;
+  const read = parseMessage(body);
+  if (read.ok && read.value.kind === "part") return { kind: "part", message, part: read.value, body };
+  return { kind: "malformed", message, reason: read.ok ? "a staged part refers to another" : read.error, body };
 }
 
 /** As text, whatever came: a message that nobody can read is kept for a person to look at. */

@@ -97,7 +97,11 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
     body: () => reference(submission),
     reason: "its part is not staged",
   },
-  { kind: "a reference in an unknown submission", body: () => reference(STRANGER), reason: "its part is not staged" },
+  {
+    kind: "a reference in an unknown submission",
+    body: () => reference(STRANGER),
+    reason: "its submission is not in D1",
+  },
   {
     kind: "a reference of a later version",
     body: () => reference(submission, { v: 2 }),

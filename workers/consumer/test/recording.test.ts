@@ -171,6 +171,31 @@ describe("a part too big for a message", () => {
     expect(await readStagedPart(io.db, submission, 0)).toBeNull();
   });
 
+  it("is fetched with few others at a time, so that memory does: 25 references, three jobs", async () => {
+    const observed = unreliableDatabase(env.DB);
+    const watched = testIo(observed.d1, service);
+    const submission = await open(io.db, { total: 25, lane: "bulk" });
+    const messages = [];
+    for (let number = 0; number < 25; number += 1) {
+      const staged = part(submission, number, [{ ...big, id: `big${number}` }], number);
+      await stagePart(io.db, submission, { part: number, body: staged.body, total: 25 }, NOW);
+      const reference = { v: 1, kind: "staged", submission, lane: "bulk", part: number };
+      messages.push({ id: `m${number}`, body: JSON.stringify(reference) });
+    }
+    observed.calls.length = 0;
+    expect(new Set(await deliver(watched, messages))).toEqual(new Set(["ack"]));
+    // Fetched, fetched, …, recorded: in the order of the calls.
+    let held = 0;
+    let most = 0;
+    for (const { sql } of observed.calls) {
+      if (/SELECT .*FROM "?staged_parts/is.test(sql)) held += 1;
+      if (sql.includes("INSERT INTO jobs")) held = 0;
+      most = Math.max(most, held);
+    }
+    expect(most).toBe(9);
+    expect(await counters(env.DB, submission)).toMatchObject({ recorded: 25 });
+  });
+
   it("changes nothing when its reference comes again, though it is not staged any more", async () => {
     const submission = await open(io.db, { total: 1 });
     const staged = part(submission, 0, [big]);

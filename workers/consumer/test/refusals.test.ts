@@ -134,7 +134,8 @@ describe("a job that is turned away for now", () => {
       status: "pending",
       attempt: 1,
       round: 1,
-      refusals: 1,
+      // What stops the whole model says nothing about the job.
+      refusals: reason === "retry" ? 1 : 0,
       requestId: null,
       dueAt: due,
       unconfirmed,
@@ -151,6 +152,22 @@ describe("a job that is turned away for now", () => {
       completed: false,
     });
     expect(service.calls).toHaveLength(1);
+  });
+
+  it.each([
+    { how: "the day's neurons are used up", error: "3036: used up your daily free allocation" },
+    { how: "the account is refused", error: "10000: Authentication error" },
+  ])("keeps the other jobs of its delivery back where $how", async ({ error }) => {
+    service.onSubmit = throwing(serviceError(error));
+    const lanes = ["bulk", "interactive"] as const;
+    const messages = [];
+    for (const lane of [...lanes, ...lanes]) {
+      const submission = await open(io.db, { lane });
+      messages.push(messageOf(part(submission, 0, documents(`${messages.length}-`, 1)), { lane }));
+    }
+    expect(new Set(await deliver(io, messages))).toEqual(new Set(["ack"]));
+    expect(service.submits).toHaveLength(1);
+    expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["pending", "pending"]);
   });
 
   it("waits in D1 when the call takes too long, counted as unconfirmed", async () => {

@@ -16,12 +16,10 @@ import {
   sweepSubmissions,
   unstagePart,
 } from "@sluice/db";
-import { planRecording, recordJob, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import { planRecording, recordJob, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
 
 /** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
 const MOST_FOLDS = 20;
-/** Staged parts that are in memory at once, each up to 1 MB: about a job's worth. */
-const STAGED_AT_ONCE = 9;
 /** As often as that in one run. */
 const MOST_STAGED_ROUNDS = 10;
 

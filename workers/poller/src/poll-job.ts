@@ -15,22 +15,22 @@ export async function pollJob(io: PollerIo, job: DispatchedJob): Promise<Polled>
   const answer = await pollBatch(io.ai, job.model, job.requestId, io.bounded);
   switch (answer.kind) {
     case "pending":
-      return waitOn(io, job);
+      return waitOn(io, job, io.stuckAfter);
     case "answered":
       await finalize(io, job, answer.items, answer.tokens);
       return "moved";
     case "refused":
-      // The call failed, the batch may not have: ask again.
-      if (answer.refusal.mayBeRunning) return waitOn(io, job);
+      // The call failed, the batch may not have: ask again, and for longer than one that says it is busy.
+      if (answer.refusal.mayBeRunning) return waitOn(io, job, 2 * io.stuckAfter);
       await giveUp(io, job, answer.refusal);
       return "moved";
   }
 }
 
 /** Leaves the job to a later run, or gives its batch up for stuck. */
-async function waitOn(io: PollerIo, job: DispatchedJob): Promise<Polled> {
+async function waitOn(io: PollerIo, job: DispatchedJob, stuckAfter: number): Promise<Polled> {
   const now = io.now();
-  if (now - job.dispatchedAt >= io.stuckAfter) {
+  if (now - job.dispatchedAt >= stuckAfter) {
     await giveUp(io, job, STUCK, "stuck");
     return "moved";
   }

@@ -1,6 +1,6 @@
 import { dispatchLease, isSweepDue, nextPollAt } from "@sluice/core";
 import { claimDueJobs, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
-import { dispatchJob, keepBackPaused, type StepIo } from "@sluice/dispatch";
+import { dispatchUnlessPaused, type StepIo } from "@sluice/dispatch";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
 import { runWithin } from "./run-within.ts";
@@ -12,8 +12,12 @@ export interface PollerIo extends StepIo {
 
 /** Jobs that one run takes on. One whose batch is still under way costs a call to Workers AI and no query. */
 export const MAX_POLLS_PER_RUN = 300;
-/** Jobs that one run carries a step further, at up to eight queries each: an invocation may make 1,000. */
-export const MAX_STEPS_PER_RUN = 90;
+/**
+ * Jobs that one run carries a step further, at up to fifteen statements each, where a paused submission is
+ * taken out of them; a sweep makes some fifty more. An invocation may make 1,000 queries, and it is not
+ * written whether a transaction's statements count one by one: here they do.
+ */
+export const MAX_STEPS_PER_RUN = 60;
 /** Jobs that one claim takes at most: two thirds interactive, and a share for bulk, so that it is never starved. */
 const MAX_CLAIM = 30;
 /** A run stops taking on more after this many milliseconds: the next one is about to start. */
@@ -81,7 +85,8 @@ type Advance = "waits" | "moved" | "failed";
 async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promise<Advance> {
   try {
     if (job.status === "dispatched") return await pollJob(io, job);
-    await dispatchClaimed(io, job, pauses);
+    // The texts are read before the attempt starts: what is deleted in between is left out by its list.
+    await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
     return "moved";
   } catch (error) {
     io.log({
@@ -92,16 +97,4 @@ async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promi
     });
     return "failed";
   }
-}
-
-async function dispatchClaimed(
-  io: PollerIo,
-  job: Exclude<ClaimedJob, { status: "dispatched" }>,
-  pauses: Pause[],
-): Promise<void> {
-  if (!(await keepBackPaused(io, job, pauses))) return;
-  // The texts are read before the attempt starts: what is deleted in between is left out by its list.
-  const outcome = await dispatchJob(io, job, await readJobContent(io.db, job));
-  // The refusal may have paused the model: then the other jobs of this claim wait as well.
-  if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())));
 }

@@ -139,6 +139,40 @@ describe("a batch that is too large", () => {
   });
 });
 
+it("a fault of the account, however long it lasts, does not bring a job nearer to being given up", async () => {
+  await recordJob(io.db, documents("d", 3), { now: NOW, dueAt: NOW });
+  service.onSubmit = () => Promise.reject(serviceError("10000: Authentication error"));
+  for (let tries = 0; tries < 120; tries += 1) {
+    await runPoller(io);
+    io.clock.now += 16 * MINUTE;
+  }
+  expect(service.submits).toHaveLength(120);
+  service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
+  await runPoller(io);
+  expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", refusals: 1 });
+  service.onSubmit = null;
+  await runUntilDone(io);
+  expect(await rows(env.DB, "SELECT DISTINCT status FROM outcomes")).toEqual([{ status: "succeeded" }]);
+});
+
+it("a job that is turned away a hundred times in a row is given up, and told what the service said", async () => {
+  await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+  service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
+  for (let tries = 0; tries < 110; tries += 1) {
+    await runPoller(io);
+    io.clock.now += 31 * MINUTE;
+  }
+  expect(service.submits).toHaveLength(100);
+  expect(await rows(env.DB, "SELECT DISTINCT code, message FROM outcomes")).toEqual([
+    {
+      code: "no_answer",
+      message: expect.stringMatching(
+        /^Workers AI turned the document away, .* 100 times in a row, at last with: .*Capacity/,
+      ) as string,
+    },
+  ]);
+});
+
 describe.each([
   {
     fault: "the day's neurons are used up",
@@ -159,7 +193,7 @@ describe.each([
     service.onSubmit = () => Promise.reject(serviceError(error));
     await runPoller(io);
     expect(service.submits).toHaveLength(1);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", refusals: 1, dueAt: until, unconfirmed: 0 });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", refusals: 0, dueAt: until, unconfirmed: 0 });
     expect(await rows(env.DB, "SELECT scope, reason, until FROM pauses")).toEqual([
       { scope: "model:@cf/baai/bge-m3", reason, until },
     ]);

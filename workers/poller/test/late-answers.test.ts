@@ -13,6 +13,7 @@ import {
   recordJob,
   rows,
   scoresInView,
+  serviceError,
   shuffled,
   testIo,
   type TestIo,
@@ -59,6 +60,30 @@ describe("a batch without an answer", () => {
     await nextRun(io);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
+  });
+
+  it("is not stuck because a call after an hour fails: the answer may be there", async () => {
+    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(io);
+    io.clock.now = NOW + 1.5 * HOUR;
+    service.onPoll = () => Promise.reject(serviceError("<html><title>502 Bad gateway</title></html>"));
+    await runPoller(io);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 1, requestId: "batch-1" });
+    service.onPoll = null;
+    io.clock.now = (await onlyJob(env.DB)).dueAt ?? 0;
+    await runPoller(io);
+    expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
+    expect(service.submits).toHaveLength(1);
+  });
+
+  it("is stuck after two hours where every call fails", async () => {
+    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(io);
+    service.onPoll = ({ requestId }) =>
+      requestId === "batch-1" ? Promise.reject(serviceError("<html><title>502 Bad gateway</title></html>")) : undefined;
+    io.clock.now = NOW + 2 * HOUR;
+    await runPoller(io);
+    expect(await onlyJob(env.DB)).toMatchObject({ attempt: 2, requestId: "batch-2", repeated: 1 });
   });
 
   it("that answers at last for an attempt given up is ignored", async () => {

@@ -155,7 +155,7 @@ describe("the list of jobs", () => {
       db(),
       { id: job, attempt: 1, status: "dispatching" },
       error,
-      "unconfirmed",
+      { dispatch: "unconfirmed", refused: true },
       NOW + 60_000,
       NOW + 1_000,
     );

@@ -111,7 +111,14 @@ describe("GET a document", () => {
     const { job } = await recorded([{ id: "one" }]);
     await startAttempt(db(), { id: job, attempt: 0, status: "pending" }, { until: NOW + 120_000, token: "t" }, NOW);
     const refused = { id: job, attempt: 1, status: "dispatching" } as const;
-    await postponeJob(db(), refused, { reason: "capacity", message: "no" }, "none", NOW + 60_000, NOW);
+    await postponeJob(
+      db(),
+      refused,
+      { reason: "capacity", message: "no" },
+      { dispatch: "none", refused: true },
+      NOW + 60_000,
+      NOW,
+    );
     const document = await read<DocumentShape>(documentPath("one"));
     expect(document.waiting).toEqual({ reason: "retry", until: at(NOW + 60_000) });
   });

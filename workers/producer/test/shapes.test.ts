@@ -56,6 +56,15 @@ it("a submission's counts add up, lost documents being failed ones with a code o
   expect(shape.failures).toEqual({ too_large: 1, message_lost: 2 });
 });
 
+it("a submission of which everything that was sent has ended waits for the rest of its push, for an hour at most", () => {
+  const row = submissionRow({ total: 5, recorded: 5, succeeded: 5, closedAt: null, activeAt: NOW + MINUTE });
+  expect(submissionShape(row, NOTHING_AROUND, NOW).waiting).toEqual({
+    reason: "push",
+    until: new Date(NOW + 61 * MINUTE).toISOString(),
+  });
+  expect(submissionShape({ ...row, closedAt: NOW }, NOTHING_AROUND, NOW).waiting).toBeNull();
+});
+
 describe("a submission is stalled", () => {
   const stalled = (more: Partial<SubmissionRow>, age: number) =>
     submissionShape(submissionRow(more), NOTHING_AROUND, NOW + age).stalled;
@@ -181,7 +190,7 @@ describe("a submission waits", () => {
   it("for the Queue before anything is recorded, and for nothing after its end", () => {
     expect(waiting({})).toEqual({ reason: "queue", until: null });
     expect(waiting({ recorded: 10, succeeded: 10, completedAt: NOW })).toBeNull();
-    expect(waiting({ recorded: 10, succeeded: 10, closedAt: null })).toBeNull();
+    expect(waiting({ recorded: 10, succeeded: 10, closedAt: null })?.reason).toBe("push");
   });
 
   it("for what its jobs wait for: a retry is told first, then an answer", () => {

@@ -20,7 +20,7 @@ export interface Poison {
 const DOCUMENTS = 1_000;
 const MOST_RUNS = 60;
 /** Calls that one run of a poller makes: Sluice's own limit, given to the others as well. */
-const CALLS_PER_RUN = 90;
+const CALLS_PER_RUN = 60;
 const BAD_TEXT = "POISON";
 
 /**

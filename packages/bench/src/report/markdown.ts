@@ -186,7 +186,7 @@ function poison({ counted: { poison } }: Results): string {
   return [
     "## Poison",
     "1,000 documents, of which some make Workers AI refuse any batch that they are in. Runs of the poller, a minute each, until all good " +
-      "ones have their scores. Bisection is measured; the others follow from what they do, at 90 calls a run.",
+      "ones have their scores. Bisection is measured; the others follow from what they do, at 60 calls a run.",
     table(
       ["", "bad", "calls that submit", "at most", "minutes", "good ones scored"],
       poison.map(({ strategy, bad, calls, bound, minutes, good }) => [

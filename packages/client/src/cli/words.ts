@@ -18,6 +18,7 @@ const resumeModel = ({ model }: Waiter) => `sluice resume --model ${model}`;
 const resumeSubmission = ({ submission }: Waiter) => `sluice resume --submission ${submission ?? "SUBMISSION"}`;
 
 const REASONS: Words = {
+  push: () => "its push is under way, or broke off: push the same again to go on, or it is closed as it is",
   queue: () => "it is in the Queue, on its way to be recorded",
   dispatch: () => "its turn to be dispatched has not come",
   answer: () => "Workers AI has it, and its answer is awaited",
@@ -39,6 +40,7 @@ export function waitingWords(waiting: Waiting, waiter: Waiter, now: number): str
 }
 
 const BRIEF: Readonly<Record<string, string | undefined>> = {
+  push: "the rest of its push",
   queue: "the Queue",
   dispatch: "its turn",
   answer: "its answer",

@@ -14,25 +14,33 @@ export interface AttemptError {
 /** What the next dispatch of a postponed job will have cost, should the batch have run. */
 export type DispatchCount = "none" | "unconfirmed" | "repeated";
 
+/** What an attempt that ended without an answer adds to its job's counts. */
+export interface AttemptCounts {
+  readonly dispatch: DispatchCount;
+  /** Whether the job itself was turned away: a fault of the account or the model says nothing about it. */
+  readonly refused: boolean;
+}
+
 /**
  * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`.
  * `unconfirmed` counts a dispatch of which it is not known whether Workers AI took it in, `repeated`
- * one that Workers AI took in and that is given up on.
+ * one that Workers AI took in and that is given up on. Refusals in a row are bounded, so only those of the
+ * job itself are counted.
  */
 export async function postponeJob(
   db: Database,
   job: { readonly id: JobId; readonly attempt: number; readonly status: "dispatching" | "dispatched" },
   error: AttemptError,
-  counts: DispatchCount,
+  counts: AttemptCounts,
   dueAt: number,
   now: number,
 ): Promise<void> {
   await query(
     db,
     sql`
-    UPDATE jobs SET status = 'pending', request_id = NULL, due_at = ${dueAt}, refusals = refusals + 1,
-      unconfirmed_dispatches = unconfirmed_dispatches + ${counts === "unconfirmed" ? 1 : 0},
-      repeated_dispatches = repeated_dispatches + ${counts === "repeated" ? 1 : 0},
+    UPDATE jobs SET status = 'pending', request_id = NULL, due_at = ${dueAt}, refusals = refusals + ${counts.refused ? 1 : 0},
+      unconfirmed_dispatches = unconfirmed_dispatches + ${counts.dispatch === "unconfirmed" ? 1 : 0},
+      repeated_dispatches = repeated_dispatches + ${counts.dispatch === "repeated" ? 1 : 0},
       attempts = json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),
         '$[#-1].error', json_object('reason', ${error.reason}, 'message', ${error.message}))
     WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`,

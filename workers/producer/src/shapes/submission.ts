@@ -1,4 +1,5 @@
 import {
+  ABANDONED_AFTER,
   EVERYTHING,
   STALLED_AFTER,
   lanes,
@@ -123,7 +124,10 @@ export function processing(row: CountedRow): number {
 const TELLING = ["retry", "answer", "dispatch"] as const;
 
 function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings, now: number): Waiting | null {
-  if (row.completedAt !== null || missing(row) + processing(row) === 0) return null;
+  if (row.completedAt !== null) return null;
+  if (missing(row) + processing(row) === 0) {
+    return row.closedAt === null ? waitingShape({ reason: "push", until: row.activeAt + ABANDONED_AFTER }) : null;
+  }
   const pause = lastPause(pauses, [EVERYTHING, modelScope(row.model), submissionScope(row.id)]);
   // What Workers AI has already goes on: with nothing else left, a pause is no matter.
   const all = jobs.map((job) => waitingOfJob(job, null, now)).filter((waiting) => waiting !== null);

@@ -16,7 +16,8 @@ export const waitingSchema = z
     reason: z
       .enum(waitingReasons)
       .describe(
-        "`queue`: its message is in the Queue. `dispatch`: its turn has not come. `answer`: Workers AI has it. " +
+        "`push`: the rest of its push, which is under way or broke off: the same Idempotency-Key goes on with it, and at " +
+          "`until` it is closed as incomplete. `queue`: its message is in the Queue. `dispatch`: its turn has not come. `answer`: Workers AI has it. " +
           "`retry`: Workers AI turned it away for now. `paused`, `paused_model`, `paused_submission`: someone paused " +
           "dispatching of everything, of its model, or of its submission; a resumption of the same ends that. `daily_limit`: " +
           "the account's allowance is used up until 00:00 UTC. `configuration`: the account or the model is at fault, and " +
