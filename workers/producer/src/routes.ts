@@ -47,6 +47,8 @@ export interface Route {
   readonly line?: z.ZodType;
   /** Besides those that every route has. */
   readonly problems: readonly ProblemName[];
+  /** Those of them that pass by themselves, and say when in `Retry-After`. */
+  readonly passing?: readonly ProblemName[];
 }
 
 const BODY_PROBLEMS = ["not-json", "not-utf8", "broken-body", "body-too-large", "unsupported-media-type"] as const;
@@ -68,6 +70,7 @@ export const routes: readonly Route[] = [
     answer: acceptedSchema,
     answerHeaders: ["Location", "Idempotency-Replayed", "Idempotency-Resumed"],
     problems: [...BODY_PROBLEMS, ...PUSH_PROBLEMS],
+    passing: ["conflict"],
   },
   {
     method: "GET",
@@ -155,6 +158,7 @@ export const routes: readonly Route[] = [
     query: documentQuery,
     answer: documentOutSchema,
     problems: ["not-found"],
+    passing: ["not-found"],
   },
   {
     method: "DELETE",
@@ -170,6 +174,7 @@ export const routes: readonly Route[] = [
     query: noQuery,
     answer: answers.deletedSchema,
     problems: ["not-found"],
+    passing: ["not-found"],
   },
   {
     method: "GET",

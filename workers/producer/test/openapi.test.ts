@@ -8,61 +8,17 @@ import { openRoutes } from "../src/open-routes.ts";
 import { routes, type Route } from "../src/routes.ts";
 import { problemSchema } from "../src/shapes/answers.ts";
 import { parseKeys, scopes } from "../src/http/keys.ts";
+import { provoke, successes, type Circumstance, type Provoked, type World } from "../test-support/provoke.ts";
 import { KEY, NOW, keyRecord, testApi, type TestApi } from "./api.ts";
-import { db, failed, post, recorded, scored } from "./stored.ts";
+import { db, failed, recorded, scored } from "./stored.ts";
 
-type Init = RequestInit<RequestInitCfProperties>;
-interface Provoked {
-  readonly path: string;
-  readonly init?: Init;
-  readonly api?: TestApi;
-}
-
-const FRANCE = { query: "capital of France", contexts: ["Paris"], metadata: { a: [1] } };
-const UNKNOWN = "01999999-0000-7000-8000-000000000000";
-const json = (body: BodyInit, headers: Record<string, string> = {}): Init => ({
-  method: "POST",
-  body,
-  headers: { "content-type": "application/json", ...headers },
-});
-
-/** What is there for the requests below to find. */
-interface World {
-  readonly submission: string;
-  readonly job: string;
-}
 let world: World;
 beforeEach(async () => {
-  await scored([{ id: "a" }], { label: "l" });
+  const { submission, job } = await scored([{ id: "a" }, { id: "b" }], { label: "l" });
   await failed([{ id: "f" }]);
-  const { submission, job } = await recorded([{ id: "p" }]);
-  world = { submission, job };
+  const { submission: open } = await recorded([{ id: "p" }]);
+  world = { submission, job, open };
 });
-
-/** A request that succeeds, for every route. */
-const GOOD: Readonly<Record<string, () => { readonly path: string; readonly init?: Init }>> = {
-  pushDocuments: () => ({ path: "/v1/documents", init: post(FRANCE) }),
-  listSubmissions: () => ({ path: "/v1/submissions?label=l" }),
-  getSubmission: () => ({ path: `/v1/submissions/${world.submission}` }),
-  listResults: () => ({ path: `/v1/submissions/${world.submission}/results?include=text,metadata` }),
-  cancelSubmission: () => ({ path: `/v1/submissions/${world.submission}/cancel`, init: post() }),
-  retrySubmission: () => ({ path: `/v1/submissions/${world.submission}/retry`, init: post() }),
-  getDocuments: () => ({ path: "/v1/collections/default/documents?id=a&id=p&id=none" }),
-  getDocument: () => ({ path: "/v1/collections/default/documents/a?include=text,metadata" }),
-  deleteDocument: () => ({ path: "/v1/collections/default/documents/a", init: { method: "DELETE" } }),
-  readFeed: () => ({ path: "/v1/results" }),
-  listJobs: () => ({ path: "/v1/jobs" }),
-  getJob: () => ({ path: `/v1/jobs/${world.job}` }),
-  pause: () => ({ path: "/v1/pause", init: post({ submission: world.submission }) }),
-  resume: () => ({ path: "/v1/resume", init: post() }),
-  getStats: () => ({ path: "/v1/stats" }),
-};
-
-const goodOf = (route: Route) => {
-  const good = GOOD[route.id];
-  if (good === undefined) throw new Error(`the test has no request for ${route.id}`);
-  return good();
-};
 
 /** The API over a D1 that fails every call. */
 async function failing(message: string): Promise<TestApi> {
@@ -73,75 +29,36 @@ async function failing(message: string): Promise<TestApi> {
   return testApi({ db: openDatabase(broken, patience) });
 }
 
-const withNothing = (path: string) =>
-  path.replace(/(sub|job)_[0-9a-f-]+/, `$1_${UNKNOWN}`).replace("documents/a", "documents/none");
-const withoutQuery = (path: string) => path.split("?")[0] ?? path;
+const PASSING = "D1_ERROR: Network connection lost.";
+const BROKEN = "D1_ERROR: no such table: submissions";
 
-/** A request that brings about a problem of a route. */
-const PROVOKE: Readonly<Record<ProblemName, (route: Route) => Promise<Provoked>>> = {
-  unauthorized: async (route) => {
-    const { path, init } = goodOf(route);
-    return {
-      path,
-      init: { ...init, headers: { ...(init?.headers as Record<string, string>), authorization: "Bearer wrong" } },
-    };
-  },
-  forbidden: async (route) => {
-    const others = scopes.filter((scope) => scope !== route.scope);
-    const keys = parseKeys(JSON.stringify([await keyRecord(KEY, { scopes: others })]));
-    return { ...goodOf(route), api: await testApi({ keys }) };
-  },
-  "too-many-requests": async (route) => ({
-    ...goodOf(route),
-    api: await testApi({ rateLimiter: { limit: async () => ({ success: false }) } }),
-  }),
-  invalid: async (route) => {
-    const { path, ...rest } = goodOf(route);
-    return { ...rest, path: `${withoutQuery(path)}?nonsense=1` };
-  },
-  unavailable: async (route) => ({ ...goodOf(route), api: await failing("D1_ERROR: Network connection lost.") }),
-  internal: async (route) => ({ ...goodOf(route), api: await failing("D1_ERROR: no such table: submissions") }),
-  "not-found": async (route) => {
-    const { path, init } = goodOf(route);
-    if (route.body !== undefined) return { path, init: post({ submission: `sub_${UNKNOWN}` }) };
-    return { path: withNothing(path), ...(init !== undefined && { init }) };
-  },
-  "not-json": async (route) => ({ path: route.path, init: json("{") }),
-  "not-utf8": async (route) => ({ path: route.path, init: json(new Uint8Array([0x22, 0xff, 0x22])) }),
-  "broken-body": async (route) => ({
-    path: route.path,
-    init: json(new Uint8Array([1, 2, 3]), { "content-encoding": "gzip" }),
-  }),
-  "body-too-large": async (route) => ({ path: route.path, init: json(`"${"x".repeat(10_000_000)}"`) }),
-  "unsupported-media-type": async (route) => ({ path: route.path, init: json("{}", { "content-type": "text/plain" }) }),
-  "empty-body": async (route) => ({ path: route.path, init: json(" ") }),
-  "nothing-acceptable": async (route) => ({
-    path: route.path,
-    init: json("bad", { "content-type": "application/x-ndjson" }),
-  }),
-  "idempotency-key-reused": async (route) => {
-    const api = await testApi();
-    await api.fetch(route.path, json(JSON.stringify(FRANCE), { "idempotency-key": "k" }));
-    return {
-      api,
-      path: route.path,
-      init: json(JSON.stringify({ ...FRANCE, query: "other" }), { "idempotency-key": "k" }),
-    };
-  },
-  conflict: async (route) => {
-    if (route.id === "retrySubmission") {
-      await (await testApi()).fetch(`/v1/submissions/${world.submission}/cancel`, post());
-      return goodOf(route);
+/** The API in a circumstance of a route's request. */
+async function apiIn(circumstance: Circumstance | undefined, route: Route): Promise<TestApi> {
+  switch (circumstance) {
+    case undefined:
+      return testApi();
+    case "scope lacking": {
+      const others = scopes.filter((scope) => scope !== route.scope);
+      return testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { scopes: others })])) });
     }
-    const queue = { sendBatch: async () => Promise.reject(new Error("gone")) };
-    await (
-      await testApi({ queues: { interactive: queue, bulk: queue } })
-    ).fetch(route.path, json(JSON.stringify(FRANCE), { "idempotency-key": "k" }));
-    await env.DB.prepare("UPDATE submissions SET holder = NULL").run();
-    return { path: route.path, init: json(JSON.stringify(FRANCE), { "idempotency-key": "k" }) };
-  },
-  "method-not-allowed": async (route) => ({ path: goodOf(route).path, init: { method: "PATCH" } }),
-};
+    case "rate used up":
+      return testApi({ rateLimiter: { limit: async () => ({ success: false }) } });
+    case "D1 lost":
+      return failing(PASSING);
+    case "D1 broken":
+      return failing(BROKEN);
+  }
+}
+
+/** Brings an answer about. */
+async function answerTo(route: Route, { path, before = [], during, ...init }: Provoked): Promise<Response> {
+  const usual = await testApi();
+  for (const step of before) {
+    if ("sql" in step) await env.DB.prepare(step.sql).run();
+    else await (await usual.fetch(step.path, step)).arrayBuffer();
+  }
+  return (await apiIn(during, route)).fetch(path, init);
+}
 
 interface Operation {
   readonly operationId: string;
@@ -215,46 +132,46 @@ describe("the OpenAPI document", () => {
 });
 
 describe.each(routes)("$method $path", (route) => {
-  it("answers in the shape that the document gives", async () => {
-    const { path, init } = goodOf(route);
-    const response = await (await testApi()).fetch(path, init);
+  it("answers in the shapes that the document gives", async () => {
     const status = String(route.status ?? 200);
-    expect([String(response.status), response.headers.get("content-type")]).toEqual([status, "application/json"]);
-    expect(Object.keys(told(route.path, route.method)?.responses ?? {})).toContain(status);
-    expect(untold(route, response)).toEqual([]);
-    z.parse(route.answer, await response.json());
-    if (route.line === undefined) return;
-    const lines = await (await testApi()).fetch(path, { headers: { accept: "application/x-ndjson" } });
-    const text = new TextDecoder().decode(await lines.arrayBuffer());
-    expect(text).not.toBe("");
-    expect(untold(route, lines)).toEqual([]);
-    for (const line of text.trimEnd().split("\n")) z.parse(route.line, JSON.parse(line));
+    const types = new Set<string | null>();
+    for (const request of successes(route.id, world)) {
+      const response = await answerTo(route, request);
+      const type = response.headers.get("content-type");
+      const text = new TextDecoder().decode(await response.arrayBuffer());
+      expect(String(response.status), text).toBe(status);
+      expect(untold(route, response)).toEqual([]);
+      expect(text).not.toBe("");
+      if (route.line === undefined || type === "application/json") z.parse(route.answer, JSON.parse(text));
+      else for (const line of text.trimEnd().split("\n")) z.parse(route.line, JSON.parse(line));
+      types.add(type);
+    }
+    expect([...types]).toEqual(Object.keys(told(route.path, route.method)?.responses[status]?.content ?? {}));
   });
 
-  it.each([...problemsOf(route), "method-not-allowed" as const])(
-    "answers %s as a problem of that name",
-    async (name) => {
-      const { path, init, api = await testApi() } = await PROVOKE[name](route);
-      const response = await api.fetch(path, init);
+  it.each(problemsOf(route))("answers %s as a problem of that name", async (name) => {
+    for (const request of provoke(name, route.id, world)) {
+      const response = await answerTo(route, request);
       const problem = z.parse(problemSchema, await response.json());
       const { status, title } = PROBLEMS[name];
       expect([response.status, response.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
       expect(problem).toMatchObject({ type: `/problems/${name}`, status, title });
       // Whoever shows both shows it once.
       expect(problem.detail).not.toContain(title);
-      if (name === "method-not-allowed") return;
       expect(untold(route, response)).toEqual([]);
       expect(told(route.path, route.method)?.responses[String(status)]?.content).toHaveProperty(
         "application/problem+json",
       );
-    },
-  );
+    }
+  });
 });
 
 it("a repeated push, one that went on and one that is under way say so in headers that are told", async () => {
   const route = routes.find(({ id }) => id === "pushDocuments");
   if (route === undefined) throw new Error("there is no push");
-  const send = async (api: TestApi) => api.fetch(route.path, json(JSON.stringify(FRANCE), { "idempotency-key": "k" }));
+  const body = JSON.stringify({ query: "capital of France", contexts: ["Paris"] });
+  const headers = { "content-type": "application/json", "idempotency-key": "k" };
+  const send = async (api: TestApi) => api.fetch(route.path, { method: "POST", body, headers });
   const gone = { sendBatch: async () => Promise.reject(new Error("gone")) };
   const broken = await send(await testApi({ queues: { interactive: gone, bulk: gone } }));
   const resumed = await send(await testApi());
@@ -276,7 +193,7 @@ it("a repeated push, one that went on and one that is under way say so in header
 });
 
 it("every problem there is belongs to a route", () => {
-  const named = new Set<ProblemName>(["method-not-allowed", ...routes.flatMap(problemsOf)]);
+  const named = new Set<ProblemName>(routes.flatMap(problemsOf));
   expect([...named].toSorted()).toEqual((Object.keys(PROBLEMS) as ProblemName[]).toSorted());
 });
 
@@ -297,8 +214,8 @@ describe.each(openRoutes.filter((route) => route.told !== null))("GET $path", (r
 });
 
 it.each([
-  ["unavailable", "D1_ERROR: Network connection lost.", 503],
-  ["internal", "D1_ERROR: no such table: heartbeats", 500],
+  ["unavailable", PASSING, 503],
+  ["internal", BROKEN, 500],
 ])("/readyz answers %s where D1 fails", async (name, message, status) => {
   const response = await (await failing(message)).fetch("/readyz");
   expect(await response.json()).toMatchObject({ type: `/problems/${name}`, status });

@@ -6,10 +6,11 @@ import { problemSchema } from "../shapes/answers.ts";
 import { headersOf, headersOfProblems } from "./headers.ts";
 import { componentSchemas, parameterSchema, refTo, type JsonSchema } from "./schemas.ts";
 
-/** What any route with a key may answer. */
+/** What any route with a key may answer, to another method of its path too. */
 const ALWAYS: readonly ProblemName[] = [
   "unauthorized",
   "forbidden",
+  "method-not-allowed",
   "too-many-requests",
   "invalid",
   "unavailable",
@@ -56,7 +57,8 @@ export function openApiDocument(): JsonSchema {
       description:
         "Push documents, a query and its contexts each, and read how well each context answers the query. " +
         "A submission is one accepted push; its documents are scored in jobs of the Workers AI Batch API. " +
-        "Errors are problems (RFC 9457) whose `type` never changes its meaning.",
+        "Errors are problems (RFC 9457) whose `type` never changes its meaning. A path that is not here is answered " +
+        "`/problems/not-found` to whoever has a valid key, and `/problems/unauthorized` to anyone else.",
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],
@@ -96,7 +98,7 @@ function operationOf(route: Route): JsonSchema {
     ...(route.body !== undefined && { requestBody: requestBodyOf(route.body) }),
     responses: {
       [route.status ?? 200]: { description: "Done.", ...headersOf(route.answerHeaders ?? []), content: answer },
-      ...problemResponses(problemsOf(route)),
+      ...problemResponses(problemsOf(route), route.passing),
     },
   };
 }
@@ -157,14 +159,14 @@ function requestBodyOf(body: NonNullable<Route["body"]>): JsonSchema {
 }
 
 /** By status: several problems may share one. */
-function problemResponses(names: readonly ProblemName[]): JsonSchema {
+function problemResponses(names: readonly ProblemName[], passing: readonly ProblemName[] = []): JsonSchema {
   const byStatus = Map.groupBy(names, (name) => PROBLEMS[name].status);
   return Object.fromEntries(
     [...byStatus].map(([status, problems]) => [
       String(status),
       {
         description: problems.map((name) => `\`/problems/${name}\`: ${PROBLEMS[name].title}.`).join(" "),
-        ...headersOfProblems(problems),
+        ...headersOfProblems(problems, passing),
         content: { "application/problem+json": { schema: refTo(problemSchema) } },
       },
     ]),

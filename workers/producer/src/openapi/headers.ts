@@ -9,6 +9,7 @@ const TOLD = {
   "Idempotency-Resumed": "The push went on with one that broke off: as many of its documents were there already.",
   "Retry-After": "Seconds after which the same request may succeed.",
   "WWW-Authenticate": "`Bearer`.",
+  Allow: "The methods that the path takes.",
   "Accept-Post": "The types that are taken.",
   "Accept-Encoding": "`gzip`.",
 } as const;
@@ -16,8 +17,7 @@ export type AnswerHeader = keyof typeof TOLD;
 
 const OF_PROBLEMS: Readonly<Partial<Record<ProblemName, readonly AnswerHeader[]>>> = {
   unauthorized: ["WWW-Authenticate"],
-  conflict: ["Retry-After"],
-  "not-found": ["Retry-After"],
+  "method-not-allowed": ["Allow"],
   "too-many-requests": ["Retry-After"],
   unavailable: ["Retry-After"],
   "unsupported-media-type": ["Accept-Post", "Accept-Encoding"],
@@ -30,6 +30,8 @@ export function headersOf(names: readonly AnswerHeader[]): JsonSchema {
   return { headers: Object.fromEntries(entries) as JsonSchema };
 }
 
-export function headersOfProblems(names: readonly ProblemName[]): JsonSchema {
-  return headersOf([...new Set(names.flatMap((name) => OF_PROBLEMS[name] ?? []))]);
+/** `passing`: those that pass by themselves on this route, though not on every one. */
+export function headersOfProblems(names: readonly ProblemName[], passing: readonly ProblemName[]): JsonSchema {
+  const retryAfter = names.some((name) => passing.includes(name)) ? (["Retry-After"] as const) : [];
+  return headersOf([...new Set([...names.flatMap((name) => OF_PROBLEMS[name] ?? []), ...retryAfter])]);
 }
