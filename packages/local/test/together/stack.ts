@@ -2,7 +2,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTestHarness, type TestHarness } from "wrangler";
 import type { D1Database } from "@cloudflare/workers-types";
-import { fullKey, localConfigurations, localWorkers, ROOT, type Configuration } from "../../src/configuration.ts";
+import {
+  fullKey,
+  localConfigurations,
+  localWorkers,
+  ROOT,
+  type Adapt,
+  type Configuration,
+} from "../../src/configuration.ts";
 
 // Nothing of a test's outlives it: no log file, no figures sent.
 process.env["WRANGLER_WRITE_LOGS"] = "false";
@@ -38,9 +45,13 @@ export class Together {
 
   /**
    * `modelUrl`: where the model's process listens; without it scores come from words in common.
-   * `others`: configurations of further Workers.
+   * `others`: configurations of further Workers. `adapt`: the four's, as a test wants them instead.
    */
-  static async start(modelUrl?: string, others: readonly Configuration[] = []): Promise<Together> {
+  static async start(
+    modelUrl?: string,
+    others: readonly Configuration[] = [],
+    adapt: Adapt = (_, configuration) => configuration,
+  ): Promise<Together> {
     const configurations = localConfigurations({
       ...(modelUrl === undefined ? { mode: "lexical" } : { mode: "minilm", modelUrl }),
       tickSeconds: TICK_SECONDS,
@@ -52,7 +63,8 @@ export class Together {
       compatibility_date: "2026-08-15",
       queues: { producers: QUEUES.map((queue) => ({ binding: queue, queue })) },
     };
-    const workers = [...localWorkers.map((worker) => configurations[worker]), feeder, ...others];
+    const four = localWorkers.map((worker) => adapt(worker, configurations[worker]));
+    const workers = [...four, feeder, ...others];
     const harness = createTestHarness({ workers: workers.map((config) => ({ config })) });
     const { url } = await harness.listen();
     const together = new Together(harness, url.origin);

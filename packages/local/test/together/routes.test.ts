@@ -1,0 +1,277 @@
+import { PROBLEMS, type ProblemName } from "@sluice/producer/src/http/problems.ts";
+import {
+  provoke,
+  successes,
+  type Circumstance,
+  type Provoked,
+  type Sent,
+  type World,
+} from "@sluice/producer/test-support/provoke.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fullKey, type Adapt, type ApiKey } from "../../src/configuration.ts";
+import { withoutDatabase } from "./broken-database.ts";
+import { responsesOf, type ServedDocument, type ToldResponse } from "./served-document.ts";
+import { Together } from "./stack.ts";
+
+/*
+ * Every response that the OpenAPI document lists, each problem by itself, brought about over HTTP at the four
+ * Workers as they run. The document is the one that they serve: what it lists and nothing here brings about
+ * fails.
+ */
+
+/** Requests of a key a minute: more than any key here makes that is not to reach it. */
+const RATE = 500;
+const SCOPES = ["ingest", "read", "admin"] as const;
+const LIMITED = "limited-key-0123456789";
+const lacking = (scope: string) => `key-without-${scope}-0123456789`;
+
+const keys: ApiKey[] = [
+  fullKey("limited", LIMITED),
+  ...SCOPES.map((scope) => ({
+    ...fullKey(`without ${scope}`, lacking(scope)),
+    scopes: SCOPES.filter((other) => other !== scope),
+  })),
+];
+
+/** The producer as deployed with a rate limit, and with these keys beside the stack's own. */
+const adapt: Adapt = (worker, configuration) => {
+  if (worker !== "producer") return configuration;
+  const own = JSON.parse(String(configuration.vars?.["SLUICE_API_KEYS"])) as ApiKey[];
+  return {
+    ...configuration,
+    vars: { ...configuration.vars, SLUICE_API_KEYS: JSON.stringify([...own, ...keys]) },
+    ratelimits: [{ name: "RATE_LIMITER", namespace_id: "1001", simple: { limit: RATE, period: 60 } }],
+  };
+};
+
+// Started before the tests are listed: which ones there are is told by the document.
+const together = await Together.start(undefined, [], adapt);
+afterAll(() => together.stop());
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: readonly string[];
+  readonly text: string;
+}
+
+async function send({ path, method = "GET", headers = {}, body }: Sent, key = together.key): Promise<Answer> {
+  const response = await fetch(together.url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...headers },
+    ...(body !== undefined && { body }),
+  });
+  return {
+    status: response.status,
+    type: (response.headers.get("content-type") ?? "").replace(/; charset=utf-8$/, ""),
+    headers: [...response.headers.keys()],
+    text: await response.text(),
+  };
+}
+
+/** Sends as the key that is to be limited, once its rate is used up. */
+async function sendTooMuch(request: Sent): Promise<Answer> {
+  const nothing = () => send({ path: "/v1/nothing" }, LIMITED);
+  for (;;) {
+    while ((await nothing()).status !== 429) await Promise.all(Array.from({ length: 50 }, nothing));
+    const answer = await send(request, LIMITED);
+    // A new minute may have begun in between.
+    if (answer.status === 429) return answer;
+  }
+}
+
+/** Brings an answer about; D1 is as it is to be already. */
+async function answerTo({ scope }: ToldResponse, { before = [], during, ...request }: Provoked): Promise<Answer> {
+  for (const step of before) await ("sql" in step ? together.sql(step.sql) : send(step));
+  if (during === "rate used up") return sendTooMuch(request);
+  return during === "scope lacking" ? send(request, lacking(scope ?? "")) : send(request);
+}
+
+/** What every answer has, or HTTP brings. */
+const USUAL = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "date",
+  "vary",
+  "cache-control",
+  "x-content-type-options",
+  "referrer-policy",
+  "content-security-policy",
+];
+
+const FAILING = "FAILING";
+
+/** What the requests find. */
+async function makeWorld(): Promise<World> {
+  const document = (id: string, query = "capital of France") => ({ id, query, contexts: ["Paris", "Lyon"] });
+  await together.plan({ items: [{ fault: "failed_text", match: FAILING }] });
+  const submission = await together.push([document("a"), document("b")], { label: "l" });
+  const failed = await together.push([document("f", FAILING)]);
+  await together.finish(submission);
+  expect((await together.finish(failed)).counts.failed).toBe(1);
+  const { body } = await together.call("/v1/jobs");
+  const [job] = (body as { data: { id: string }[] }).data;
+  await together.plan({ queued_ms: 3_600_000 });
+  const open = await together.push([document("p")]);
+  return { submission, job: job?.id ?? "", open };
+}
+
+const world = await makeWorld();
+const served = await send({ path: "/openapi.json" });
+const told = responsesOf(JSON.parse(served.text) as ServedDocument);
+
+/** The requests for a response, with what each is to bring about: a problem, or `null` for success. */
+function requestsFor(response: ToldResponse): { problem: string | null; request: Provoked }[] {
+  const { operationId, problems, method, path } = response;
+  const requests =
+    problems.length === 0
+      ? successes(operationId, world).map((request) => ({ problem: null, request }))
+      : problems.flatMap((problem) => provoke(problem, operationId, world).map((request) => ({ problem, request })));
+  const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]+")}(\\?|$)`);
+  for (const { problem, request } of requests) {
+    const ownMethod = (request.method ?? "GET") === method;
+    if (!pattern.test(request.path) || ownMethod === (problem === "method-not-allowed"))
+      throw new Error(`${request.method ?? "GET"} ${request.path} is no request for ${problem} of ${operationId}`);
+  }
+  return requests;
+}
+
+/** Checks what came for a response against what is told of it. */
+function check(response: ToldResponse, answers: readonly { problem: string | null; answer: Answer }[]): void {
+  for (const { problem, answer } of answers) {
+    expect(answer.status, answer.text).toBe(response.status);
+    const schema = response.content[answer.type];
+    expect(Object.keys(response.content)).toContain(answer.type);
+    const isJson = answer.type.endsWith("json");
+    const values = answer.type === "application/x-ndjson" ? answer.text.trimEnd().split("\n") : [answer.text];
+    for (const value of values) schema?.parse(isJson ? JSON.parse(value) : value);
+    expect(answer.headers.filter((name) => !USUAL.includes(name) && !response.headers.includes(name))).toEqual([]);
+    if (problem === null) continue;
+    const { title, status } = PROBLEMS[problem as ProblemName];
+    expect(answer.type).toBe("application/problem+json");
+    expect(JSON.parse(answer.text)).toMatchObject({ type: `/problems/${problem}`, title, status });
+  }
+  // Nothing is told that no answer has.
+  expect(new Set(answers.map(({ answer }) => answer.type))).toEqual(new Set(Object.keys(response.content)));
+  const given = new Set(answers.flatMap(({ answer }) => answer.headers));
+  expect(response.headers.filter((name) => !given.has(name))).toEqual([]);
+}
+
+const named = (responses: readonly ToldResponse[]) =>
+  responses.map((response) => {
+    const { method, path, status, problems } = response;
+    return [[method, path, status, ...problems].join(" "), response] as const;
+  });
+
+async function exercise(_: string, response: ToldResponse): Promise<void> {
+  const answers = [];
+  for (const { problem, request } of requestsFor(response)) {
+    answers.push({ problem, answer: await answerTo(response, request) });
+  }
+  check(response, answers);
+}
+
+const needs = (response: ToldResponse, circumstance: Circumstance) =>
+  response.problems.length > 0 && requestsFor(response).some(({ request }) => request.during === circumstance);
+const lost = told.filter((response) => needs(response, "D1 lost"));
+const broken = told.filter((response) => needs(response, "D1 broken"));
+const problems = told.filter(
+  (response) => response.problems.length > 0 && !lost.includes(response) && !broken.includes(response),
+);
+const good = told.filter((response) => response.problems.length === 0);
+
+it("every problem there is is in the document that the Workers serve", () => {
+  expect(new Set(told.flatMap((response) => response.problems))).toEqual(new Set(Object.keys(PROBLEMS)));
+  expect([...lost, ...broken, ...problems, ...good]).toHaveLength(told.length);
+});
+
+it("the schemas that it gives refuse what is not as they say", async () => {
+  const schemas = told.flatMap(({ operationId, content }) =>
+    operationId === "getOpenApi" || operationId === "getDocs" ? [] : Object.values(content),
+  );
+  expect(schemas.filter((schema) => schema.safeParse({}).success)).toEqual([]);
+  const schema = told.find(({ operationId, status }) => operationId === "getSubmission" && status === 200)?.content[
+    "application/json"
+  ];
+  const { text } = await send({ path: `/v1/submissions/${world.submission}` });
+  const submission = JSON.parse(text) as { counts: object };
+  const allowed = (one: unknown) => schema?.safeParse(one).success;
+  expect(allowed(submission)).toBe(true);
+  expect(allowed({ ...submission, unheard: 1 })).toBe(false);
+  expect(allowed({ ...submission, status: "odd" })).toBe(false);
+  expect(allowed({ ...submission, created_at: "yesterday" })).toBe(false);
+  expect(allowed({ ...submission, counts: { ...submission.counts, total: "2" } })).toBe(false);
+});
+
+describe("a request that is at fault", () => {
+  it.each(named(problems))("%s", exercise);
+});
+
+describe.each([
+  { how: "broken", responses: broken },
+  { how: "lost", responses: lost },
+] as const)("with D1 $how", ({ how, responses }) => {
+  const answers = new Map<ToldResponse, { problem: string | null; answer: Answer }[]>();
+  // All at once: before a lost D1 is given up on it is tried again for seconds.
+  beforeAll(async () => {
+    await withoutDatabase(together, how, () =>
+      Promise.all(
+        responses.map(async (response) => {
+          const all = requestsFor(response).map(async ({ problem, request }) => ({
+            problem,
+            answer: await answerTo(response, request),
+          }));
+          answers.set(response, await Promise.all(all));
+        }),
+      ),
+    );
+  }, 60_000);
+  it.each(named(responses))("%s", (_, response) => {
+    check(response, answers.get(response) ?? []);
+  });
+});
+
+describe("a request that is as it should be", () => {
+  it.each(named(good))("%s", exercise);
+});
+
+it("a path that is not there is not found with a key, and wants one without", async () => {
+  expect(JSON.parse((await send({ path: "/v1/nothing" })).text)).toMatchObject({ type: "/problems/not-found" });
+  const without = await send({ path: "/v1/nothing", headers: { authorization: "" } });
+  expect(JSON.parse(without.text)).toMatchObject({ type: "/problems/unauthorized", status: 401 });
+});
+
+describe("/readyz", () => {
+  const ready = async () => {
+    const { status, text } = await send({ path: "/readyz", headers: { authorization: "" } });
+    return [status, JSON.parse(text).detail ?? null];
+  };
+
+  it("is unavailable from 5 minutes after the poller's last run until its next", async () => {
+    await together.sql("UPDATE heartbeats SET at = at - 360000");
+    expect(await ready()).toEqual([503, expect.stringMatching(/^The poller has not run for \d+ minutes\.$/)]);
+    await together.poll();
+    expect(await ready()).toEqual([200, null]);
+  });
+
+  it("is unavailable while a model is stopped for its configuration", async () => {
+    await together.sql(
+      "INSERT INTO pauses (scope, reason, since) VALUES ('model:@cf/baai/bge-m3', 'configuration', unixepoch() * 1000)",
+    );
+    expect(await ready()).toEqual([503, expect.stringContaining("Dispatching of model:@cf/baai/bge-m3 is stopped")]);
+    const body = JSON.stringify({ model: "@cf/baai/bge-m3" });
+    await send({ path: "/v1/resume", method: "POST", body, headers: { "content-type": "application/json" } });
+    expect(await ready()).toEqual([200, null]);
+  });
+});
+console.log(
+  "PAIRS",
+  told.length,
+  told.reduce((n, r) => n + (r.problems.length || 0), 0),
+  good.reduce((n, r) => n + Object.keys(r.content).length, 0),
+  new Set(told.map((r) => r.operationId)).size,
+);

@@ -1,0 +1,71 @@
+import * as z from "zod";
+
+interface ToldContent {
+  readonly [type: string]: { readonly schema: Record<string, unknown> };
+}
+
+interface ToldOperation {
+  readonly operationId: string;
+  readonly description?: string;
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string;
+        readonly headers?: Readonly<Record<string, unknown>>;
+        readonly content: ToldContent;
+      }
+    >
+  >;
+}
+
+/** An OpenAPI document, as far as it is looked at here. */
+export interface ServedDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ToldOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
+/** What an operation may answer with a status. */
+export interface ToldResponse {
+  readonly operationId: string;
+  readonly method: string;
+  /** With parameters as `{name}`. */
+  readonly path: string;
+  /** The scope that a key needs, where one is. */
+  readonly scope: string | null;
+  readonly status: number;
+  /** Names of the problems; none: the request succeeds. */
+  readonly problems: readonly string[];
+  /** In lower case. */
+  readonly headers: readonly string[];
+  /** What bodies are, by their type. */
+  readonly content: Readonly<Record<string, z.ZodType>>;
+}
+
+/** Every response that the document lists. */
+export function responsesOf({ paths, components }: ServedDocument): ToldResponse[] {
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { operationId, description = "", responses }]) =>
+      Object.entries(responses).map(([status, told]) => ({
+        operationId,
+        method: method.toUpperCase(),
+        path,
+        scope: /scope `(\w+)`/.exec(description)?.[1] ?? null,
+        status: Number(status),
+        problems: [...told.description.matchAll(/`\/problems\/([\w-]+)`/g)].map(([, name = ""]) => name),
+        headers: Object.keys(told.headers ?? {}).map((name) => name.toLowerCase()),
+        content: Object.fromEntries(
+          Object.entries(told.content).map(([type, { schema }]) => [type, parserOf(schema, components.schemas)]),
+        ),
+      })),
+    ),
+  );
+}
+
+/** A schema of the document as something that parses, by what the document says alone. */
+function parserOf(schema: unknown, components: Readonly<Record<string, unknown>>): z.ZodType {
+  const text = JSON.stringify({ ...(schema as object), $defs: components });
+  return z.fromJSONSchema(
+    JSON.parse(text.replaceAll("#/components/schemas/", "#/$defs/")) as z.core.JSONSchema.JSONSchema,
+  );
+}
