@@ -1,4 +1,4 @@
-import { toLine, type Next, type PushItem } from "./source.ts";
+import { toLine, type Next } from "./source.ts";
 
 /** A body's chunks are about this long. */
 const CHUNK_BYTES = 65_536;
@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
 
 /** What was taken from the source and did not fit the part before. */
 export interface Held {
-  readonly item: PushItem;
+  readonly item: unknown;
   readonly bytes: number;
 }
 
@@ -18,7 +18,7 @@ export interface Held {
 export class PushPart {
   readonly #next: Next;
   readonly #mostBytes: number;
-  readonly #items: PushItem[] = [];
+  readonly #items: unknown[] = [];
   #bytes = 0;
   #complete = false;
   #held: Held | null = null;
@@ -73,7 +73,7 @@ export class PushPart {
     let lines = "";
     let bytes = 0;
     for (let index = 0; await this.#has(index); index += 1) {
-      lines += toLine(this.#items[index] ?? "");
+      lines += toLine(this.#items[index]);
       const last = this.#complete && index + 1 === this.#items.length;
       if (lines.length < CHUNK_BYTES && !last) continue;
       const chunk = encoder.encode(lines);
@@ -104,11 +104,12 @@ export class PushPart {
   async #takeOne(): Promise<void> {
     this.throwSourceError();
     try {
-      const item = await this.#next();
-      if (item === null) {
+      const read = await this.#next();
+      if (read.done) {
         this.#complete = true;
         return;
       }
+      const { item } = read;
       const bytes = byteLength(toLine(item));
       if (this.#items.length > 0 && this.#bytes + bytes > this.#mostBytes) {
         this.#held = { item, bytes };

@@ -70,23 +70,26 @@ export async function push(connection: Connection, input: PushInput, options: Pu
   if (!/^[\x20-\x7e]{1,250}$/.test(idempotencyKey)) {
     throw new TypeError("idempotencyKey must have 1 to 250 characters of printable ASCII");
   }
-  const source = openSource(input);
+  const source = openSource(input, options.signal);
   let result: PushResult = { ...NOTHING, idempotencyKey };
   let refusal: SluiceError | null = null;
   let pushed = { items: 0, bytes: 0 };
+  let over = false;
   try {
     let held: Held | null = null;
     for (let number = 1; number === 1 || held !== null; number += 1) {
       const part = new PushPart(source.next, mostBytes, held);
       const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`;
-      const answer = await pushPart(connection, part, { key, first: number === 1 }, options, (now) =>
+      const answer = await pushPart(connection, part, { key, first: number === 1 }, options, (now) => {
+        // A body that is given up may take one more chunk: what came of the push is told by then.
+        if (over) return;
         options.onProgress?.({
           sent: pushed.items + now.items,
           bytes: pushed.bytes + now.bytes,
           submissions: result.submissions,
           retry: now.retry,
-        }),
-      );
+        });
+      });
       if (answer instanceof SluiceError) refusal = answer;
       result = addAnswer(result, answer, pushed.items);
       pushed = { items: pushed.items + part.count, bytes: pushed.bytes + part.bytes };
@@ -95,6 +98,7 @@ export async function push(connection: Connection, input: PushInput, options: Pu
   } catch (error) {
     throw error instanceof SluiceError ? new SluicePushError(error, result) : error;
   } finally {
+    over = true;
     source.stop();
   }
   if (result.submissions.length === 0 && refusal !== null) throw new SluicePushError(refusal, result);
