@@ -10,9 +10,11 @@ export interface Progress {
   scoring(counts: Counts, hold: string | null): void;
   /** A word on why nothing moves, and for how many milliseconds more. */
   pausing(reason: string, wait: number): void;
-  /** Takes the bar away, so that lines can be printed. */
+  /** Takes the bar away, so that lines can be printed. What comes late of the same phase shows nothing anymore. */
   clear(): void;
 }
+
+type Phase = "sending" | "scoring";
 
 /** Where there is no terminal only what holds things up is told, a line each. */
 export function quietProgress(note: (text: string) => void): Progress {
@@ -35,12 +37,15 @@ export function quietProgress(note: (text: string) => void): Progress {
 /** One bar at a time on `stream`, with the time left from the speed so far. `now` in milliseconds. */
 export function barProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
   let bar: SingleBar | null = null;
-  let phase = "";
+  let phase: Phase | null = null;
+  const over = new Set<Phase>();
   let started = 0;
   let endedBefore = 0;
   let told: string | null = null;
 
-  const show = (name: string, format: string, total: number, value: number, payload: Record<string, string>) => {
+  const show = (name: Phase, format: string, total: number, value: number, payload: Record<string, string>) => {
+    // A bar that nobody stops would keep the process, and the cursor hidden.
+    if (over.has(name)) return;
     if (bar === null || phase !== name) {
       bar?.stop();
       if (phase !== name) started = now();
@@ -67,7 +72,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       const ended = counts.succeeded + counts.failed + counts.canceled;
       if (phase !== "scoring") endedBefore = ended;
       // What to do about it does not fit beside the bar: it is told once, above.
-      if (hold !== null && hold !== told) {
+      if (hold !== null && hold !== told && !over.has("scoring")) {
         bar?.stop();
         bar = null;
         stream.write(`${hold}\n`);
@@ -93,6 +98,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       bar?.update({ note: ` · ${reason}: again in ${duration(wait)}` });
     },
     clear() {
+      over.add(phase ?? "sending");
       bar?.stop();
       bar = null;
     },

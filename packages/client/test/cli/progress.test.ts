@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { barProgress, timeLeft } from "../../src/cli/progress.ts";
 import type { Counts } from "../../src/types.ts";
 
@@ -23,6 +23,10 @@ function terminal() {
   const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 120 });
   const read = () => ((stream.read() as Buffer | null) ?? "").toString();
   return { stream: stream as unknown as NodeJS.WriteStream, read };
+}
+
+function cursorOf(written: string): "shown" | "hidden" {
+  return written.lastIndexOf("\u{1b}[?25h") > written.lastIndexOf("\u{1b}[?25l") ? "shown" : "hidden";
 }
 
 test("what ended before the following began takes no part in the time left", () => {
@@ -54,4 +58,35 @@ test("without a size, what is packed, only what went out is told", () => {
   progress.pausing("the earlier push is not over", 2_000);
   progress.clear();
   expect(read()).toContain("sent 2.0 KB · 3 documents · the earlier push is not over: again in 2.0 s");
+});
+
+test("what comes late after the bar was taken away starts none, and the cursor is there", () => {
+  vi.useFakeTimers();
+  try {
+    const { stream, read } = terminal();
+    const progress = barProgress(stream, () => 0);
+    progress.sending(3, 2_000, 10_000);
+    progress.clear();
+    expect(cursorOf(read())).toBe("shown");
+    progress.sending(4, 3_000, 10_000);
+    progress.pausing("No answer", 2_000);
+    expect([read(), vi.getTimerCount()]).toEqual(["", 0]);
+    // The phase that follows has a bar of its own, and ends the same way.
+    progress.scoring(counts({ processing: 100 }), null);
+    expect(cursorOf(read())).toBe("hidden");
+    progress.clear();
+    expect(cursorOf(read())).toBe("shown");
+    progress.scoring(counts({ processing: 100 }), "it is paused");
+    expect([read(), vi.getTimerCount()]).toEqual(["", 0]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a bar that never began stays away too", () => {
+  const { stream, read } = terminal();
+  const progress = barProgress(stream, () => 0);
+  progress.clear();
+  progress.sending(3, 2_000, 10_000);
+  expect(read()).toBe("");
 });

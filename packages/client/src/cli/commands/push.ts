@@ -53,6 +53,8 @@ async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags
   const progress = out.stderrIsTerminal
     ? barProgress(process.stderr, cli.now)
     : quietProgress((text) => out.note(text));
+  // However the process ends, a second Ctrl-C included: the cursor that the bar hides is there again.
+  process.once("exit", () => progress.clear());
   const reading = new Reading(formats[format](readLines(input)));
   const started = cli.now();
   let pushed: PushResult;
