@@ -33,9 +33,14 @@ export function waitBeforeRetry(error: SluiceError, waits: Waits, retries: numbe
     const wait = Math.max(asked, 1_000) + FIRST_WAIT * jitter;
     return waits.conflict + wait > LONGEST_CONFLICT ? null : wait;
   }
-  const mayPass = error.status === null || error.status === 408 || error.status === 429 || error.status >= 500;
-  if (!mayPass || waits.failures >= retries || asked > LONGEST_ASKED_FOR) return null;
+  if (!mayPass(error) || waits.failures >= retries || asked > LONGEST_ASKED_FOR) return null;
   return Math.max(asked, Math.min(FIRST_WAIT * 2 ** waits.failures, LONGEST_WAIT) * jitter);
+}
+
+/** Whether the same may succeed another time. */
+export function mayPass({ status, retryAfter }: SluiceError): boolean {
+  if (status === 409) return retryAfter !== null;
+  return status === null || status === 408 || status === 429 || status >= 500;
 }
 
 export function addWait(waits: Waits, error: SluiceError, wait: number): Waits {

@@ -57,6 +57,14 @@ export class FakeApi {
     return this.#route(request, url, text) ?? problem(404, "not-found");
   };
 
+  /** So many documents of a submission are short for long. */
+  stall(id: string, missing: number): void {
+    const found = this.submissions.get(id);
+    if (found === undefined) throw new Error(`there is no ${id}`);
+    const stalled = { missing, since: "2026-01-01T00:00:00.000Z" };
+    found.submission = { ...found.submission, stalled };
+  }
+
   #route(request: Request, url: URL, text: string): Response | null {
     const [, , root = "", id = "", action = ""] = url.pathname.split("/").map(decodeURIComponent);
     const rest = url.pathname.split("/").slice(5).map(decodeURIComponent);
@@ -104,7 +112,8 @@ export class FakeApi {
     const label = url.searchParams.get("label");
     const found = [...this.submissions.values()]
       .map(({ submission }) => submission)
-      .filter((one) => label === null || one.label === label);
+      .filter((one) => label === null || one.label === label)
+      .filter((one) => (url.searchParams.get("status") ?? one.status) === one.status);
     return page(found.toReversed(), url);
   }
 
@@ -134,6 +143,7 @@ export class FakeApi {
     }
     if (method !== "POST") return null;
     if (action === "cancel") {
+      if (found.submission.status === "completed") return Response.json(found.submission);
       found.documents = found.documents.map((one) => ({ ...one, status: "canceled" }));
       settle("canceled");
       return Response.json(found.submission);

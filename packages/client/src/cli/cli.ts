@@ -1,4 +1,5 @@
 import { Sluice } from "../index.ts";
+import type { OnRetry } from "../call.ts";
 import { webIo } from "../io.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
@@ -30,10 +31,16 @@ export const DEFAULT_URL = "http://127.0.0.1:8787";
 /** Milliseconds: a wait that a person would wonder at. */
 const LONG_WAIT = 2_000;
 
-/** The client for SLUICE_URL and SLUICE_API_KEY. It says what it waits for, unless the command shows that itself. */
+/**
+ * The client for SLUICE_URL and SLUICE_API_KEY. It says what it waits for, by `onLongWait` where the
+ * command shows that itself.
+ */
 export function clientOf(
   { env, out }: Pick<Cli, "env" | "out">,
-  { retries, quiet = false }: { readonly retries?: number; readonly quiet?: boolean } = {},
+  {
+    retries,
+    onLongWait = ({ title }, wait) => out.note(`${title}: again in ${duration(wait)}`),
+  }: { readonly retries?: number; readonly onLongWait?: OnRetry } = {},
 ): Sluice {
   const key = env["SLUICE_API_KEY"] ?? "";
   if (key === "") throw new CommandError(EXIT.usage, "SLUICE_API_KEY is not set: it holds the key to the API.");
@@ -52,8 +59,8 @@ export function clientOf(
       url,
       key,
       retries,
-      onRetry({ title }, wait) {
-        if (!quiet && wait >= LONG_WAIT) out.note(`${title}: again in ${duration(wait)}`);
+      onRetry(error, wait) {
+        if (wait >= LONG_WAIT) onLongWait(error, wait);
       },
     },
     {
@@ -63,7 +70,9 @@ export function clientOf(
           reached = true;
           return response;
         } catch (error) {
-          unreachable = !reached && nothingListens(error);
+          // A connection that broke was one: what listened there is away, and may come back.
+          if (!nothingListens(error)) reached = true;
+          unreachable = !reached;
           throw error;
         }
       },

@@ -120,9 +120,16 @@ export async function* readLines(input: Pick<Input, "read">): AsyncGenerator<Lin
 }
 
 /** A key of the file's content and of what else decides what is pushed: the same again is the same push. */
-export async function contentKey(input: Input, options: Readonly<Record<string, unknown>>): Promise<string> {
+export async function contentKey(
+  input: Input,
+  options: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<string> {
   const hash = createHash("sha256").update(`${JSON.stringify(options)}\n`);
-  for await (const chunk of input.read()) hash.update(chunk);
+  for await (const chunk of input.read()) {
+    signal.throwIfAborted();
+    hash.update(chunk);
+  }
   return `file-${hash.digest("hex").slice(0, 40)}`;
 }
 

@@ -1,4 +1,5 @@
 import { Command, Option, type Argument } from "commander";
+import manifest from "../../package.json" with { type: "json" };
 import {
   MOST,
   collectionName,
@@ -56,6 +57,7 @@ export type Run = (
 export function createProgram(run: Run): Command {
   const program = new Command("sluice")
     .description("Pushes documents to Sluice, and tells how they fare.")
+    .version(manifest.version)
     .helpCommand(false)
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
@@ -77,6 +79,8 @@ export function createProgram(run: Run): Command {
       .addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`)
       .action((...given: unknown[]) => {
         const self = given.at(-1) as Command;
+        const empty = self.registeredArguments[self.args.indexOf("")];
+        if (empty !== undefined) self.error(`error: ${argumentTerm(empty)} must not be empty`);
         // The options below each command are what its work says they are.
         const { output, ...flags } = self.opts<{ output?: "table" | "ndjson" }>();
         return run((cli) => work(cli, self.args, flags as never), output);
@@ -227,7 +231,11 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
     keys,
   )
     .option("--name <name>", "whose it is", "default")
-    .option("--scopes <scopes>", "of ingest, read, admin, with commas", listOf(scopes), ["ingest", "read"])
+    .addOption(
+      new Option("--scopes <scopes>", "of ingest, read, admin, with commas")
+        .argParser(listOf(scopes))
+        .default(["ingest", "read"], "ingest,read"),
+    )
     .option("--collections <names>", "only these, with commas", collectionNames);
 
   return program;

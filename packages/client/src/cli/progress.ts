@@ -82,7 +82,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
         hold === null ? timeLeft(counts.total - ended, ended - endedBefore, now() - started) : " · held back";
       show(
         "scoring",
-        "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{left}",
+        "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{left}{note}",
         counts.total,
         ended,
         {
@@ -91,6 +91,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
           succeeded: count(counts.succeeded),
           failed: counts.failed > 0 ? ` · failed ${count(counts.failed)}` : "",
           left,
+          note: "",
         },
       );
     },

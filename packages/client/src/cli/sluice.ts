@@ -6,10 +6,7 @@ import { CommandError, type Cli } from "./cli.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { Output } from "./output.ts";
 import { createProgram } from "./program.ts";
-import { oneLine } from "./text.ts";
-
-/** Places that are told of a refusal. */
-const MOST_PLACES = 10;
+import { tellError } from "./tell-error.ts";
 
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
@@ -41,18 +38,15 @@ async function end(cli: Cli, work: (cli: Cli) => Promise<ExitCode> | ExitCode): 
   try {
     return await work(cli);
   } catch (error) {
-    if (cli.signal.aborted) return EXIT.interrupted;
-    if (error instanceof CommandError) {
+    // What breaks off with a Ctrl-C is no error of its own.
+    const stopped = cli.signal.aborted;
+    if (error instanceof CommandError && (!stopped || error.code === EXIT.interrupted)) {
       cli.out.note(error.message);
       return error.code;
     }
+    if (stopped) return EXIT.interrupted;
     if (!(error instanceof SluiceError)) throw error;
-    cli.out.note(`${cli.out.noteStyle(error.title, "red")}: ${error.detail}`);
-    for (const place of error.errors.slice(0, MOST_PLACES)) {
-      cli.out.note(`  ${"line" in place ? `line ${place.line}` : place.pointer}: ${oneLine(place.detail)}`);
-    }
-    if (error.code === "unauthorized") cli.out.note("SLUICE_API_KEY holds the key that was sent.");
-    if (error.requestId !== null) cli.out.note(`request ${error.requestId}`);
+    tellError(cli.out, error);
     return EXIT.error;
   }
 }

@@ -1,6 +1,6 @@
 import type { Cell } from "./output.ts";
 import type { Document, Submission, Waiting, WaitingReason } from "../types.ts";
-import { count, until } from "./text.ts";
+import { count, pluralVerb, until } from "./text.ts";
 
 export const HAS = ["has", "have"] as const;
 export const WAS = ["was", "were"] as const;
@@ -68,8 +68,20 @@ const HOLDS: Readonly<Record<string, ((waiter: Waiter) => string) | undefined>> 
 } satisfies Partial<Words>;
 
 /** In a few words what keeps a submission back that would go on otherwise; `null`: nothing does. */
-export function holdWords({ id, model, waiting }: Submission): string | null {
+export function holdWords(submission: Submission): string | null {
+  const { id, model, waiting, stalled } = submission;
+  if (stalled !== null) return stalledWords(stalled);
   return waiting === null ? null : (HOLDS[waiting.reason]?.({ model, submission: id }) ?? null);
+}
+
+/** What is known of documents that are short for 10 minutes, and what to do. It stays the same while they are. */
+export function stalledWords({ missing }: NonNullable<Submission["stalled"]>): string {
+  return (
+    `${pluralVerb(missing, "document", WAS)} sent more than 10 minutes ago and not recorded: the Queue may have lost ` +
+    "what carried them, as the one on this machine does when it is killed. To score them now: " +
+    "sluice push --key OTHER FILE, which scores all of the file again. Cloudflare's Queue keeps what it took for days: " +
+    "what comes late still counts, and what never comes ends as message_lost"
+  );
 }
 
 /** What a command about a document needs besides its id. */

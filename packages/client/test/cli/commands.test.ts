@@ -148,6 +148,47 @@ test("why says that nothing moves while the poller does not run", async () => {
   expect((await bench.run(["why", "d1", ...TABLE])).stdout).not.toContain("poller");
 });
 
+test("why says of a submission, and of a document that is not there, what never came to be recorded", async () => {
+  bench.api.looks = Infinity;
+  await bench.run(["push", "docs.ndjson", "--key", "other", "--no-wait"]);
+  bench.api.stall("sub_0002", 1);
+  const words = "1 document was sent more than 10 minutes ago and not recorded: ";
+  expect((await bench.run(["why", "sub_0002", ...TABLE])).stdout).toContain(`\n${words}`);
+  expect((await bench.run(["status", "sub_0002", ...TABLE])).stdout).toContain(`stalled  ${words}`);
+  for (const id of ["lost", "sub_0002-7"]) {
+    const { code, stderr } = await bench.run(["why", id]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`\nIf it came with sub_0002: ${words}`)]);
+  }
+  expect((await bench.run(["why", "sub_0009-7"])).stderr).not.toContain("sub_0002");
+});
+
+test("an error is told once, and its places where they say more", async () => {
+  const told = async (...answer: Parameters<typeof problem>) => {
+    bench.api.instead.push(() => problem(...answer));
+    return (await bench.run(["status"])).stderr;
+  };
+  const twice = { title: "There is no such thing", detail: "There is no submission sub_9." };
+  expect(await told(404, "not-found", twice)).toBe("There is no submission sub_9.\n");
+  const errors = [{ pointer: "?cursor", detail: "must be a next_cursor" }];
+  const same = { title: "Not valid", detail: "?cursor must be a next_cursor.", errors };
+  expect(await told(422, "invalid", same)).toBe("Not valid: ?cursor must be a next_cursor.\n");
+  expect(await told(422, "invalid", { ...same, detail: "See errors." })).toBe(
+    "Not valid: See errors.\n  ?cursor: must be a next_cursor\n",
+  );
+});
+
+test("results of which there are none say so to a person", async () => {
+  const none = await bench.run(["results", "sub_0001", "--status", "canceled", ...TABLE]);
+  expect([none.code, none.stdout]).toEqual([0, "No documents are canceled.\n"]);
+  expect((await bench.run(["results", "sub_0001", "--status", "canceled"])).stdout).toBe("");
+});
+
+test("a cursor that is refused is not offered to go on from", async () => {
+  bench.api.instead.push(() => problem(422, "invalid"));
+  const { code, stderr } = await bench.run(["tail", "--cursor", "zzz"]);
+  expect([code, stderr]).toEqual([1, "Detail of invalid.\n"]);
+});
+
 test("jobs tell what they hold and wait for", async () => {
   const { stdout } = await bench.run(["jobs", "--status", "pending", ...TABLE]);
   expect(steady(stdout)).toContain("job_1 pending bulk 120 1.2 MB 90 s 1 another try, now");
@@ -170,8 +211,11 @@ test("retry, cancel, pause and resume say what they did", async () => {
     "1 document queued again. Follow it: sluice status sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
     "Nothing is paused.\n",
-    "sub_0001 is canceled.\n",
+    "sub_0001 is completed: every document had ended, and nothing was left to cancel.\n",
   ]);
+  bench.api.looks = Infinity;
+  await bench.run(["push", "docs.ndjson", "--key", "other", "--no-wait"]);
+  expect((await bench.run(["cancel", "sub_0002", ...TABLE])).stdout).toBe("sub_0002 is canceled.\n");
 });
 
 test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {
@@ -200,7 +244,7 @@ test("tail begins at the end, waits for a server that is away, and offers a curs
   expect(paths().slice(0, 2)).toEqual(["GET /v1/results?from=now&wait=25", "GET /v1/results?cursor=3&wait=25"]);
   expect([code, stdout]).toEqual([130, ""]);
   expect(stderr).toBe(
-    "Title of unavailable: Detail of unavailable. Trying until it answers.\nIt answers again.\nGo on from here: sluice tail --cursor 3\n",
+    "Detail of unavailable. Trying until it answers.\nIt answers again.\nGo on from here: sluice tail --cursor 3\n",
   );
 });
 

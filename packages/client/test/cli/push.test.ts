@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -250,6 +250,80 @@ test("Ctrl-C while sending stops cleanly and says how to go on", async () => {
   expect(stderr).toContain("run the same command again, with --key mine, within 24 hours");
 });
 
+test("Ctrl-C while standard input hangs ends at once, with a word", async () => {
+  bench.env["TMPDIR"] = bench.folder;
+  const { child, ended } = bench.start(["push", "-"], null);
+  // It has begun to read when the file that keeps it is there.
+  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "stdin")));
+  while (!kept()) await new Promise(setImmediate);
+  child.kill("SIGINT");
+  expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped before anything was sent.\n" });
+  expect(readdirSync(bench.folder)).toEqual([]);
+});
+
+test("a server that goes away while documents are sent, and comes back, is waited for", async () => {
+  bench.write("docs.ndjson", documents(5_000));
+  bench.api.instead.push(async (request) => {
+    await request.body?.getReader().read();
+    // No connection is taken anymore, as after a kill.
+    void bench.pauseListening();
+    throw new Error("killed");
+  });
+  const { child, ended } = bench.start(["push", "docs.ndjson", "--key", "mine"]);
+  let told = "";
+  child.stderr?.on("data", (text: string) => (told += text));
+  while (!told.includes("again in")) await new Promise(setImmediate);
+  await bench.listenAgain();
+  const { code, stdout, stderr } = await ended;
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^No answer: again in \d\.\d s, and until it goes on\n$/)]);
+  expect(records(stdout)).toMatchObject([{ accepted: 5_000, submissions: [{ status: "completed" }] }]);
+  expect(keys()).toEqual(["mine"]);
+});
+
+test("a push that is given up for now says what went out and how to go on", async () => {
+  bench.write("docs.ndjson", documents(3));
+  // Nobody waits as long as this by the terminal.
+  bench.api.instead.push(() => problem(503, "unavailable", {}, { "retry-after": "900" }));
+  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson"]);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toBe(
+    "Detail of unavailable.\n" +
+      "Given up for now: about 3 documents went out.\n" +
+      "To go on, run the same command again within 24 hours: what is there already is not scored twice.\n",
+  );
+});
+
+test("where following ends with an error, it is said that everything was sent", async () => {
+  bench.write("docs.ndjson", documents(3));
+  bench.api.instead.push((request) => {
+    const answer = bench.api.fetch(request.url, request);
+    bench.api.instead.push(() => problem(500, "internal", {}, { "retry-after": "900" }));
+    return answer;
+  });
+  const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("Everything was sent, and goes on by itself: sluice status sub_0001\n");
+});
+
+test("of documents that never came to be recorded, who follows them is told", async () => {
+  bench.write("docs.ndjson", documents(3));
+  bench.api.looks = Infinity;
+  await bench.run(["push", "docs.ndjson", "--no-wait"]);
+  bench.api.stall("sub_0001", 2);
+  const { child, ended } = bench.start(["push", "docs.ndjson", ...TABLE]);
+  let told = "";
+  child.stderr?.on("data", (text: string) => (told += text));
+  while (!told.includes("\n")) await new Promise(setImmediate);
+  child.kill("SIGINT");
+  const { stdout, stderr } = await ended;
+  expect(stdout).toContain("All 3 documents of docs.ndjson were there already");
+  const [words, ...rest] = stderr.split("\n");
+  expect(words).toMatch(
+    /^2 documents were sent more than 10 minutes ago and not recorded: .*sluice push --key OTHER FILE/,
+  );
+  expect(rest).toEqual([expect.stringContaining("Stopped waiting."), ""]);
+});
+
 test("Ctrl-C while waiting leaves the push as it is", async () => {
   bench.write("docs.ndjson", documents(3));
   bench.api.looks = Infinity;
@@ -268,7 +342,7 @@ test("a push that is refused as a whole is an error", async () => {
   );
   const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect(code).toBe(1);
-  expect(stderr).toBe("Title of invalid: Detail of invalid.\n  ?model: must be one of: x\n");
+  expect(stderr).toBe("Detail of invalid.\n  ?model: must be one of: x\n");
   expect(existsSync(join(bench.folder, "docs.ndjson.rejected.ndjson"))).toBe(false);
 });
 

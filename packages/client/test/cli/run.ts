@@ -53,18 +53,33 @@ export class Bench {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Lets go of the port, and breaks what is connected to it. */
+  pauseListening(): Promise<void> {
+    return this.close();
+  }
+
+  /** Takes the port again that it had. */
+  async listenAgain(): Promise<void> {
+    const { port } = new URL(this.env["SLUICE_URL"] ?? "");
+    await new Promise<void>((resolve) => this.#server.listen(Number(port), "127.0.0.1", resolve));
+  }
+
   write(name: string, lines: readonly unknown[]): void {
     const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
     writeFileSync(join(this.folder, name), texts.map((text) => `${text}\n`).join(""));
   }
 
-  start(args: readonly string[], stdin: string | Uint8Array = ""): { child: ChildProcess; ended: Promise<Ended> } {
+  /** `stdin` `null`: it stays open. */
+  start(
+    args: readonly string[],
+    stdin: string | Uint8Array | null = "",
+  ): { child: ChildProcess; ended: Promise<Ended> } {
     const child = spawn(process.execPath, [COMMAND, ...args], { cwd: this.folder, env: this.env });
     this.#children.push(child);
     const told = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
-    child.stdin.end(stdin);
+    if (stdin !== null) child.stdin.end(stdin);
     const ended = new Promise<Ended>((resolve) => child.once("close", (code) => resolve({ code, ...told })));
     return { child, ended };
   }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { failureCodes, jobStatuses, lanes, modelNames } from "@sluice/core";
+import manifest from "../../package.json" with { type: "json" };
 import * as choices from "../../src/cli/choices.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { Bench, records } from "./run.ts";
@@ -28,6 +29,9 @@ test.each([
   [["push"], "missing required argument"],
   [["push", "x", "--lane", "slow"], "Allowed choices are interactive, bulk"],
   [["jobs", "--limit", "0"], "whole number"],
+  [["why", ""], "<id> must not be empty"],
+  [["push", "", "--estimate"], "<file> must not be empty"],
+  [["status", ""], "[submission] must not be empty"],
   [["status", "-s", "bogus"], STATUSES],
 ])("%j is called wrongly", async (args, words) => {
   const { code, stderr } = await bench.run(args);
@@ -98,6 +102,12 @@ test("every command's --help has examples", () => {
     command.configureOutput({ writeOut: (more) => (text += more) }).outputHelp();
     expect(text).toMatch(new RegExp(`Examples:\n  sluice (keys )?${command.name()}`));
   }
+});
+
+test("--version is the package's, and a default is shown as it is written", async () => {
+  const { code, stdout } = await bench.run(["--version"]);
+  expect([code, stdout]).toEqual([0, `${manifest.version}\n`]);
+  expect((await bench.run(["keys", "new", "--help"])).stdout).toMatch(/\(default:\s+ingest,read\)/);
 });
 
 test("--help tells the environment and every exit code", async () => {

@@ -11,6 +11,10 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
     cli.out.record(submission);
     return EXIT.ok;
   }
+  if (submission.status === "completed") {
+    cli.out.print(`${id} is completed: every document had ended, and nothing was left to cancel.`);
+    return EXIT.ok;
+  }
   const open = submission.counts.queued + submission.counts.processing;
   const rest = open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.`;
   cli.out.print(`${id} is ${submission.status}.${rest}`);

@@ -1,8 +1,9 @@
 import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
 import type { Output } from "../output.ts";
-import { count, dollars, duration, oneLine, plural } from "../text.ts";
-import { failuresWords } from "../words.ts";
+import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
+import { failuresWords, WAS } from "../words.ts";
+import type { PushFlags } from "./push-options.ts";
 import type { RefusedLines } from "./push-refused.ts";
 
 /** Refused lines that are told on a terminal; the file has them all. */
@@ -62,6 +63,20 @@ export function printRefused(out: Output, refused: RefusedLines, file: string | 
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)
     out.note(`  ${count(refused.count - refused.lines.length)} of them could not be found`);
+}
+
+export function tellAccepted(out: Output, { accepted, submissions }: PushResult): void {
+  out.note(
+    `${pluralVerb(accepted, "document", WAS)} taken in before, as ${submissions.map(({ id }) => id).join(", ")}.`,
+  );
+}
+
+/** What went out of a push that ended on its way, and how it goes on. */
+export function tellSent(out: Output, end: string, name: string, sent: number, flags: PushFlags): void {
+  out.note(`${end}: about ${plural(sent, "document")} went out.`);
+  const again = name === "stdin" ? "the same input" : "the same command";
+  const key = flags.key === undefined ? "" : `, with --key ${flags.key},`;
+  out.note(`To go on, run ${again} again${key} within 24 hours: what is there already is not scored twice.`);
 }
 
 /** How the documents ended, and what to do next. */

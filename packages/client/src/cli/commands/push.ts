@@ -6,29 +6,64 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { formats, type Entry } from "../formats/index.ts";
 import { contentKey, openInput, readLines, type Input } from "../input.ts";
 import { barProgress, quietProgress, type Progress } from "../progress.ts";
-import { dollars, plural, pluralVerb } from "../text.ts";
-import { holdWords, WAS } from "../words.ts";
-import type { PushFlags } from "./push-options.ts";
-import { printEstimate, printPushed, printRefused, printScored, recordOf } from "./push-report.ts";
+import { mayPass } from "../../retry.ts";
+import { tellError } from "../tell-error.ts";
+import { dollars } from "../text.ts";
+import { holdWords } from "../words.ts";
+import { PUSH_RETRIES, type PushFlags } from "./push-options.ts";
+import {
+  printEstimate,
+  printPushed,
+  printRefused,
+  printScored,
+  recordOf,
+  tellAccepted,
+  tellSent,
+} from "./push-report.ts";
 import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts";
 
 /** Pushes a file and follows it to its end. */
 export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promise<ExitCode> {
-  const client = flags.estimate === true ? null : clientOf(cli, { quiet: cli.out.stderrIsTerminal });
-  const input = await openInput(path, cli.signal);
+  const progress = progressOf(cli);
+  const client =
+    flags.estimate === true
+      ? null
+      : clientOf(cli, {
+          retries: PUSH_RETRIES,
+          onLongWait: (error, wait) => progress.pausing(pauseWords(error), wait),
+        });
+  const input = await beforeSending(cli, () => openInput(path, cli.signal));
   try {
     if (client === null || flags.maxUsd !== undefined) {
-      const estimate = await estimateFile(cli, input, flags);
+      const estimate = await beforeSending(cli, () => estimateFile(cli, input, flags));
       if (client === null) {
         printEstimate(cli.out, input.name, estimate);
         return EXIT.ok;
       }
       if (estimate.usd.total > (flags.maxUsd ?? Infinity)) return overBudget(estimate, flags);
     }
-    return await sendFile(cli, client, input, flags);
+    return await sendFile(cli, client, input, flags, progress);
   } finally {
     await input.close();
   }
+}
+
+/** Of a Ctrl-C while `work` reads the file there is this to say. */
+async function beforeSending<T>({ signal }: Cli, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) throw new CommandError(EXIT.interrupted, "Stopped before anything was sent.");
+    throw error;
+  }
+}
+
+function progressOf({ out, now }: Cli): Progress {
+  if (!out.stderrIsTerminal) return quietProgress((text) => out.note(text));
+  const progress = barProgress(process.stderr, now);
+  // However the process ends, a second Ctrl-C included: the cursor that the bar hides is there again.
+  process.once("exit", () => progress.clear());
+  return progress;
 }
 
 async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<Estimate> {
@@ -46,15 +81,17 @@ function overBudget({ usd }: Estimate, { maxUsd = 0 }: PushFlags): never {
   throw new CommandError(EXIT.overBudget, message);
 }
 
-async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags): Promise<ExitCode> {
+async function sendFile(
+  cli: Cli,
+  client: Sluice,
+  input: Input,
+  flags: PushFlags,
+  progress: Progress,
+): Promise<ExitCode> {
   const { out } = cli;
   const { collection, model, lane, label, truncate, format } = flags;
-  const key = flags.key ?? (await contentKey(input, { collection, model, lane, label, truncate, format }));
-  const progress = out.stderrIsTerminal
-    ? barProgress(process.stderr, cli.now)
-    : quietProgress((text) => out.note(text));
-  // However the process ends, a second Ctrl-C included: the cursor that the bar hides is there again.
-  process.once("exit", () => progress.clear());
+  const options = { collection, model, lane, label, truncate, format };
+  const key = flags.key ?? (await beforeSending(cli, () => contentKey(input, options, cli.signal)));
   const reading = new Reading(formats[format](readLines(input)));
   const started = cli.now();
   let pushed: PushResult;
@@ -75,7 +112,10 @@ async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags
     });
   } catch (error) {
     progress.clear();
-    if (cli.signal.aborted) return interrupted(cli, input.name, reading.count, flags);
+    if (cli.signal.aborted) {
+      tellSent(out, "Stopped while sending", input.name, reading.count, flags);
+      return EXIT.interrupted;
+    }
     const nothing = ["nothing-acceptable", ...(reading.refused.length > 0 ? ["empty-body"] : [])];
     if (error instanceof SluicePushError && nothing.includes(error.code)) {
       pushed = error.pushed;
@@ -83,8 +123,11 @@ async function sendFile(cli: Cli, client: Sluice, input: Input, flags: PushFlags
       if (error instanceof SluicePushError && error.code === "empty-body") {
         throw new CommandError(EXIT.error, `${input.name} holds no document: nothing was pushed.`);
       }
-      if (error instanceof SluicePushError && error.pushed.accepted > 0) tellAccepted(cli, error.pushed);
-      throw error;
+      if (!(error instanceof SluicePushError)) throw error;
+      tellError(out, error);
+      if (error.pushed.accepted > 0) tellAccepted(out, error.pushed);
+      if (mayPass(error)) tellSent(out, "Given up for now", input.name, reading.count, flags);
+      return EXIT.error;
     }
   }
   progress.clear();
@@ -127,7 +170,12 @@ async function follow(
       );
       return EXIT.interrupted;
     }
-    if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
+    if (!(error instanceof SluiceError)) throw error;
+    if (error.code !== "forbidden") {
+      tellError(out, error);
+      out.note(`Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`);
+      return EXIT.error;
+    }
     // A key that may push and not read has done what it may.
     followed = false;
     if (wait) out.note("Everything was sent. The key lacks the scope to read: how it goes on is not shown.");
@@ -172,20 +220,6 @@ function sumCounts(submissions: readonly Submission[]): Submission["counts"] {
     for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
   }
   return sum;
-}
-
-function tellAccepted({ out }: Cli, pushed: PushResult): void {
-  out.note(
-    `${pluralVerb(pushed.accepted, "document", WAS)} taken in before, as ${pushed.submissions.map(({ id }) => id).join(", ")}.`,
-  );
-}
-
-function interrupted({ out }: Cli, name: string, sent: number, flags: PushFlags): ExitCode {
-  out.note(`Stopped while sending: about ${plural(sent, "document")} went out.`);
-  const again = name === "stdin" ? "the same input" : "the same command";
-  const key = flags.key === undefined ? "" : `, with --key ${flags.key},`;
-  out.note(`To go on, run ${again} again${key} within 24 hours: what is there already is not scored twice.`);
-  return EXIT.interrupted;
 }
 
 /** Takes a file's documents for a push, and remembers where they and the refused lines stood. */

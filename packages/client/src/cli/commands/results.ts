@@ -2,6 +2,7 @@ import type { Document, DocumentStatus } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
+import { errorWords } from "../tell-error.ts";
 import { bestWords, statusCell } from "../words.ts";
 
 export interface ViewFlags {
@@ -21,12 +22,21 @@ const STATUS_CELLS = 10;
 export async function results(cli: Cli, id: string, flags: ResultsFlags): Promise<ExitCode> {
   const list = clientOf(cli).results(id, { ...flags, signal: cli.signal });
   let failed = false;
+  let found = false;
   const print = cli.out.human ? documentTable(cli.out) : (document: Document) => cli.out.record(document);
   for await (const document of list) {
+    found = true;
     failed ||= document.status === "failed" || document.status === "canceled";
     print(document);
   }
+  if (!found && cli.out.human) {
+    cli.out.print(flags.status === undefined ? "No documents are recorded yet." : nothingThat(flags.status));
+  }
   return failed && flags.status === undefined ? EXIT.failed : EXIT.ok;
+}
+
+function nothingThat(status: DocumentStatus): string {
+  return status === "succeeded" || status === "failed" ? `No documents ${status}.` : `No documents are ${status}.`;
 }
 
 export interface TailFlags extends ViewFlags {
@@ -45,8 +55,7 @@ export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Prom
     signal,
     onRetry(retry) {
       if (retry === null) out.note(out.noteStyle("It answers again.", "green"));
-      else if (!away)
-        out.note(out.noteStyle(`${retry.error.title}: ${retry.error.detail} Trying until it answers.`, "yellow"));
+      else if (!away) out.note(out.noteStyle(`${errorWords(retry.error)} Trying until it answers.`, "yellow"));
       away = retry !== null;
     },
   });
@@ -59,7 +68,9 @@ export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Prom
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    if (feed.cursor !== null) out.note(`Go on from here: sluice tail --cursor ${feed.cursor}`);
+    // What it was called with is no news, and may be what was wrong.
+    if (feed.cursor !== null && feed.cursor !== flags.cursor)
+      out.note(`Go on from here: sluice tail --cursor ${feed.cursor}`);
   }
   return EXIT.interrupted;
 }

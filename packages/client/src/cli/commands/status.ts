@@ -6,7 +6,7 @@ import type { Output } from "../output.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
 import { take } from "../take.ts";
 import { ago, count, plural } from "../text.ts";
-import { ended, failuresWords, receivingWords, statusCell, waitingWords } from "../words.ts";
+import { ended, failuresWords, receivingWords, stalledWords, statusCell, waitingWords } from "../words.ts";
 
 export interface StatusFlags {
   readonly label?: string;
@@ -99,10 +99,7 @@ export function printSubmission(out: Output, submission: Submission, now: number
   if (waiting !== null)
     facts.push(["waits", waitingWords(waiting, { model: submission.model, submission: submission.id }, now)]);
   if (stalled !== null) {
-    facts.push([
-      "stalled",
-      `${plural(stalled.missing, "document")} not recorded since ${ago(stalled.since, now)}: push them again`,
-    ]);
+    facts.push(["stalled", stalledWords(stalled)]);
   }
   const receiving = receivingWords(submission);
   if (receiving !== null) facts.push(["receiving", receiving]);

@@ -3,8 +3,8 @@ import type { Document, Job, Submission } from "../../types.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
-import { ago, count, oneLine, plural, pluralVerb } from "../text.ts";
-import { collectionFlag, failuresWords, receivingWords, waitingWords, WAS } from "../words.ts";
+import { ago, count, oneLine, plural } from "../text.ts";
+import { collectionFlag, failuresWords, receivingWords, stalledWords, waitingWords } from "../words.ts";
 import { printJob } from "./jobs.ts";
 
 export interface WhyFlags {
@@ -31,7 +31,10 @@ export async function why(cli: Cli, id: string, flags: WhyFlags): Promise<ExitCo
   }
   // A document may have any id, and one without is named after its submission.
   const document = await there(() => client.document(flags.collection, id, { topK: 1, signal }));
-  if (document === null) throw new CommandError(EXIT.error, nothingCalled(id, flags.collection));
+  if (document === null) {
+    const stalled = await stalledOnes(client, id, flags.collection, signal);
+    throw new CommandError(EXIT.error, [nothingCalled(id, flags.collection), ...stalled].join("\n"));
+  }
   return whyDocument(cli, client, document);
 }
 
@@ -43,6 +46,25 @@ async function there<T>(read: () => Promise<T>): Promise<T | null> {
     if (error instanceof SluiceError && error.code === "not-found") return null;
     throw error;
   }
+}
+
+/** Submissions seen through for a document that is not recorded: those that were pushed last. */
+const MOST_LOOKED_AT = 100;
+const MOST_TOLD = 3;
+
+/** A document that the Queue lost, or has still, is known by its submission only: what there is to say of such ones. */
+async function stalledOnes(client: Sluice, id: string, collection: string, signal: AbortSignal): Promise<string[]> {
+  const words: string[] = [];
+  for (const status of ["queued", "processing"] as const) {
+    const list = client.submissions({ collection, status, limit: MOST_LOOKED_AT, signal });
+    const { data } = (await there(() => list.page())) ?? { data: [] };
+    for (const submission of data) {
+      // One without an id of its own is named after its submission.
+      if (submission.stalled === null || (id.startsWith("sub_") && !id.startsWith(submission.id))) continue;
+      words.push(`If it came with ${submission.id}: ${stalledWords(submission.stalled)}.`);
+    }
+  }
+  return words.slice(0, MOST_TOLD);
 }
 
 function nothingCalled(id: string, collection: string): string {
@@ -134,12 +156,7 @@ function ofSubmission(submission: Submission, now: number): string[] {
   if (receiving !== null) words.push(`${receiving[0]?.toUpperCase()}${receiving.slice(1)}.`);
   if (submission.incomplete)
     words.push("Its push broke off, and it was closed with what had been sent: push the same again for the rest.");
-  if (stalled !== null) {
-    words.push(
-      `${pluralVerb(stalled.missing, "document", WAS)} sent and not recorded since ${ago(stalled.since, now)}: ` +
-        "the Queue may have lost what carried them. Push the same again under another key, or wait: a late message is still taken in.",
-    );
-  }
+  if (stalled !== null) words.push(`${stalledWords(stalled)}.`);
   if (waiting !== null)
     words.push(`It waits: ${waitingWords(waiting, { model: submission.model, submission: id }, now)}.`);
   if (counts.failed > 0) {

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { clientOf } from "../../src/cli/cli.ts";
+import { Output } from "../../src/cli/output.ts";
+import { PUSH_RETRIES } from "../../src/cli/commands/push-options.ts";
+import { FakeApi, KEY } from "../fake-api.ts";
+import { documents } from "../shared/client.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const failing = (code: string) => () => {
+  throw Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) });
+};
+
+/** The command's client, of an API that first fails so. */
+function connect(failures: readonly (() => never)[]) {
+  const api = new FakeApi();
+  api.instead.push(...failures);
+  vi.stubGlobal("fetch", api.fetch);
+  const sink = { write: () => true };
+  const env = { SLUICE_URL: "http://sluice.test", SLUICE_API_KEY: KEY };
+  return { api, client: clientOf({ env, out: new Output(sink, sink, false) }, { retries: PUSH_RETRIES }) };
+}
+
+test("a server that broke off while it was sent to is looked for again, though nothing listens for a while", async () => {
+  const { client, api } = connect([failing("UND_ERR_SOCKET"), ...Array(6).fill(failing("ECONNREFUSED"))]);
+  const started = Date.now();
+  let waits = 0;
+  const pushed = client.push(documents(3), { onProgress: ({ retry }) => (waits += retry === null ? 0 : 1) });
+  await vi.runAllTimersAsync();
+  expect(await pushed).toMatchObject({ accepted: 3 });
+  expect(api.received).toHaveLength(1);
+  expect(Date.now() - started).toBeGreaterThanOrEqual(30_000);
+  expect(Date.now() - started).toBeLessThanOrEqual(70_000);
+  expect(waits).toBe(7);
+});
+
+test("where nothing ever listened, nothing is waited for", async () => {
+  const { client } = connect(Array(8).fill(failing("ECONNREFUSED")));
+  const pushed = client.push(documents(3));
+  pushed.catch(() => {});
+  const started = Date.now();
+  await vi.runAllTimersAsync();
+  await expect(pushed).rejects.toThrow("Nothing answers at http://sluice.test.");
+  expect(Date.now() - started).toBe(0);
+});
