@@ -40,7 +40,12 @@ export class Checker {
     }
     const parsed = parseDocument(value, { model: this.#model, truncateInputs: this.#truncateInputs });
     if (!parsed.ok)
-      return { ok: false, detail: parsed.error.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ") };
+      return {
+        ok: false,
+        detail: parsed.error
+          .map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`))
+          .join("; "),
+      };
     const { id, query, contexts } = parsed.value;
     const serialized = serializeDocument(parsed.value, id ?? PLACEHOLDER, this.#place);
     this.#place += 1;

@@ -35,6 +35,7 @@ import { scores, type ScoresFlags } from "./commands/scores.ts";
 import { status, type StatusFlags } from "./commands/status.ts";
 import { why, type WhyFlags } from "./commands/why.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
+import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
 
 const ENVIRONMENT = `Environment:
@@ -125,6 +126,10 @@ Formats:
   cohere  a rerank request a line, or one JSON: {"query", "documents": ["text" | {"text"}], "id"?}
   voyage  a batch request a line: {"custom_id", "body": {"query", "documents"}}
   tsv     rows of query id, query, context id, text; those of one query id in a row
+
+Of cohere and voyage requests ${LEFT_OUT.join(", ")}
+and truncation: true (and method, url of a batch line) are left out. Any other field is refused by its name,
+since the scores would not be what it asks for.
 
 Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is packed with gzip is unpacked.`,
     );

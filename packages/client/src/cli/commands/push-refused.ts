@@ -1,15 +1,11 @@
 import type { PushResult } from "../../index.ts";
 import { Checker } from "../check.ts";
-import { formats, type FormatName } from "../formats/index.ts";
+import { explain, formats, type FormatName, type Place, type Refusal } from "../formats/index.ts";
 import { copyLines, readLines, reasonOf, type Input } from "../input.ts";
 import type { Output } from "../output.ts";
 import type { PushFlags } from "./push-options.ts";
 
-export interface RefusedLine {
-  readonly first: number;
-  readonly last: number;
-  readonly detail: string;
-}
+export type RefusedLine = Place & Refusal;
 
 export interface RefusedLines {
   /** In the file's order. */
@@ -20,7 +16,7 @@ export interface RefusedLines {
 
 /** What of a file's reading is known after its push. */
 interface Read {
-  readonly places: readonly { readonly first: number; readonly last: number }[];
+  readonly places: readonly Place[];
   readonly refused: readonly RefusedLine[];
 }
 
@@ -34,7 +30,7 @@ export async function findRefused(
   const found = new Map(read.refused.map((line) => [line.first, line]));
   for (const { line, detail } of pushed.rejected) {
     const place = read.places[line - 1];
-    if (place !== undefined) found.set(place.first, { ...place, detail });
+    if (place !== undefined) found.set(place.first, { ...place, ...explain(flags.format, place, detail) });
   }
   const count = read.refused.length + pushed.rejectedCount;
   if (found.size < count) await findMore(found, count, input, flags);
@@ -47,7 +43,9 @@ async function findMore(found: Map<number, RefusedLine>, count: number, input: I
   for await (const entry of formats[flags.format](readLines(input))) {
     const checked = checker.check(entry);
     if (checked.ok || found.has(entry.first)) continue;
-    found.set(entry.first, { first: entry.first, last: entry.last, detail: checked.detail });
+    const { first, last } = entry;
+    const refusal = entry.kind === "refused" ? entry : explain(flags.format, entry, checked.detail);
+    found.set(first, { first, last, detail: refusal.detail, at: refusal.at });
     if (found.size >= count) return;
   }
 }

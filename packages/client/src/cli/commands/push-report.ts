@@ -57,8 +57,8 @@ export function printRefused(out: Output, refused: RefusedLines, file: string | 
   out.note(
     out.noteStyle(`${plural(refused.count, "line")} refused${file === null ? "" : `, now in ${file}`}`, "yellow"),
   );
-  for (const { first, detail } of refused.lines.slice(0, MOST_TOLD))
-    out.note(`  line ${count(first)}: ${oneLine(detail)}`);
+  for (const { first, at = first, detail } of refused.lines.slice(0, MOST_TOLD))
+    out.note(`  line ${count(at)}: ${oneLine(detail)}`);
   const more = refused.lines.length - MOST_TOLD;
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)
@@ -116,7 +116,7 @@ export function recordOf(
     already_there: pushed.alreadyThere,
     idempotency_key: pushed.idempotencyKey,
     rejected_count: refused.count,
-    rejected: refused.lines.map(({ first, detail }) => ({ line: first, detail })),
+    rejected: refused.lines.map(({ first, at = first, detail }) => ({ line: at, detail })),
     rejected_file: file,
   };
 }

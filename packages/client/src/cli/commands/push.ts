@@ -3,7 +3,7 @@ import { Checker } from "../check.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { Estimator, type Estimate } from "../estimate.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { formats, type Entry } from "../formats/index.ts";
+import { formats, type Entry, type Place } from "../formats/index.ts";
 import { contentKey, openInput, readLines, type Input } from "../input.ts";
 import { barProgress, quietProgress, type Progress } from "../progress.ts";
 import { mayPass } from "../../retry.ts";
@@ -226,7 +226,7 @@ function sumCounts(submissions: readonly Submission[]): Submission["counts"] {
 export class Reading {
   readonly #entries: AsyncIterable<Entry>;
   /** The lines of each document, in the order pushed. */
-  readonly places: { readonly first: number; readonly last: number }[] = [];
+  readonly places: Place[] = [];
   /** Refused before they were sent. */
   readonly refused: Extract<Entry, { kind: "refused" }>[] = [];
 
@@ -243,7 +243,8 @@ export class Reading {
       if (entry.kind === "refused") {
         this.refused.push(entry);
       } else {
-        this.places.push({ first: entry.first, last: entry.last });
+        const { first, last, rows } = entry;
+        this.places.push(rows === undefined ? { first, last } : { first, last, rows });
         yield entry.document;
       }
     }

@@ -6,6 +6,7 @@ import {
   parseJson,
   refused,
   toEntry,
+  type Converted,
   type Entry,
   type Format,
   type Line,
@@ -64,9 +65,11 @@ function convertLine({ number, text }: Line): Entry[] {
 
 function convertValue(line: number, value: unknown): Entry[] {
   const requests: unknown[] = Array.isArray(value) ? value : [value];
-  return requests.map((request) => toEntry(line, convertRerank(request, idOf(request))));
+  return requests.map((request) => toEntry(line, convert(request)));
 }
 
-function idOf(request: unknown): string | undefined {
-  return isObject(request) && typeof request["id"] === "string" ? request["id"] : undefined;
+function convert(request: unknown): Converted {
+  const id = isObject(request) ? request["id"] : undefined;
+  if (id !== undefined && typeof id !== "string") return { detail: "id must be a string" };
+  return convertRerank(request, id, ["id"]);
 }

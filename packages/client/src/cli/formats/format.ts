@@ -8,10 +8,24 @@ export interface Line {
   readonly text: string | null;
 }
 
+/** The lines of a file that make one document, or would. */
+export interface Place {
+  readonly first: number;
+  readonly last: number;
+  /** The line of each context, where they are not `first` and those that follow. */
+  readonly rows?: readonly number[] | undefined;
+}
+
+/** Why lines are refused; `at` is the one at fault, where that is not the first. */
+export interface Refusal {
+  readonly detail: string;
+  readonly at?: number | undefined;
+}
+
 /** What a line, or some, became: a document (or its JSON as it stands) to push, or a refusal. */
 export type Entry =
-  | { readonly kind: "document"; readonly first: number; readonly last: number; readonly document: DocumentIn | string }
-  | { readonly kind: "refused"; readonly first: number; readonly last: number; readonly detail: string };
+  | (Place & { readonly kind: "document"; readonly document: DocumentIn | string })
+  | (Place & Refusal & { readonly kind: "refused" });
 
 /** Turns the lines of a file into what is pushed. */
 export type Format = (lines: AsyncIterable<Line>) => AsyncGenerator<Entry>;
@@ -46,27 +60,49 @@ export function toEntry(line: number, converted: Converted): Entry {
   return { kind: "document", first: line, last: line, document: converted.document };
 }
 
+/** Fields of rerank requests that shape their answer, or name a model of theirs: they are left out. */
+export const LEFT_OUT = ["model", "top_n", "top_k", "return_documents", "priority"] as const;
+
+/** Says of a field that would be lost, and with it what its writer meant, that it is not taken; `null`: there is none. */
+export function unknownField(value: Fields, known: readonly string[], leftOut: readonly string[] = []): string | null {
+  const name = Object.keys(value).find((one) => !known.includes(one) && !leftOut.includes(one));
+  if (name === undefined) return null;
+  const besides = leftOut.length === 0 ? "" : `; ${leftOut.join(", ")} are left out`;
+  return `the field ${JSON.stringify(name)} is not taken: there are ${known.join(", ")}${besides}`;
+}
+
 /**
  * A rerank request in the shape that Cohere, Voyage, Jina and others share: `query` and `documents`,
- * each a string or `{ text }`. What only shapes their answer (`top_n`, `model`, …) is left out.
+ * each a string or `{ text }`. What would change the scores there, and cannot here, is refused.
  */
-export function convertRerank(value: unknown, id: string | undefined): Converted {
+export function convertRerank(value: unknown, id: string | undefined, more: readonly string[] = []): Converted {
   if (!isObject(value)) return { detail: "not an object with query and documents" };
+  // Theirs cut by default too.
+  const leftOut = value["truncation"] === true ? [...LEFT_OUT, "truncation"] : LEFT_OUT;
+  if (value["truncation"] === false)
+    return { detail: "truncation must be true: --no-truncate refuses what is too long" };
+  const unknown = unknownField(value, [...more, "query", "documents"], leftOut);
+  if (unknown !== null) return { detail: unknown };
   const { query, documents } = value;
   if (typeof query !== "string") return { detail: "query must be a string" };
   if (!Array.isArray(documents)) return { detail: "documents must be a list of strings or of { text }" };
   const contexts: (string | { id?: string; text: string })[] = [];
   for (const [index, document] of documents.entries()) {
     const context = toContext(document);
-    if (context === null) return { detail: `documents[${index}] must be a string or { text }` };
-    contexts.push(context);
+    if ("flaw" in context) return { detail: `documents[${index}]${context.flaw}` };
+    contexts.push(context.context);
   }
   return { document: { ...(id !== undefined && { id }), query, contexts } };
 }
 
-function toContext(value: unknown): string | { id?: string; text: string } | null {
-  if (typeof value === "string") return value;
-  if (!isObject(value) || typeof value["text"] !== "string") return null;
+type Context = { readonly context: string | { id: string; text: string } } | { readonly flaw: string };
+
+function toContext(value: unknown): Context {
+  if (typeof value === "string") return { context: value };
+  if (!isObject(value) || typeof value["text"] !== "string") return { flaw: " must be a string or { text }" };
+  const unknown = unknownField(value, ["id", "text"]);
+  if (unknown !== null) return { flaw: `: ${unknown}` };
   const { id, text } = value;
-  return typeof id === "string" ? { id, text } : text;
+  if (id === undefined) return { context: text };
+  return typeof id === "string" ? { context: { id, text } } : { flaw: ".id must be a string" };
 }

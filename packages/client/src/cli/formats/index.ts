@@ -4,7 +4,8 @@ import { sluice } from "./sluice.ts";
 import { tsv } from "./tsv.ts";
 import { voyage } from "./voyage.ts";
 
-export type { Entry, Format, Line } from "./format.ts";
+export { explain } from "./explain.ts";
+export type { Entry, Format, Line, Place, Refusal } from "./format.ts";
 
 /** What `push --format` reads. */
 export const formats = { sluice, cohere, voyage, tsv } as const satisfies Record<string, Format>;

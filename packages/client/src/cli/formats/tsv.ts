@@ -1,5 +1,8 @@
 import type { DocumentIn } from "../../types.ts";
-import { NOT_UTF8, refused, type Entry, type Format } from "./format.ts";
+import { plural } from "../text.ts";
+import { NOT_UTF8, refused, type Entry, type Format, type Place, type Refusal } from "./format.ts";
+
+const COLUMNS = ["query id", "query", "context id", "text"] as const;
 
 interface Group {
   readonly id: string;
@@ -7,8 +10,9 @@ interface Group {
   readonly first: number;
   last: number;
   readonly contexts: { readonly id: string; readonly text: string }[];
+  readonly rows: number[];
   /** A line of it that cannot be read spoils it: a document with a context less would be another one. */
-  flaw: { readonly line: number; readonly detail: string } | null;
+  flaw: { readonly at: number; readonly detail: string } | null;
 }
 
 /**
@@ -21,14 +25,14 @@ export const tsv: Format = async function* (lines) {
     if (text !== null && text.trim() === "") continue;
     const columns = text?.split("\t") ?? [];
     if (number === 1 && columns[1]?.trim().toLowerCase() === "query") continue;
-    const [id = "", query = "", contextId = "", ...rest] = columns;
-    if (text === null || columns.length < 4) {
-      const detail = text === null ? NOT_UTF8 : `${columns.length} of the columns query id, query, context id, text`;
+    const [id = "", query = "", contextId = "", context = ""] = columns;
+    if (text === null || columns.length !== COLUMNS.length) {
+      const detail = text === null ? NOT_UTF8 : wrongColumns(columns.length);
       if (group === null || (text !== null && id !== group.id)) {
         yield refused(number, detail);
       } else {
         group.last = number;
-        group.flaw ??= { line: number, detail };
+        group.flaw ??= { at: number, detail };
       }
       continue;
     }
@@ -36,18 +40,42 @@ export const tsv: Format = async function* (lines) {
       yield finish(group);
       group = null;
     }
-    group ??= { id, query, first: number, last: number, contexts: [], flaw: null };
+    group ??= { id, query, first: number, last: number, contexts: [], rows: [], flaw: null };
     group.last = number;
-    // A text may hold tabs itself.
-    group.contexts.push({ id: contextId, text: rest.join("\t") });
+    group.contexts.push({ id: contextId, text: context });
+    group.rows.push(number);
     if (query !== group.query)
-      group.flaw ??= { line: number, detail: "the query differs from the one above for the same query id" };
+      group.flaw ??= { at: number, detail: "the query differs from the one above for the same query id" };
   }
   if (group !== null) yield finish(group);
 };
 
-function finish({ id, query, first, last, contexts, flaw }: Group): Entry {
-  if (flaw !== null) return { kind: "refused", first, last, detail: `line ${flaw.line}: ${flaw.detail}` };
-  const document: DocumentIn = { id, query, contexts };
-  return { kind: "document", first, last, document };
+function wrongColumns(count: number): string {
+  const extra = count > COLUMNS.length ? "; a text cannot hold tabs" : "";
+  return `${plural(count, "column")}, and there must be ${COLUMNS.length}, with tabs between: ${COLUMNS.join(", ")}${extra}`;
 }
+
+function finish({ id, query, first, last, contexts, rows, flaw }: Group): Entry {
+  if (flaw !== null) return { kind: "refused", first, last, ...flaw };
+  const document: DocumentIn = { id, query, contexts };
+  const entry = { kind: "document", first, last, document } as const;
+  // Without lines between, their numbers need not be kept.
+  return last - first + 1 === rows.length ? entry : { ...entry, rows };
+}
+
+/** `/contexts/1/text: …` of a document is a column of a line here. Of several faults each has its own. */
+export function explainTsv({ first, rows }: Place, detail: string): Refusal {
+  let at: number | undefined;
+  const parts = detail.split(/; (?=\/)/).map((part) => {
+    const [, name = "", index, inner, rest = ""] = POINTER.exec(part) ?? [];
+    const column = inner === undefined ? { id: COLUMNS[0], query: COLUMNS[1] }[name] : INNER[inner];
+    const line = index === undefined ? first : (rows?.[Number(index)] ?? first + Number(index));
+    const words = rest === "" ? part : column === undefined ? rest : `column ${column}: ${rest}`;
+    at ??= line;
+    return line === at ? words : `line ${line}, ${words}`;
+  });
+  return { detail: parts.join("; "), at };
+}
+
+const POINTER = /^\/(id|query|contexts)(?:\/(\d+)(?:\/(id|text))?)?: (.*)$/s;
+const INNER: Readonly<Record<string, string>> = { id: COLUMNS[2], text: COLUMNS[3] };

@@ -1,0 +1,21 @@
+import type { FormatName } from "./index.ts";
+import type { Place, Refusal } from "./format.ts";
+import { explainTsv } from "./tsv.ts";
+
+/** What the API says of a document, which it names by pointers into the document, in words of the file it came from. */
+export function explain(format: FormatName, place: Place, detail: string): Refusal {
+  if (format === "sluice") return { detail };
+  if (format === "tsv") return explainTsv(place, detail);
+  const names = NAMES[format];
+  const parts = detail
+    .split(/; (?=\/)/)
+    .map((part) => part.replace(/^\/(id|query|contexts)\b/, (_, name: keyof Names) => names[name]));
+  return { detail: parts.join("; ") };
+}
+
+type Names = Readonly<Record<"id" | "query" | "contexts", string>>;
+
+const NAMES: Readonly<Record<"cohere" | "voyage", Names>> = {
+  cohere: { id: "/id", query: "/query", contexts: "/documents" },
+  voyage: { id: "/custom_id", query: "/body/query", contexts: "/body/documents" },
+};
