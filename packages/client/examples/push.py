@@ -5,6 +5,7 @@ Wants SLUICE_URL and SLUICE_API_KEY.
 
 import json
 import os
+import sys
 import time
 import urllib.request
 
@@ -28,6 +29,13 @@ lines = "\n".join(json.dumps(document) for document in DOCUMENTS).encode()
 submission = call("/v1/documents", lines, "application/x-ndjson")["submission"]
 while call(f"/v1/submissions/{submission['id']}")["status"] not in ("completed", "canceled"):
     time.sleep(0.2)
+failed = False
 for document in call(f"/v1/submissions/{submission['id']}/results?top_k=1&include=text")["data"]:
-    best = document["scores"][0]
-    print(f"{document['id']}\t{best['score']:.3f}\t{best['text']}")
+    if document["status"] == "succeeded":
+        best = document["scores"][0]
+        print(f"{document['id']}\t{best['score']:.3f}\t{best['text']}")
+    else:
+        failed = True
+        error = document["error"] or {"code": document["status"], "message": "it was not scored"}
+        print(f"{document['id']}\t{error['code']}\t{error['message']}", file=sys.stderr)
+sys.exit(1 if failed else 0)

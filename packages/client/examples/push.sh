@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
-# Pushes a document, waits until it is scored, and prints its best context. Wants curl, SLUICE_URL and SLUICE_API_KEY.
+# Pushes a document, waits until it ended, and prints it with its best context. Wants curl, SLUICE_URL and SLUICE_API_KEY.
 set -euo pipefail
 auth="Authorization: Bearer $SLUICE_API_KEY"
+get() { curl -sS --fail-with-body "$SLUICE_URL$1" -H "$auth"; }
 
-curl -sS --fail-with-body -X POST "$SLUICE_URL/v1/documents" -H "$auth" -H "Content-Type: application/json" \
-  -d '{"id": "from-curl", "query": "how long to boil an egg", "contexts": ["Eggs are laid by hens.", "Boil an egg for six minutes."]}' >&2
+pushed=$(curl -sS --fail-with-body -X POST "$SLUICE_URL/v1/documents" -H "$auth" -H "Content-Type: application/json" \
+  -d '{"id": "from-curl", "query": "how long to boil an egg", "contexts": ["Eggs are laid by hens.", "Boil an egg for six minutes."]}')
+[[ $pushed =~ sub_[0-9a-f-]+ ]]
+submission=${BASH_REMATCH[0]}
+echo "pushed as $submission" >&2
 
-until curl -sS -f "$SLUICE_URL/v1/collections/default/documents/from-curl?top_k=1&include=text" -H "$auth" 2>/dev/null |
-  grep '"status":"succeeded"'; do
-  sleep 1
-done
+until [[ $(get "/v1/submissions/$submission") =~ \"status\":\"(completed|canceled)\" ]]; do sleep 1; done
+
+# Its own document, whatever other pushes did: one that failed says why in "error".
+results=$(get "/v1/submissions/$submission/results?top_k=1&include=text")
+document=${results#*\[}
+document=${document%\]*}
+echo "$document"
+[[ $document == *'"status":"succeeded"'* ]]

@@ -136,8 +136,11 @@ export class FakeApi {
     }
     if (method === "GET" && action === "results") {
       const status = url.searchParams.get("status");
+      const texts = url.searchParams.getAll("include").includes("text");
       return page(
-        found.documents.filter((one) => status === null || one.status === status),
+        found.documents
+          .filter((one) => status === null || one.status === status)
+          .map((one) => (texts ? withTexts(one) : one)),
         url,
       );
     }
@@ -193,6 +196,11 @@ function ended(document: Document): Document {
   if (document.query !== "fail") return { ...document, status: "succeeded", finalized_at };
   const error = { code: "model_error", message: "The model broke down.", retryable: true };
   return { ...document, status: "failed", scores: [], scored_submission_id: null, error, finalized_at };
+}
+
+/** What the contexts held is not kept here: any text stands for it. */
+function withTexts(document: Document): Document {
+  return { ...document, scores: document.scores.map((score) => ({ ...score, text: `text ${score.context_id}` })) };
 }
 
 function page(items: readonly unknown[], url: URL): Response {

@@ -1,0 +1,53 @@
+import { spawn, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Document } from "../../src/types.ts";
+import { Bench } from "./run.ts";
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await Bench.start();
+});
+afterEach(() => bench.stop());
+
+const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
+
+async function run(command: string, name: string) {
+  const path = fileURLToPath(import.meta.resolve(`../../examples/${name}`));
+  const child = spawn(command, [path], { env: bench.env, stdio: ["ignore", "pipe", "pipe"] });
+  const told = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, ...told };
+}
+
+/** The API's documents fail by their query: those of the examples are given one. */
+function failing(id: string): void {
+  const { fetch } = bench.api;
+  bench.api.instead.push(async (request) => {
+    const body = (await request.text()).trim();
+    const all = body.split("\n").map((line) => JSON.parse(line) as Document);
+    const lines = all.map((one) => JSON.stringify(one.id === id ? { ...one, query: "fail" } : one));
+    return fetch(request.url, {
+      method: "POST",
+      headers: request.headers,
+      body: lines.map((line) => `${line}\n`).join(""),
+    });
+  });
+}
+
+test.runIf(has("curl"))("push.sh ends where its document failed, and shows why", async () => {
+  failing("from-curl");
+  const { code, stdout } = await run("bash", "push.sh");
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ id: "from-curl", status: "failed", error: { code: "model_error" } });
+});
+
+test.runIf(has("python3"))("push.py tells the documents that failed beside those that did not", async () => {
+  failing("py-egg");
+  const { code, stdout, stderr } = await run("python3", "push.py");
+  expect(code).toBe(1);
+  expect(stderr).toBe("py-egg\tmodel_error\tThe model broke down.\n");
+  expect(stdout).toBe("py-bike\t0.900\ttext 0\n");
+});
