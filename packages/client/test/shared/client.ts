@@ -30,3 +30,21 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) all.push(item);
   return all;
 }
+
+export async function* slowly<T>(items: readonly T[]): AsyncGenerator<T> {
+  for (const item of items) {
+    await Promise.resolve();
+    yield item;
+  }
+}
+
+export function streamOf<T>(items: readonly T[]): ReadableStream<T> {
+  const left = items.values();
+  return new ReadableStream({
+    pull(controller) {
+      const read = left.next();
+      if (read.done === true) controller.close();
+      else controller.enqueue(read.value);
+    },
+  });
+}

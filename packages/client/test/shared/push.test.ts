@@ -1,28 +1,10 @@
 import { expect, test } from "vitest";
-import { SluicePushError, type DocumentIn, type PushProgress, type SluiceError } from "../../src/index.ts";
+import { SluicePushError, type PushProgress, type SluiceError } from "../../src/index.ts";
 import { FakeApi, problem } from "../fake-api.ts";
-import { clientOf, documents } from "./client.ts";
+import { clientOf, documents, slowly, streamOf } from "./client.ts";
 
 const linesOf = (text: string | undefined) => (text ?? "").split("\n").slice(0, -1);
 const keysOf = (api: FakeApi) => api.received.map((request) => request.headers.get("idempotency-key"));
-
-async function* slowly<T>(items: readonly T[]): AsyncGenerator<T> {
-  for (const item of items) {
-    await Promise.resolve();
-    yield item;
-  }
-}
-
-function streamOf<T>(items: readonly T[]): ReadableStream<T> {
-  const left = items.values();
-  return new ReadableStream({
-    pull(controller) {
-      const read = left.next();
-      if (read.done === true) controller.close();
-      else controller.enqueue(read.value);
-    },
-  });
-}
 
 const many = documents(250);
 const inputs = {
@@ -47,54 +29,6 @@ test.each(Object.entries(inputs))("%s goes out as a document a line", async (_, 
     label: "l",
     truncate_inputs: "false",
   });
-});
-
-const odd: unknown[] = [null, undefined, 0, 5, NaN, false, true, () => {}, Symbol("s"), [], "null"];
-
-test.each([
-  ["a list", (all: unknown[]) => all],
-  ["an async generator", slowly],
-  ["a stream", streamOf],
-])("an item of %s that is no document is a refused line, and no end", async (_, input) => {
-  // A few go out whole and many by the chunk.
-  for (const behind of [1, 250]) {
-    const api = new FakeApi();
-    const all = [...documents(1), ...odd, ...documents(behind + 1).slice(1)];
-    const result = await clientOf(api).client.push(input(all) as Iterable<DocumentIn>);
-    expect(result).toMatchObject({ accepted: 1 + behind, rejectedCount: odd.length });
-    expect(result.rejected.map(({ line }) => line)).toEqual(odd.map((__, index) => index + 2));
-  }
-});
-
-test("a hole in a list is a refused line, and an empty text a blank one", async () => {
-  const api = new FakeApi();
-  const holes: DocumentIn[] = [];
-  holes[2] = { query: "q", contexts: ["a"] };
-  expect(await clientOf(api).client.push(holes)).toMatchObject({ accepted: 1, rejected: [{ line: 1 }, { line: 2 }] });
-  const blank = await clientOf(api).client.push(["", ...documents(1), "", null as never]);
-  expect(blank).toMatchObject({ accepted: 1, rejected: [{ line: 4 }] });
-});
-
-const bytes = new TextEncoder().encode('{"query":"q","contexts":["a"]}\n');
-
-test.each([
-  ["null", null, "a list, anything iterable, a stream, or one document; this is null"],
-  ["undefined", undefined, "this is undefined"],
-  ["a number", 5, "this is number"],
-  ["a text", "{}", "goes into a list"],
-  ["bytes", bytes, "not bytes: of NDJSON give it the lines"],
-  ["a buffer", bytes.buffer, "not bytes"],
-  ["a blob", new Blob([bytes]), "not bytes"],
-  ["a blob's stream", new Blob([bytes]).stream(), "not bytes"],
-  ["chunks of a file", slowly([bytes, bytes]), "not bytes"],
-  ["a function", () => [], "not a function: call it"],
-  ["a promise", Promise.resolve([]), "await it first"],
-])("%s instead of documents is a TypeError that says what push takes", async (_, input, words) => {
-  const api = new FakeApi();
-  const push = clientOf(api).client.push(input as never);
-  await expect(push).rejects.toThrow(TypeError);
-  await expect(push).rejects.toThrow(words);
-  expect(api.received).toEqual([]);
 });
 
 test("one document needs no list", async () => {
@@ -332,103 +266,6 @@ test("what the documents' source throws comes through, and is not tried again", 
   const { client, waits } = clientOf(api);
   await expect(client.push(breaking())).rejects.toBe(failure);
   expect(waits).toEqual([]);
-});
-
-test("an aborted push throws the signal's reason and lets go of its source", async () => {
-  const api = new FakeApi();
-  const stop = new AbortController();
-  const reason = new Error("stopped by hand");
-  let released = false;
-  async function* endless() {
-    try {
-      for (;;) yield* documents(1_000);
-    } finally {
-      released = true;
-    }
-  }
-  const sent: number[] = [];
-  const push = clientOf(api).client.push(endless(), {
-    signal: stop.signal,
-    onProgress: (progress) => {
-      sent.push(progress.sent);
-      if (progress.sent > 5_000) stop.abort(reason);
-    },
-  });
-  await expect(push).rejects.toBe(reason);
-  expect(released).toBe(true);
-  expect(sent.length).toBeGreaterThan(1);
-});
-
-/** A source that gives so many documents, and then waits without end. */
-const waiting = {
-  "an async iterable": (count: number, onReturn: () => void): AsyncIterable<DocumentIn> => {
-    const left = documents(count).values();
-    return {
-      [Symbol.asyncIterator]: () => ({
-        next: async () => {
-          const read = left.next();
-          return read.done === true ? new Promise<never>(() => {}) : read;
-        },
-        return: async () => {
-          onReturn();
-          return { done: true, value: undefined };
-        },
-      }),
-    };
-  },
-  "a stream": (count: number, onReturn: () => void) => {
-    const left = documents(count).values();
-    return new ReadableStream<DocumentIn>({
-      pull(controller) {
-        const read = left.next();
-        if (read.done === true) return new Promise<never>(() => {});
-        controller.enqueue(read.value);
-        return undefined;
-      },
-      cancel: onReturn,
-    });
-  },
-};
-
-test.each(
-  Object.entries(waiting).flatMap(([name, source]) => [
-    [name, "before anything went out", 3, source] as const,
-    [name, "while its body goes out", 2_000, source] as const,
-  ]),
-)("a push that waits for %s ends at once when aborted, %s", async (_, __, count, source) => {
-  const stop = new AbortController();
-  const reason = new Error("stopped by hand");
-  let returned = 0;
-  // It looks at the body only, as a network that knows nothing of the signal.
-  const fetch: FakeApi["fetch"] = async (___, init) => {
-    const reader = (init?.body as ReadableStream<Uint8Array>).getReader();
-    while (!(await reader.read()).done);
-    return problem(500, "internal");
-  };
-  const push = clientOf({ fetch }).client.push(
-    source(count, () => (returned += 1)),
-    { signal: stop.signal },
-  );
-  push.catch(() => {});
-  // Everything that does not wait without end is over by then.
-  await new Promise((resolve) => setTimeout(resolve));
-  stop.abort(reason);
-  await expect(push).rejects.toBe(reason);
-  expect(returned).toBe(1);
-});
-
-test("nothing is told of a push that is over, though its body is read on", async () => {
-  let body: ReadableStream<Uint8Array> | null | undefined;
-  const fetch: FakeApi["fetch"] = async (_, init) => {
-    body = init?.body as ReadableStream<Uint8Array>;
-    return problem(401, "unauthorized");
-  };
-  let told = 0;
-  const push = clientOf({ fetch }).client.push(documents(5_000), { onProgress: () => (told += 1) });
-  await expect(push).rejects.toMatchObject({ status: 401 });
-  const reader = body?.getReader();
-  expect((await reader?.read())?.done).toBe(false);
-  expect(told).toBe(0);
 });
 
 test("progress tells what went out, and what is waited for", async () => {
