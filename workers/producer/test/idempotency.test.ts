@@ -1,55 +1,24 @@
 import { env } from "cloudflare:test";
-import type { Lane, SubmissionId } from "@sluice/core";
 import { foldTotals, openDatabase, sweepSubmissions } from "@sluice/db";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
 import { parseKeys } from "../src/http/keys.ts";
 import { dispatch, jobId, succeed } from "../../../packages/db/test/fixtures.ts";
-import { KEY, NOW, keyRecord, pushJson, storedRows, testApi, type ProblemBody, type TestApi } from "./api.ts";
+import { KEY, NOW, keyRecord, storedRows, testApi } from "./api.ts";
 import { recordMessages } from "./record-messages.ts";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const FRANCE = { query: "capital of France", contexts: ["Paris"] };
-
-interface Accepted {
-  readonly submission: { readonly id: SubmissionId; readonly counts: Record<string, number>; readonly status: string };
-  readonly accepted: number;
-}
-
-const send = (api: TestApi, key: string, body: unknown, more: { query?: string; type?: string } = {}) =>
-  api.fetch(`/v1/documents${more.query ?? ""}`, {
-    method: "POST",
-    body: typeof body === "string" ? body : JSON.stringify(body),
-    headers: { "content-type": more.type ?? "application/json", "idempotency-key": key },
-  });
-
-/** NDJSON of this many documents, each of about 20 KB: six fill a part. */
-const lines = (count: number, letter = "x") =>
-  Array.from({ length: count }, (_, index) =>
-    JSON.stringify({ id: `d${index}`, query: "q", contexts: [letter.repeat(20_000)] }),
-  ).join("\n");
-const sendLines = (api: TestApi, key: string, body: string, query = "") =>
-  send(api, key, body, { query, type: "application/x-ndjson" });
-
-/** Queues that take so many calls and then none. */
-function queuesUntil(calls: number, error = "the queue is gone") {
-  const taken: string[][] = [];
-  const queue = {
-    async sendBatch(messages: Iterable<{ body: string }>) {
-      const bodies = [...messages].map((message) => message.body);
-      if (taken.length >= calls) throw new Error(error);
-      taken.push(bodies);
-    },
-  };
-  return { queues: { interactive: queue, bulk: queue } satisfies Record<Lane, unknown>, taken };
-}
-
-const problem = async (response: Response) => (await response.json()) as ProblemBody;
-const submissions = async () =>
-  (await env.DB.prepare("SELECT count(*) AS n FROM submissions").first<{ n: number }>())?.n;
-const idsIn = (bodies: readonly string[]) =>
-  bodies.flatMap((body) => (JSON.parse(body) as { documents: { id: string }[] }).documents.map((one) => one.id));
+import {
+  MINUTE,
+  HOUR,
+  FRANCE,
+  type Accepted,
+  send,
+  lines,
+  sendLines,
+  queuesUntil,
+  problem,
+  submissions,
+  idsIn,
+} from "./keyed-push.ts";
 
 describe("a push with an Idempotency-Key", () => {
   it("that is repeated is told the first answer again, to the letter, and sends nothing", async () => {
@@ -424,44 +393,5 @@ describe("a push that broke off", () => {
       submission: over[0]?.submission.id,
     });
     expect((await sendLines(api, "k", body)).headers.get("idempotency-replayed")).toBe("true");
-  });
-});
-
-describe("a Queue that pushes back", () => {
-  it("is waited for, longer each time, and the push goes through", async () => {
-    let refusals = 3;
-    const api = await testApi();
-    const queue = {
-      sendBatch: async () => {
-        refusals -= 1;
-        if (refusals >= 0) throw new Error("Queue is overloaded. Please back off.");
-      },
-    };
-    const patient = await testApi({ queues: { interactive: queue, bulk: queue } });
-    expect((await pushJson(patient, FRANCE)).status).toBe(202);
-    expect(patient.slept).toHaveLength(3);
-    expect(patient.slept.toSorted((a, b) => a - b)).toEqual(patient.slept);
-    expect(api.slept).toEqual([]);
-  });
-
-  it.each(["Queue is overloaded. Please back off.", "Queue sendBatch failed: Too Many Requests"])(
-    "for longer than half a minute (%s) ends the push with 503, and the same key goes on",
-    async (message) => {
-      const { queues } = queuesUntil(1, message);
-      const api = await testApi({ queues });
-      const response = await sendLines(api, "k", lines(60));
-      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "10"]);
-      expect(api.slept.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(20_000);
-      expect(api.slept.reduce((sum, wait) => sum + wait, 0)).toBeLessThan(35_000);
-      const answer = (await (await sendLines(await testApi(), "k", lines(60))).json()) as Accepted;
-      expect(answer.submission.id).toBe((await problem(response)).submission);
-    },
-  );
-
-  it("is not waited for where it says something else", async () => {
-    const { queues } = queuesUntil(0);
-    const api = await testApi({ queues });
-    expect((await pushJson(api, FRANCE)).status).toBe(503);
-    expect(api.slept).toEqual([]);
   });
 });
