@@ -28,6 +28,7 @@ export interface JobRow {
   readonly parent_id: string | null;
   readonly round: number;
   readonly attempt: number;
+  readonly refusals: number;
   readonly request_id: string | null;
   readonly due_at: number | null;
   readonly unconfirmed_dispatches: number;

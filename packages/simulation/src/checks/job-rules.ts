@@ -19,6 +19,8 @@ interface Known {
 export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
   const before = job.row;
   const { id } = row;
+  const miscounted = countFlaw(before, row);
+  if (miscounted !== null) return miscounted;
   if (!(NEXT[before.status] ?? []).includes(row.status)) return `${id} went from ${before.status} to ${row.status}`;
   if (row.attempt > before.attempt) return startFlaw(job, row, list, known);
   if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
@@ -36,6 +38,21 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
     return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
   if (row.status === before.status) return null;
   return changeFlaw(attempt, before, row, known.now);
+}
+
+/** An attempt that ends without an answer counts once, by whatever it is counted; what is taken in ends a row of refusals. */
+function countFlaw(before: JobRow, row: JobRow): string | null {
+  const { id } = row;
+  for (const name of ["refusals", "unconfirmed_dispatches", "repeated_dispatches"] as const) {
+    const more = row[name] - before[name];
+    if (more > 1 || (more < 0 && name !== "refusals")) return `${id} went from ${before[name]} to ${row[name]} ${name}`;
+    const ends = row.attempt > before.attempt || row.status !== before.status;
+    if (more === 1 && (before.status === "pending" || !ends))
+      return `${id} counts ${name} again, though no attempt ended`;
+  }
+  return row.status === "dispatched" && row.refusals > 0
+    ? `${id} was taken in and still counts ${row.refusals} refusals in a row`
+    : null;
 }
 
 function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, submissions }: Known): string | null {

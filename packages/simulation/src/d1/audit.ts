@@ -29,6 +29,7 @@ export const AUDITED = {
     "parent_id",
     "round",
     "attempt",
+    "refusals",
     "request_id",
     "due_at",
     "unconfirmed_dispatches",

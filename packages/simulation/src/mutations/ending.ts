@@ -8,6 +8,13 @@ const MATCH = "packages/inference/src/match-answer.ts";
 /** From a poll to an outcome. */
 export const ENDING: readonly Mutation[] = [
   mutation(
+    "poll-of-what-waits",
+    "a poll that comes too late moves a job that is not dispatched any more",
+    "packages/db/src/operations/postpone-job.ts",
+    " AND status = 'dispatched'",
+    "",
+  ),
+  mutation(
     "outcome-before-fetch",
     "a job is ended before its answer is there",
     POLL,

@@ -9,6 +9,20 @@ const SETTLE = "packages/dispatch/src/settle-refusal.ts";
 /** From the Queue to a dispatch. */
 export const RECORDING: readonly Mutation[] = [
   mutation(
+    "refusals-never-end",
+    "refusals in a row are counted on after a dispatch that was taken in",
+    "packages/db/src/operations/confirm-dispatch.ts",
+    " refusals = 0,",
+    "",
+  ),
+  mutation(
+    "refusal-counted-twice",
+    "an attempt that was refused is counted again where the error hid that it was recorded",
+    "packages/db/src/operations/postpone-job.ts",
+    "AND status = ${job.status}",
+    "AND due_at IS NOT NULL",
+  ),
+  mutation(
     "acknowledge-before-record",
     "a message is acknowledged whether or not D1 has its part",
     CONSUME,
