@@ -38,7 +38,7 @@ const start = (id: JobId, attempt: number) =>
   startAttempt(db, { id, attempt, status: "pending" }, { until: NOW + 2 * MINUTE, token: `t${attempt}` }, NOW);
 
 const postpone = (id: JobId, attempt: number, status: "dispatching" | "dispatched", counts: DispatchCount) =>
-  postponeJob(db, { id, attempt, status }, ERROR, counts, NOW + MINUTE, NOW);
+  postponeJob(db, { id, attempt, status }, ERROR, { dispatch: counts, refused: true }, NOW + MINUTE, NOW);
 
 describe("postponing a job", () => {
   it("counts a refusal once, though it is repeated after an error that hid the commit", async () => {
