@@ -10,8 +10,8 @@ import { Inspector } from "./inspector.ts";
 
 /** Wrangler's own file: its command puts another process in between. */
 const WRANGLER = fileURLToPath(import.meta.resolve("wrangler"));
-/** Seconds that the build of the Worker to be inspected takes longer than the others': more, should that not do. */
-const BUILD_SECONDS = [5, 15, 45];
+/** Seconds that the build of the Worker to be inspected takes longer than the others', try by try: it does not always do. */
+const BUILD_SECONDS = [5, 2, 8, 5, 2, 8, 5, 12, 5, 2, 8, 12];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const START_SECONDS = 120;
 const STOP_MILLISECONDS = 4_000;

@@ -40,8 +40,8 @@ export const ENDING: readonly Mutation[] = [
     "given-up-too-soon",
     "a batch is given up for stuck after half the time",
     POLL,
-    ">= io.stuckAfter",
-    ">= io.stuckAfter / 2",
+    "now - job.dispatchedAt >= stuckAfter",
+    "now - job.dispatchedAt >= stuckAfter / 2",
   ),
   mutation(
     "any-attempt-finalizes",

@@ -123,16 +123,6 @@ export const INTERVENING: readonly Mutation[] = [
       "",
     ),
   ),
-  withKind(
-    "resending",
-    mutation(
-      "reopened-though-taken-over",
-      "a push that could not be sent is opened again, though another request has it by now",
-      "packages/db/src/operations/close-submission.ts",
-      "AND completed_at IS NULL AND holder IS NULL`",
-      "AND completed_at IS NULL`",
-    ),
-  ),
   mutation(
     "key-opens-twice",
     "two pushes with one new key are both opened",
