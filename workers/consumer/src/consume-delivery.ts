@@ -61,7 +61,18 @@ export async function consumeDelivery(
   };
   await record(parts);
   for (let next = 0; next < staged.length; next += STAGED_AT_ONCE) {
-    const fetched = await fetchAll(io, staged.slice(next, next + STAGED_AT_ONCE));
+    const group = staged.slice(next, next + STAGED_AT_ONCE);
+    const fetched = await fetchAll(io, group).catch((error: unknown) => {
+      // These come again; what was recorded before them stays decided.
+      for (const { message } of group) decisions.set(message.id, { kind: "retry" });
+      io.log({
+        event: "fetching_broke_off",
+        parts: group.length,
+        error: error instanceof Error ? error.name : typeof error,
+      });
+      return null;
+    });
+    if (fetched === null) continue;
     for (const message of fetched.done) decisions.set(message.id, { kind: "ack" });
     for (const one of fetched.malformed) await keep(one);
     await record(fetched.parts);
