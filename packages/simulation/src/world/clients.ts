@@ -76,13 +76,16 @@ export class Clients {
       timeline.after(random.spread(10, 60_000), () => this.#retry(submission));
   }
 
-  #ask(what: string, handle: Handler, call: Call): void {
+  #ask(what: string, handle: Handler, call: Call, heard: () => void = () => {}): void {
     const world = this.#world;
     world.trace.add("client", what);
     world.invoke<Answer>(
       "producer",
       async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), call)),
-      (answer) => world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`),
+      (answer) => {
+        world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
+        heard();
+      },
     );
   }
 
@@ -125,7 +128,7 @@ export class Clients {
   }
 
   #pause(): void {
-    const { mirror, random, timeline } = this.#world;
+    const { faults, mirror, random, timeline } = this.#world;
     const submissions = [...mirror.submissions.keys()];
     const targets = [
       {},
@@ -133,7 +136,10 @@ export class Clients {
       ...(submissions.length > 0 ? [{ submission: random.pick(submissions) }] : []),
     ];
     const target = random.pick<object>(targets);
-    this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target));
+    // One that was held up may take effect after it was resumed: who hears of it so late resumes again.
+    this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
+      if (!faults.isOn) this.#resume(target);
+    });
     timeline.after(random.int(1, 20) * MINUTE, () => this.#resume(target));
   }
 
