@@ -1,3 +1,4 @@
+import { MAX_STEPS_PER_RUN } from "@sluice/poller/src/run-poller.ts";
 import { sluice, tickUntil } from "../arms/index.ts";
 import { makeDocuments, toBodies } from "../documents.ts";
 import type { Stack } from "../runtime/stack.ts";
@@ -20,7 +21,7 @@ export interface Poison {
 const DOCUMENTS = 1_000;
 const MOST_RUNS = 60;
 /** Calls that one run of a poller makes: Sluice's own limit, given to the others as well. */
-const CALLS_PER_RUN = 60;
+export const CALLS_PER_RUN = MAX_STEPS_PER_RUN;
 const BAD_TEXT = "POISON";
 
 /**

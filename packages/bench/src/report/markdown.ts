@@ -1,5 +1,6 @@
 import type { ArmName } from "../arms/arm.ts";
 import type { Usage } from "../measures/operations.ts";
+import { CALLS_PER_RUN } from "../measures/poison.ts";
 import { growthExponent, medianRun, rate, seconds, type ThroughputRun } from "../measures/throughput.ts";
 import { dollarsPerMillion, PRICE, TOKENS_A_DOCUMENT } from "./cost.ts";
 import type { Results } from "./results.ts";
@@ -186,7 +187,7 @@ function poison({ counted: { poison } }: Results): string {
   return [
     "## Poison",
     "1,000 documents, of which some make Workers AI refuse any batch that they are in. Runs of the poller, a minute each, until all good " +
-      "ones have their scores. Bisection is measured; the others follow from what they do, at 60 calls a run.",
+      `ones have their scores. Bisection is measured; the others follow from what they do, at ${CALLS_PER_RUN} calls a run.`,
     table(
       ["", "bad", "calls that submit", "at most", "minutes", "good ones scored"],
       poison.map(({ strategy, bad, calls, bound, minutes, good }) => [
