@@ -44,7 +44,7 @@ export const best = sqliteView("best", scoreColumns).as(sql`SELECT o.collection,
   FROM outcomes o
   WHERE ${newestSucceeded}`);
 
-/** Documents whose newest version to end failed. */
+/** Documents whose newest version to end, canceled ones aside, failed. */
 export const failures = sqliteView("failures", {
   collection: text("collection").notNull(),
   documentId: text("document_id").notNull(),
