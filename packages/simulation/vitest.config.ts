@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { name: "simulation", environment: "node", include: ["test/**/*.test.ts"], testTimeout: 60_000 },
+  test: { name: "simulation", environment: "node", include: ["test/**/*.test.ts"], testTimeout: 300_000 },
 });

@@ -31,6 +31,15 @@ export interface PartHeader {
   readonly truncateInputs: boolean;
 }
 
+/** A list of strings, looked at in one go: a schema for each of them takes longer than all else that is read of a part. */
+function stringsSchema(least: { readonly entries: number; readonly length: number }) {
+  const isLongEnough = (entry: unknown) => typeof entry === "string" && entry.length >= least.length;
+  return z.custom<string[]>(
+    (value) => Array.isArray(value) && value.length >= least.entries && value.every(isLongEnough),
+    { abort: true },
+  );
+}
+
 /** A document as a part carries it: `bytes` is its size in a Batch API payload, `place` counts from 0 in the push. */
 const partDocumentSchema = z
   .object({
@@ -38,8 +47,8 @@ const partDocumentSchema = z
     id: z.string().min(1),
     bytes: z.int().min(1),
     query: z.string().min(1),
-    contexts: z.array(z.string().min(1)).min(1),
-    context_ids: z.array(z.string()).optional(),
+    contexts: stringsSchema({ entries: 1, length: 1 }),
+    context_ids: stringsSchema({ entries: 0, length: 0 }).optional(),
     metadata: z.looseObject({}).optional(),
   })
   .refine((document) => document.context_ids === undefined || document.context_ids.length === document.contexts.length);

@@ -7,10 +7,9 @@ export type RankedScore = readonly [index: number, score: number] | readonly [in
 /** Orders scores best first, ties by index. `scores[i]` belongs to context `i`; all are finite. */
 export function rankScores(scores: readonly number[], contextIds: readonly string[] | null): RankedScore[] {
   return scores
-    .map((score, index) => [index, score] as const)
-    .toSorted(([i, a], [j, b]) => b - a || i - j)
-    .map(([index, score]) => {
+    .map((score, index): RankedScore => {
       const id = contextIds?.[index];
       return id === undefined ? [index, score] : [index, score, id];
-    });
+    })
+    .toSorted(([i, a], [j, b]) => b - a || i - j);
 }

@@ -1,11 +1,20 @@
-/** Bytes of a text in UTF-8. Unpaired surrogates count as the three bytes of U+FFFD. */
 const encoder = new TextEncoder();
 const scratch = new Uint8Array(16_384);
+/** Characters up to which a text is looked at one by one. */
+const SHORT = 40;
 
+/** Bytes of a text in UTF-8. Unpaired surrogates count as the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {
+  // In workerd a call to the encoder takes 0.5 µs, as long as looking at some fifty characters; most ids are shorter.
+  if (text.length <= SHORT && isAscii(text)) return text.length;
   // A UTF-16 unit is at most three bytes, so a short text fits the scratch space whole.
   if (text.length * 3 <= scratch.length) return encoder.encodeInto(text, scratch).written;
   return encoder.encode(text).length;
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) >= 0x80) return false;
+  return true;
 }
 
 /** What makes a text impossible to store and give back to the letter, or `null`. */

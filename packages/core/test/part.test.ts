@@ -135,6 +135,16 @@ describe("parseMessage", () => {
       bodyOf(part).replace(/"contexts":\[[^\]]*\]/, '"contexts":[]'),
       '"documents.0.contexts"',
     ],
+    ...[null, 7, "secret", {}, [""], ["secret", 7], [["secret"]]].map((contexts): [string, string, string] => [
+      `contexts that are ${JSON.stringify(contexts)}`,
+      bodyOf(part).replace(/"contexts":\[[^\]]*\]/, `"context_ids":["secret"],"contexts":${JSON.stringify(contexts)}`),
+      '"documents.0.contexts"',
+    ]),
+    [
+      "context ids that are no list of strings",
+      bodyOf(part).replace('"contexts":', '"context_ids":[7],"contexts":'),
+      '"documents.0.context_ids"',
+    ],
     [
       "a document with fewer ids than contexts",
       bodyOf(part).replace('"contexts":', '"context_ids":[],"contexts":'),

@@ -20,9 +20,12 @@ interface RequestSource {
 }
 
 export function toRequest(source: RequestSource): ScoreRequest {
+  const contexts: { text: string }[] = [];
+  // Pushed: what `map` gives counts as a list with holes, which a service binding hands on entry by entry.
+  for (const text of source.contexts) contexts.push({ text });
   return {
     query: source.query,
-    contexts: source.contexts.map((text) => ({ text })),
+    contexts,
     truncate_inputs: source.truncateInputs,
     external_reference: externalReference(source.submission, source.place),
   };

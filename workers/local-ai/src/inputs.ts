@@ -11,8 +11,9 @@ export interface ScoringRequest {
 
 /** A payload must stay under this many bytes, serialized. */
 const PAYLOAD_LIMIT = 10_000_000;
-/** A UTF-16 unit is at most six bytes of JSON (`\u0000`). */
+/** A UTF-16 unit is at most six bytes of JSON (`\u0000`), and one where the text holds nothing to escape. */
 const MOST_BYTES_PER_UNIT = 6;
+const PLAIN = /^[ !#-[\]-~]*$/;
 /** Most bytes of JSON around a request and around a context, besides their texts. */
 const REQUEST_FRAME = 100;
 const CONTEXT_FRAME = 12;
@@ -80,13 +81,18 @@ export function checkRequests(model: ModelName, requests: unknown): Result<reado
   return ok(accepted);
 }
 
-/** Whether the payload is under the limit. Serializes only what is not far below it. */
+/** Whether the payload is under the limit. Counts bytes one by one only where that is near. */
 export function fitsPayload(requests: readonly ScoringRequest[]): boolean {
   let most = 0;
   for (const request of requests) {
-    let units = request.query.length + (request.external_reference?.length ?? 0);
-    for (const context of request.contexts) units += context.text.length;
-    most += units * MOST_BYTES_PER_UNIT + REQUEST_FRAME + request.contexts.length * CONTEXT_FRAME;
+    most += REQUEST_FRAME + request.contexts.length * CONTEXT_FRAME;
+    most += mostBytes(request.query) + mostBytes(request.external_reference ?? "");
+    for (const context of request.contexts) most += mostBytes(context.text);
   }
   return most < PAYLOAD_LIMIT || utf8Length(JSON.stringify({ requests })) < PAYLOAD_LIMIT;
+}
+
+/** Most bytes that a text has as JSON, its quotes left out. */
+function mostBytes(text: string): number {
+  return PLAIN.test(text) ? text.length : text.length * MOST_BYTES_PER_UNIT;
 }

@@ -24,11 +24,11 @@ describe("a Queue that pushes back", () => {
     async (message) => {
       const { queues } = queuesUntil(1, message);
       const api = await testApi({ queues });
-      const response = await sendLines(api, "k", lines(60));
+      const response = await sendLines(api, "k", lines(20));
       expect([response.status, response.headers.get("retry-after")]).toEqual([503, "10"]);
       expect(api.slept.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(20_000);
       expect(api.slept.reduce((sum, wait) => sum + wait, 0)).toBeLessThan(35_000);
-      const answer = (await (await sendLines(await testApi(), "k", lines(60))).json()) as Accepted;
+      const answer = (await (await sendLines(await testApi(), "k", lines(20))).json()) as Accepted;
       expect(answer.submission.id).toBe((await problem(response)).submission);
     },
   );

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import {
   MAX_PARAMETER_BYTES,
   utf8Length,
@@ -51,18 +51,11 @@ export async function finalizeJob(
 ): Promise<boolean> {
   const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
   const ended = await transact(db, [
-    ...outcomeLists(end.outcomes).map(
-      (list) =>
-        sql`
-        INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, job_id, code, message,
-          dispatched_at, finalized_at, scores)
-        SELECT d.document_id, d.collection, d.submission_id, iif(n.value ->> 3 IS NULL, 'succeeded', 'failed'), j.model,
-          j.round, j.id, n.value ->> 3, n.value ->> 4, j.dispatched_at, ${now}, iif(n.value ->> 3 IS NULL, n.value -> 2, NULL)
-        FROM jobs j CROSS JOIN json_each(${list}) n
-        CROSS JOIN submissions s ON s.id = n.value ->> 0
-        CROSS JOIN documents d ON d.document_id = n.value ->> 1 AND d.collection = s.collection AND d.submission_id = s.id
-        WHERE ${held}
-        ON CONFLICT DO NOTHING`,
+    ...outcomeLists(end.outcomes, scoresOf).map((list) =>
+      insertOutcomes(held, list, now, sql`'succeeded', NULL, NULL, n.value`),
+    ),
+    ...outcomeLists(end.outcomes, failureOf).map((list) =>
+      insertOutcomes(held, list, now, sql`'failed', n.value ->> 0, n.value ->> 1, NULL`),
     ),
     ...end.children.map(
       (child) =>
@@ -128,26 +121,51 @@ function errorEntry(error: AttemptError | null) {
     : sql`, '$[#-1].error', json_object('reason', ${error.reason}, 'message', ${error.message})`;
 }
 
-/** Outcomes as JSON lists that D1 can bind: `[submission, document, scores, code, message]` each. */
-function outcomeLists(outcomes: readonly Outcome[]): string[] {
+const scoresOf = (outcome: Outcome) => ("scores" in outcome ? outcome.scores : undefined);
+const failureOf = (outcome: Outcome) => ("code" in outcome ? [outcome.code, outcome.message] : undefined);
+
+/**
+ * Inserts a list of `outcomeLists`. A document's id and scores are a key and a value of it: so SQLite gives
+ * them out as they stand, where a list of lists would be written and parsed anew for each of its fields.
+ */
+function insertOutcomes(held: SQL, list: string, now: number, outcome: SQL): SQL {
+  return sql`
+    WITH listed AS MATERIALIZED (
+      SELECT s.id AS submission, s.collection, g.value AS outcomes
+      FROM json_each(${list}) g CROSS JOIN submissions s ON s.id = g.key)
+    INSERT INTO outcomes (document_id, collection, submission_id, model, attempts, job_id, dispatched_at, finalized_at,
+      status, code, message, scores)
+    SELECT d.document_id, d.collection, d.submission_id, j.model, j.round, j.id, j.dispatched_at, ${now}, ${outcome}
+    FROM jobs j CROSS JOIN listed l CROSS JOIN json_each(l.outcomes) n
+    CROSS JOIN documents d ON d.document_id = n.key AND d.collection = l.collection AND d.submission_id = l.submission
+    WHERE ${held}
+    ON CONFLICT DO NOTHING`;
+}
+/** Outcomes as JSON that D1 can bind: `{ submission: { document: value } }`, of those that have a value. */
+function outcomeLists(outcomes: readonly Outcome[], valueOf: (outcome: Outcome) => unknown): string[] {
   const lists: string[] = [];
-  let entries: string[] = [];
+  let groups = new Map<SubmissionId, string[]>();
   let bytes = 2;
+  const close = (): void => {
+    const written = Array.from(groups, ([submission, entries]) => `"${submission}":{${entries.join(",")}}`);
+    if (written.length > 0) lists.push(`{${written.join(",")}}`);
+    groups = new Map();
+    bytes = 2;
+  };
   for (const outcome of outcomes) {
-    const entry = JSON.stringify(
-      "scores" in outcome
-        ? [outcome.submission, outcome.document, outcome.scores]
-        : [outcome.submission, outcome.document, null, outcome.code, outcome.message],
-    );
-    const size = utf8Length(entry) + 1;
-    if (entries.length > 0 && bytes + size > MAX_PARAMETER_BYTES) {
-      lists.push(`[${entries.join(",")}]`);
-      entries = [];
-      bytes = 2;
-    }
-    entries.push(entry);
+    const value = valueOf(outcome);
+    if (value === undefined) continue;
+    const entry = `${JSON.stringify(outcome.document)}:${JSON.stringify(value)}`;
+    const size = utf8Length(entry) + GROUP_BYTES;
+    if (bytes + size > MAX_PARAMETER_BYTES) close();
+    const group = groups.get(outcome.submission);
+    if (group === undefined) groups.set(outcome.submission, [entry]);
+    else group.push(entry);
     bytes += size;
   }
-  if (entries.length > 0) lists.push(`[${entries.join(",")}]`);
+  close();
   return lists;
 }
+
+/** A submission's id in quotes, braces, colon and commas: at most that comes with an outcome. */
+const GROUP_BYTES = 48;

@@ -60,11 +60,21 @@ interface WaitingMessage {
   readonly content: { readonly hash: string; readonly documents: Uint8Array } | null;
 }
 
-interface SendCall {
-  readonly messages: WaitingMessage[];
+/** Calls that go out together, once `total` counts what they hold. */
+interface SendRound {
+  /** The messages of each call. */
+  readonly calls: WaitingMessage[][];
+  /** Bytes in the last call. */
   bytes: number;
   /** Documents that `total` does not count yet. */
   documents: number;
+}
+
+/** Calls that are filled at most while a round is under way: 1 MB. */
+const CALLS_A_ROUND = 4;
+
+function emptyRound(): SendRound {
+  return { calls: [], bytes: 0, documents: 0 };
 }
 
 /** What every part of a push repeats. */
@@ -75,7 +85,9 @@ export function partHeader(submission: SubmissionId, options: PushOptions): Part
 
 /**
  * A submission under way to the Queue. Documents become parts, parts fill calls near 256 KB, and
- * `total` counts what a call holds before it is made. One call is under way while the next fills.
+ * `total` counts what a call holds before it is made. While calls are under way the next are filled, four
+ * at most, which then go out together: so a fast push waits less for D1 and the Queue, and a slow one sends
+ * each as soon as it is full.
  * Methods give `false` once D1 or the Queue failed: the push broke off, and nothing more is sent.
  */
 export class Sending {
@@ -96,8 +108,9 @@ export class Sending {
   #total: number;
   /** Documents that `total` has counted ahead, as the submission was opened. */
   #ahead: number;
-  #call: SendCall = { messages: [], bytes: 0, documents: 0 };
+  #round = emptyRound();
   #underWay: Promise<boolean> = Promise.resolve(true);
+  #isUnderWay = false;
 
   private constructor(
     io: SendingIo,
@@ -156,7 +169,7 @@ export class Sending {
   /** Sends what is left and closes the submission. `true`: the Queue took everything. */
   async finish(): Promise<boolean> {
     const part = this.#packer.flush();
-    const sent = (part === null || (await this.#send(part))) && (await this.#callNow()) && (await this.#underWay);
+    const sent = (part === null || (await this.#send(part))) && (await this.#sendRound()) && (await this.#underWay);
     if (this.#closed) {
       if (!sent)
         await this.#attempt("push_not_reopened", () => reopenSubmission(this.#io.db, this.submission, this.#holder));
@@ -217,34 +230,48 @@ export class Sending {
   }
 
   async #enqueue(message: WaitingMessage, bytes: number, documents: number): Promise<boolean> {
-    const { messages } = this.#call;
-    if (messages.length > 0 && !fitsSend({ bytes: this.#call.bytes, messages: messages.length }, bytes)) {
-      if (!(await this.#callNow())) return false;
+    const last = this.#round.calls.at(-1);
+    if (last !== undefined && !fitsSend({ bytes: this.#round.bytes, messages: last.length }, bytes)) {
+      if (this.#isUnderWay && this.#round.calls.length < CALLS_A_ROUND) {
+        this.#round.calls.push([]);
+        this.#round.bytes = 0;
+      } else if (!(await this.#sendRound())) {
+        return false;
+      }
     }
-    this.#call.messages.push(message);
-    this.#call.bytes += bytes + MESSAGE_OVERHEAD_BYTES;
-    this.#call.documents += documents;
+    if (this.#round.calls.length === 0) this.#round.calls.push([]);
+    this.#round.calls.at(-1)?.push(message);
+    this.#round.bytes += bytes + MESSAGE_OVERHEAD_BYTES;
+    this.#round.documents += documents;
     return true;
   }
 
-  /** Starts the call that was filled, when the one before is through. */
-  async #callNow(): Promise<boolean> {
+  /** Starts the calls that were filled, when those before are through. */
+  async #sendRound(): Promise<boolean> {
     if (!(await this.#underWay)) return false;
-    const call = this.#call;
-    if (call.messages.length === 0) return true;
-    this.#call = { messages: [], bytes: 0, documents: 0 };
-    const raise = this.#count(call.documents) ? this.#total : null;
+    const { calls, documents } = this.#round;
+    if (calls.length === 0) return true;
+    this.#round = emptyRound();
+    const raise = this.#count(documents) ? this.#total : null;
     if (raise !== null && this.#closed) return this.#fail("other_body");
+    this.#isUnderWay = true;
     this.#underWay = this.#attempt("push_not_sent", async () => {
-      const { db, queues, now } = this.#io;
+      const { db, now } = this.#io;
       if (raise !== null && !(await raiseTotal(db, this.submission, raise, now(), this.#holder))) this.#lose();
-      await sendPatiently(this.#io, () =>
-        queues[this.#header.lane].sendBatch(
-          call.messages.map((message) => ({ body: this.#body(message), contentType: "text" as const })),
-        ),
-      );
+      const sent = await Promise.allSettled(calls.map((call) => this.#sendCall(call)));
+      for (const one of sent) if (one.status === "rejected") throw one.reason;
+    }).finally(() => {
+      this.#isUnderWay = false;
     });
     return true;
+  }
+
+  #sendCall(call: readonly WaitingMessage[]): Promise<void> {
+    return sendPatiently(this.#io, () =>
+      this.#io.queues[this.#header.lane].sendBatch(
+        call.map((message) => ({ body: this.#body(message), contentType: "text" as const })),
+      ),
+    );
   }
 
   #lose(): never {
