@@ -17,7 +17,7 @@ export interface CountedPlan {
   readonly pollerRuns: readonly { readonly open: number; readonly finished: number }[];
 }
 
-const ALL: readonly ArmName[] = ["floor", "tutorial", "row-per-document", "row-per-document-batched", "sluice"];
+const ALL: readonly ArmName[] = ["floor", "relay", "tutorial", "row-per-document", "row-per-document-batched", "sluice"];
 
 export const quickPlan: CountedPlan = {
   operations: { bulk: 9_000, compared: 0, only: ["sluice"], polls: [10] },
@@ -43,6 +43,7 @@ export function throughputCases(times: number): {
 } {
   const all = (many: number, few: number, fewest: number): ThroughputCase["arms"] => ({
     floor: many * times,
+    relay: many * times,
     tutorial: few * times,
     "row-per-document": fewest * times,
     "row-per-document-batched": few * times,
@@ -50,13 +51,13 @@ export function throughputCases(times: number): {
   });
   return {
     compared: [
-      { shape: MIDDLE, arms: all(10_000, 2_000, 1_000), rounds: 3 },
+      { shape: MIDDLE, arms: all(10_000, 2_000, 1_000), rounds: 5 },
       { shape: SMALL, arms: all(20_000, 2_000, 500), rounds: 1 },
       { shape: LARGE, arms: all(1_000, 500, 500), rounds: 1 },
     ],
     growth: [1_000, 10_000, 100_000].map((documents) => ({
       shape: MIDDLE,
-      arms: { floor: documents * times, sluice: documents * times },
+      arms: { floor: documents * times, relay: documents * times, sluice: documents * times },
       rounds: 1,
     })),
   };

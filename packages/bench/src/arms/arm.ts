@@ -1,6 +1,6 @@
 import type { Stack } from "../runtime/stack.ts";
 
-export type ArmName = "floor" | "tutorial" | "row-per-document" | "row-per-document-batched" | "sluice";
+export type ArmName = "floor" | "relay" | "tutorial" | "row-per-document" | "row-per-document-batched" | "sluice";
 
 /** A design that takes documents in and ends with their scores in D1. */
 export interface Arm {

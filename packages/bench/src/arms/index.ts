@@ -34,6 +34,16 @@ export const floor: Arm = {
   isDone: async () => true,
 };
 
+export const relay: Arm = {
+  name: "relay",
+  table: "outcomes",
+  push: (stack, bodies) => post(stack, "relay", "/", 202, bodies),
+  recorded: (stack, documents) =>
+    tickUntil(async () => (await stack.countRows("relay", "documents")) === documents),
+  poll: (stack) => stack.scheduled("relay"),
+  isDone: async (stack, documents) => (await stack.countRows("relay", "outcomes")) === documents,
+};
+
 export const tutorial: Arm = {
   name: "tutorial",
   table: "results",
@@ -77,6 +87,7 @@ export const sluice: Arm = {
 
 export const arms: readonly Arm[] = [
   floor,
+  relay,
   tutorial,
   rowPerDocument("row-per-document"),
   rowPerDocument("row-per-document-batched"),

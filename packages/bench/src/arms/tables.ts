@@ -6,11 +6,17 @@ const requests = [
   "CREATE INDEX requests_request ON requests (request_id)",
 ];
 
+const floor = [
+  "CREATE TABLE documents (document_id TEXT PRIMARY KEY, query TEXT NOT NULL, contexts TEXT NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE outcomes (document_id TEXT PRIMARY KEY, scores TEXT NOT NULL) WITHOUT ROWID",
+];
+
 /** The tables of the arms that are not Sluice. */
 export const tables = {
-  floor: [
-    "CREATE TABLE documents (document_id TEXT PRIMARY KEY, query TEXT NOT NULL, contexts TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE outcomes (document_id TEXT PRIMARY KEY, scores TEXT NOT NULL) WITHOUT ROWID",
+  floor,
+  relay: [
+    ...floor,
+    "CREATE TABLE jobs (request_id TEXT PRIMARY KEY, members TEXT NOT NULL, ended INTEGER NOT NULL DEFAULT 0)",
   ],
   tutorial: ["CREATE TABLE results (document_id TEXT PRIMARY KEY, scores TEXT NOT NULL) WITHOUT ROWID"],
   "row-per-document": requests,

@@ -25,6 +25,7 @@ export function judgeTimes(runs: readonly ThroughputRun[], memory: readonly Heap
   };
   return [
     times("floor", 0.7),
+    times("relay", 0.7),
     times("tutorial", 15),
     times("row-per-document", 10),
     ...memory.map(({ what, worker, lowest, peak, buffers }) => {

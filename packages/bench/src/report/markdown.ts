@@ -38,6 +38,9 @@ export function toMarkdown(results: Results): string {
 const ARMS = `The arms, each a Worker of its own in the same runtime, in \`src/arms/\`:
 
 - **floor**: the same bytes parsed, inserted, given an outcome and read back. No Queue, no AI, nothing checked.
+- **relay**: the floor's work on the way that Sluice's documents take: through a Queue in full messages, and a batch at
+  Workers AI. Nothing checked, nothing kept safe. Between it and the floor lies what the stand-ins for Queue and Workers AI
+  take; between it and sluice, what Sluice does beyond.
 - **tutorial**: a message, a direct \`AI.run\` and an INSERT for each document. Full sends; six documents at a time.
 - **row-per-document**: a message and a job row a document, a batch a delivery, every row updated at every poll. A D1 call a
   row, as projects of this shape do it; **batched** makes them one \`batch()\` for each delivery, poll and answer.

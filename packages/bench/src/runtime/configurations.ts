@@ -14,6 +14,7 @@ export interface StackOptions {
 /** The arms that are not Sluice, each a Worker with a database and a queue of its own. */
 export const comparedWorkers = {
   floor: { main: "arms/floor-worker.ts", database: "5111ce00-0000-4000-8000-0000000000f1", vars: {} },
+  relay: { main: "arms/relay-worker.ts", database: "5111ce00-0000-4000-8000-0000000000f5", vars: {} },
   tutorial: { main: "arms/tutorial-worker.ts", database: "5111ce00-0000-4000-8000-0000000000f2", vars: {} },
   "row-per-document": {
     main: "arms/row-per-document-worker.ts",
