@@ -69,6 +69,9 @@ const given = readArguments();
 const times = Number(given.times);
 if (given.help) {
   console.log(USAGE);
+} else if (given.quick && times !== 1) {
+  console.error(`--quick measures no throughput, so it has nothing to do with --times.\n\n${USAGE}`);
+  process.exitCode = 2;
 } else if (!Number.isInteger(times) || times < 1) {
   console.error(`--times must be a whole number from 1, not ${JSON.stringify(given.times)}.\n\n${USAGE}`);
   process.exitCode = 2;
