@@ -42,3 +42,5 @@ export const MAX_JOB_OUTCOME_BYTES = 4_500_000;
 // D1: a bound value is at most 2,000,000 B; a transaction is kept near 5 MB.
 export const MAX_PARAMETER_BYTES = 1_900_000;
 export const MAX_TRANSACTION_BYTES = 5_000_000;
+/** Parts share a row of texts up to this size, so that one of a single document does not cost a row of its own. */
+export const MAX_SHARED_TEXT_BYTES = 128_000;

@@ -12,7 +12,9 @@ import {
 
 /*
  * Times are milliseconds since the epoch. Tables without a rowid are marked so in the migration by
- * hand: the key is the row, so that a document costs one row written and not two.
+ * hand: the key is the row, so that a document costs one row written and not two. Such a table may
+ * hold no long values: SQLite loads the whole of each row that it compares a key with on its way, so
+ * that a lookup among rows of 128 KB reads 128 KB a step. What is long lies in tables with a rowid.
  */
 
 /** One accepted push. Written by the producer; counters move in the transactions of what they count. */
@@ -101,17 +103,25 @@ export const parts = sqliteTable(
     recordedAt: integer("recorded_at").notNull(),
     /** JSON: the ids of its documents, in order. */
     documents: text("documents").notNull(),
-    /**
-     * JSON `{ place: [text, …] }`: the contexts of its documents by their place in the push, less those that
-     * were deleted. Here and not with each document: rows of `documents` stay small, so that many fit a
-     * page, and one lies near the next.
-     */
-    contexts: text("contexts").notNull().default("{}"),
   },
   (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
 );
 
-/** A part too big for a message, from the push until it is recorded. */
+/**
+ * The contexts of documents, written with their parts. Here and not with each document: rows of
+ * `documents` stay small, so that many fit a page, and a text is stored once and whole.
+ */
+export const contexts = sqliteTable("contexts", {
+  id: integer("id").primaryKey(),
+  /**
+   * JSON `[[text, …], …]`: a list for each document that lies here, null where the document was deleted.
+   * About 128 KB, of one part or of several small ones; of one document up to 1 MB. No two documents of one
+   * id and collection lie in the same row.
+   */
+  texts: text("texts").notNull(),
+});
+
+/** A part too big for a message, from the push until it is recorded. Has a rowid: its key is an index of its own. */
 export const stagedParts = sqliteTable(
   "staged_parts",
   {
@@ -124,7 +134,7 @@ export const stagedParts = sqliteTable(
   (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
 );
 
-/** Immutable inputs, less the contexts: those are with the part. One row a document and version. */
+/** Immutable inputs, less the contexts: those lie in `contexts`. One row a document and version. */
 export const documents = sqliteTable(
   "documents",
   {
@@ -134,6 +144,9 @@ export const documents = sqliteTable(
     part: integer("part").notNull(),
     /** From 0, in its push. */
     place: integer("place").notNull(),
+    /** The row of `contexts` that its texts lie in, and the index of their list there. */
+    contextsId: integer("contexts_id").notNull(),
+    contextsAt: integer("contexts_at").notNull(),
     /** UTF-8 bytes as a request of a batch. */
     payloadBytes: integer("payload_bytes").notNull(),
     contextCount: integer("context_count").notNull(),

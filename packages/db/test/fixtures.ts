@@ -97,8 +97,10 @@ export function jobId(now = NOW): JobId {
   return mintJobId(now, bytes(10));
 }
 
+/** Records parts in chunks, the texts of each part in a row of their own. */
 export async function record(db: Database, id: JobId, chunks: readonly (readonly PartToRecord[])[], now = NOW) {
-  return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, chunks, now);
+  const rows = chunks.map((chunk) => chunk.map((one) => [one]));
+  return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, rows, now);
 }
 
 /** Starts and confirms the first attempt. */

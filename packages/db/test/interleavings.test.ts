@@ -117,7 +117,7 @@ describe("a recording that is repeated late", () => {
     await record(db, id, [[first]]);
     await succeed(db, id, await dispatch(db, id));
     const job = { id, model: MODEL, lane: "bulk", leaseUntil: NOW + MINUTE } as const;
-    expect(await recordParts(db, job, [[first, second]], NOW)).toEqual([true, false]);
+    expect(await recordParts(db, job, [[[first, second]]], NOW)).toEqual([true, false]);
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 1, succeeded: 1 });
     expect(await rows("SELECT document_id FROM documents")).toEqual([{ document_id: "a" }]);
   });

@@ -14,6 +14,7 @@ import {
   readDocument,
   readPauses,
   readSubmission,
+  recordParts,
   resumeDispatching,
   retryFailed,
   stagePart,
@@ -134,16 +135,39 @@ describe("deleting", () => {
     expect(await readSubmission(db, second.submission)).toMatchObject({ succeeded: 0, canceled: 1 });
   });
 
-  it("forgets its texts in every part, and its neighbours' nowhere", async () => {
-    const [first, second] = [await recorded(["a", "b"]), await recorded(["c", "a", "d"], NOW + 1)];
+  it("forgets the texts of every version, and its neighbours' nowhere", async () => {
+    await recorded(["a", "b"]);
+    await recorded(["c", "a", "d"], NOW + 1);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
-    const kept = await rows("SELECT submission_id, contexts FROM parts ORDER BY submission_id");
-    expect(kept).toEqual([
-      { submission_id: first.submission, contexts: '{"1":["one","two"]}' },
-      { submission_id: second.submission, contexts: '{"0":["one","two"],"2":["one","two"]}' },
+    const texts = ["one", "two"];
+    expect(await contextsKept()).toEqual([
+      [null, texts],
+      [texts, null, texts],
     ]);
     expect(await rows("SELECT document_id FROM documents ORDER BY document_id")).toHaveLength(3);
+    for (const id of ["b", "c", "d"])
+      expect(await readDocument(db, { collection: "default", id }, true)).toMatchObject({
+        contexts: JSON.stringify(texts),
+      });
   });
+
+  it("forgets its texts where those of other pushes lie beside them", async () => {
+    const [first, second] = [await open(db, { total: 2 }), await open(db, { total: 1, collection: "other" }, NOW + 1)];
+    const own = (id: string) => ({ id, contexts: [`text of ${id}`, "another"] });
+    const parts = [part(first, 0, [own("a"), own("b")]), part(second, 0, [own("a")], 0, "other")];
+    const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
+    await recordParts(db, job, [[parts]], NOW);
+    await deleteDocument(db, { collection: "other", id: "a" }, NOW + 2);
+    expect(await contextsKept()).toEqual([[own("a").contexts, own("b").contexts, null]]);
+    await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
+    expect(await contextsKept()).toEqual([[null, own("b").contexts, null]]);
+    expect(await readDocument(db, { collection: "default", id: "b" }, true)).toMatchObject({
+      contexts: JSON.stringify(own("b").contexts),
+    });
+  });
+
+  const contextsKept = async () =>
+    (await rows("SELECT texts FROM contexts ORDER BY id")).map((row) => JSON.parse(String(row["texts"])) as unknown);
 });
 
 describe("retrying what failed", () => {

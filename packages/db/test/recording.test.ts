@@ -3,14 +3,16 @@ import { beforeEach, describe, expect, it } from "vitest";
 import {
   lookUpParts,
   openDatabase,
+  readJobContent,
   readJobDocuments,
   readStagedPart,
   readSubmission,
+  recordParts,
   stagePart,
   startAttempt,
   type Database,
 } from "../src/index.ts";
-import { dispatch, jobId, NOW, open, part, record } from "./fixtures.ts";
+import { dispatch, jobId, MODEL, NOW, open, part, record } from "./fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -56,8 +58,8 @@ describe("recording parts", () => {
       context_count: 2,
       metadata: null,
     });
-    const [kept] = await rows("SELECT contexts FROM parts");
-    expect(JSON.parse(String(kept?.["contexts"]))).toEqual({ 0: document.contexts });
+    const [kept] = await rows("SELECT texts FROM contexts");
+    expect(JSON.parse(String(kept?.["texts"]))).toEqual([document.contexts]);
     expect(JSON.parse(String(row?.["context_ids"]))).toEqual(document.contextIds);
   });
 
@@ -77,10 +79,41 @@ describe("recording parts", () => {
     const [first, second] = [jobId(), jobId()];
     const shared = part(submission, 0, [{}, {}]);
     await record(db, first, [[shared]]);
-    expect(await record(db, second, [[shared, part(submission, 1, [{}], 2)]])).toEqual([true, true]);
+    const other = part(submission, 1, [{}], 2);
+    // All of a transaction or none: what came with it comes again by itself.
+    expect(await record(db, second, [[shared, other]])).toEqual([true, false]);
+    expect(await rows("SELECT id FROM jobs")).toEqual([{ id: first }]);
+    expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 1 }]);
+    expect(await record(db, second, [[other]])).toEqual([true]);
     expect(await dispatch(db, first)).toEqual([[submission, [`${submission}-0`, `${submission}-1`]]]);
     expect(await dispatch(db, second)).toEqual([[submission, [`${submission}-2`]]]);
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 3 });
+  });
+
+  it("writes nothing where a part is of no submission that is known", async () => {
+    const submission = await open(db, { total: 1 });
+    const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;
+    expect(await record(db, jobId(), [[part(submission, 0, [{}]), part(stranger, 0, [{}])]])).toEqual([false, false]);
+    for (const table of ["documents", "contexts", "parts", "jobs"])
+      expect(await rows(`SELECT count(*) AS n FROM ${table}`), table).toEqual([{ n: 0 }]);
+  });
+
+  it("finds each document's texts again, of more rows than a statement binds and in several chunks", async () => {
+    const submission = await open(db, { total: 600 });
+    const own = (place: number) => ({ contexts: [`text of ${place}`, `"${place}"`] });
+    // Three parts a row of texts, two documents a part, so that 100 rows of texts are written at once.
+    const parts = Array.from({ length: 300 }, (_, n) => part(submission, n, [own(2 * n), own(2 * n + 1)], 2 * n));
+    const shared = Array.from({ length: 100 }, (_, n) => parts.slice(3 * n, 3 * n + 3));
+    const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
+    // Behind another's, so that ids do not begin at 1.
+    await record(db, jobId(), [[part(await open(db), 0, [{}])]]);
+    const recorded = await recordParts(db, job, [shared.slice(0, 30), shared.slice(30)], NOW);
+    expect(new Set(recorded)).toEqual(new Set([true]));
+    expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 101 }]);
+    const content = await readJobContent(db, { id: job.id, attempt: 0 });
+    expect(content.map(({ place, contexts }) => ({ place, contexts })).toSorted((a, b) => a.place - b.place)).toEqual(
+      Array.from({ length: 600 }, (_, place) => ({ place, ...own(place) })),
+    );
   });
 
   it("adds to a job over several transactions until its first attempt, and not after", async () => {

@@ -45,6 +45,6 @@ export async function recordJob(
   const lane = more.lane ?? "bulk";
   const submission = await open(db, { total: list.length, lane }, more.now);
   const job = { id: jobId(more.now), model: MODEL, lane, leaseUntil: more.dueAt } as const;
-  await recordParts(db, job, [[part(submission, 0, list)]], more.now);
+  await recordParts(db, job, [[[part(submission, 0, list)]]], more.now);
   return { submission, job: job.id };
 }

@@ -23,6 +23,12 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_JOB_DOCUMENTS", "10_000", 16),
   limit("MAX_PARAMETER_BYTES", "1_900_000", 1_800),
   limit("MAX_TRANSACTION_BYTES", "5_000_000", 2_500),
+  limit("MAX_SHARED_TEXT_BYTES", "128_000", 1_000),
+  {
+    file: "packages/dispatch/src/chunk-parts.ts",
+    find: "const PART_BYTES = 1_000;",
+    replace: "const PART_BYTES = 300;",
+  },
   {
     file: "packages/dispatch/src/after-refusal.ts",
     find: "export const MAX_REFUSALS = 100;",

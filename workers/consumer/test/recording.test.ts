@@ -127,7 +127,15 @@ describe("a delivery", () => {
       messageOf(part(submission, number, [document(`d${number}`)], number)),
     );
     if (first === undefined || shared === undefined || last === undefined) throw new Error("three messages");
-    await Promise.all([deliver(io, [first, shared]), deliver(io, [shared, last])]);
+    const deliveries = [
+      [first, shared],
+      [shared, last],
+    ];
+    const decided = await Promise.all(deliveries.map((messages) => deliver(io, messages)));
+    // A transaction records all of its parts or none: what came with one that is recorded comes again.
+    const again = deliveries.flatMap((messages, n) => messages.filter((_, index) => decided[n]?.[index] === "retry"));
+    expect(again).toHaveLength(1);
+    expect(await deliver(io, again)).toEqual(["ack"]);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 3 });
     const sent = service.submits.flatMap((call) => call.requests.map(({ query }) => query));
     expect(sent.toSorted()).toEqual(documents("d", 3).map(({ query }) => query));

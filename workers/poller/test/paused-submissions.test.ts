@@ -42,7 +42,7 @@ beforeEach(() => {
 async function shared(): Promise<{ a: SubmissionId; b: SubmissionId; job: JobId }> {
   const [a, b] = [await open(io.db, { total: A.length }), await open(io.db, { total: B.length })];
   const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
-  await recordParts(io.db, job, [[part(a, 0, A), part(b, 0, B)]], NOW);
+  await recordParts(io.db, job, [[[part(a, 0, A), part(b, 0, B)]]], NOW);
   return { a, b, job: job.id };
 }
 

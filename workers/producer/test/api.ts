@@ -121,6 +121,7 @@ export async function storedRows(): Promise<number> {
   const tables = [
     "submissions",
     "parts",
+    "contexts",
     "staged_parts",
     "documents",
     "outcomes",

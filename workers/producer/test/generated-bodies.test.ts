@@ -147,8 +147,8 @@ async function expectKept(api: TestApi, answer: Accepted): Promise<void> {
     expect(response.status).toBe(200);
     const kept = await response.json<{ id: string; query: string; metadata: unknown; submission_id: string }>();
     const { results } = await env.DB.prepare(
-      `SELECT p.contexts -> ('$."' || d.place || '"') AS contexts
-       FROM documents d JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
+      `SELECT t.texts -> d.contexts_at AS contexts
+       FROM documents d JOIN contexts t ON t.id = d.contexts_id
        WHERE d.document_id = ? AND d.submission_id = ?`,
     )
       .bind(one.id, answer.submission.id)

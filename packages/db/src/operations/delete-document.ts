@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
-import { contextsPath } from "./part-contexts.ts";
 
 /**
  * Forgets every version of a document: inputs and outcomes. A version that has not ended counts as
@@ -24,10 +23,9 @@ export async function deleteDocument(
           AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.document_id = d.document_id
             AND o.collection = d.collection AND o.submission_id = d.submission_id))`,
     sql`
-      UPDATE parts SET contexts = json_remove(contexts, (
-        SELECT ${contextsPath(sql`d`)} FROM documents d
-        WHERE ${key} AND d.submission_id = parts.submission_id AND d.part = parts.part))
-      WHERE (submission_id, part) IN (SELECT d.submission_id, d.part FROM documents d WHERE ${key})`,
+      UPDATE contexts SET texts = json_replace(texts, (
+        SELECT '$[' || d.contexts_at || ']' FROM documents d WHERE ${key} AND d.contexts_id = contexts.id), NULL)
+      WHERE id IN (SELECT d.contexts_id FROM documents d WHERE ${key})`,
     sql`DELETE FROM outcomes WHERE ${key}`,
     sql`DELETE FROM documents WHERE ${key} RETURNING submission_id`,
   ]);

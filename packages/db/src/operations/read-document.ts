@@ -3,7 +3,6 @@ import type { JobId, JobStatus, Lane, ModelName, SubmissionId } from "@sluice/co
 import type { Database } from "../database.ts";
 import type { OutcomeStatus } from "../schema.ts";
 import { query } from "../statements.ts";
-import { contextsOf } from "./part-contexts.ts";
 
 /** Everything about one version of a document, and about the version that its scores are from. */
 export interface DocumentRow {
@@ -44,7 +43,7 @@ export interface DocumentRow {
 
 /** Texts may be a megabyte a version: they are read only where they are shown. */
 const columns = (texts: boolean) => sql`
-  d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? contextsOf(sql`d`, sql`p`) : sql`NULL`} AS contexts,
+  d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
   s.model, s.lane, s.created_at,
   o.status, o.job_id AS outcome_job_id, o.code, o.message, o.attempts, o.dispatched_at AS outcome_dispatched_at,
   o.finalized_at, o.scores,
@@ -52,7 +51,7 @@ const columns = (texts: boolean) => sql`
   root.refusals AS root_refusals, root.dispatched_at AS root_dispatched_at, root.due_at AS root_due_at,
   EXISTS (SELECT 1 FROM jobs c WHERE c.parent_id = root.id) AS root_divided,
   older.submission_id AS older_submission_id, older.scores AS older_scores,
-  ${texts ? contextsOf(sql`olderInput`, sql`olderPart`) : sql`NULL`} AS older_contexts`;
+  ${texts ? sql`olderTexts.texts -> olderInput.contexts_at` : sql`NULL`} AS older_contexts`;
 
 const outcomeJoin = sql`
   LEFT JOIN outcomes o
@@ -70,7 +69,7 @@ const joins = (texts: boolean) => sql`
   CROSS JOIN submissions s ON s.id = d.submission_id
   LEFT JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
   ${outcomeJoin} ${olderJoin}
-  ${texts ? sql`LEFT JOIN parts olderPart ON olderPart.submission_id = olderInput.submission_id AND olderPart.part = olderInput.part` : sql``}
+  ${texts ? sql`LEFT JOIN contexts t ON t.id = d.contexts_id LEFT JOIN contexts olderTexts ON olderTexts.id = olderInput.contexts_id` : sql``}
   LEFT JOIN jobs root ON o.status IS NULL AND root.id = p.job_id`;
 
 /** The newest version of a document by its key, or `null` where none is recorded. */

@@ -2,7 +2,6 @@ import { sql, type SQL } from "drizzle-orm";
 import type { JobId, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
-import { contextsOf } from "./part-contexts.ts";
 
 /** A document as it stands in a job's list: its number is its index in the batch. */
 export interface JobDocument {
@@ -86,11 +85,11 @@ export async function readJobContent(
     db,
     sql`
     ${listed(job)}
-    SELECT l.submission AS submission, d.document_id AS document, d.place, d.query, ${contextsOf(sql`d`, sql`p`)} AS contexts,
+    SELECT l.submission AS submission, d.document_id AS document, d.place, d.query, t.texts -> d.contexts_at AS contexts,
       l.truncate_inputs AS truncates
     FROM listed l CROSS JOIN json_each(l.documents) i
     CROSS JOIN documents d ON d.document_id = i.value AND d.collection = l.collection AND d.submission_id = l.submission
-    CROSS JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part`,
+    CROSS JOIN contexts t ON t.id = d.contexts_id`,
   );
   return rows.map(({ contexts, truncates, ...row }) => ({
     ...row,

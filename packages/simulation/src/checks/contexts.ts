@@ -1,19 +1,24 @@
 import type { World } from "../world/world.ts";
 
-/** Parts hold the contexts of the documents that are there, to the letter, and nothing of those that were deleted. */
+/** Every document that is there finds its contexts, to the letter, and no texts are kept that are no document's. */
 export function contextsFlaw({ mirror, sqlite }: World): string | null {
   const expected = new Map<string, string>();
   for (const { recorded, deleted, submission, content } of mirror.versions.values()) {
     if (recorded && !deleted) expected.set(`${submission} ${content.place}`, JSON.stringify(content.contexts));
   }
-  const kept = sqlite.rows("SELECT p.submission_id, c.key, c.value FROM parts p CROSS JOIN json_each(p.contexts) c");
-  for (const { submission_id: submission, key, value } of kept) {
-    const place = `${String(submission)} ${String(key)}`;
-    const contexts = expected.get(place);
-    if (contexts === undefined) return `the contexts of a document that is gone are kept: ${place}`;
-    if (contexts !== value) return `the contexts of ${place} are ${String(value)}, not ${contexts}`;
-    expected.delete(place);
+  const kept = new Map<string, string>();
+  const lists = "SELECT c.id, t.key, t.value FROM contexts c CROSS JOIN json_each(c.texts) t WHERE t.type <> 'null'";
+  for (const { id, key, value } of sqlite.rows(lists)) kept.set(`${String(id)}[${String(key)}]`, String(value));
+  const documents = sqlite.rows("SELECT submission_id, place, contexts_id, contexts_at FROM documents");
+  for (const { submission_id: submission, place, contexts_id: row, contexts_at: at } of documents) {
+    const document = `${String(submission)} ${String(place)}`;
+    const lies = `${String(row)}[${String(at)}]`;
+    const contexts = kept.get(lies);
+    if (contexts === undefined) return `the contexts of ${document} are gone`;
+    if (contexts !== expected.get(document))
+      return `the contexts of ${document} are ${contexts}, not ${expected.get(document)}`;
+    kept.delete(lies);
   }
-  const [missing] = expected.keys();
-  return missing === undefined ? null : `the contexts of ${missing} are gone`;
+  const [stray] = kept.keys();
+  return stray === undefined ? null : `the contexts of a document that is gone are kept: ${stray}`;
 }

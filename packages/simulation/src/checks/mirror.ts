@@ -65,7 +65,8 @@ export class Mirror {
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
-      else if (table === "parts") this.#part(event, String(change[2]));
+      else if (table === "parts") this.#part(event);
+      else if (table === "contexts") this.#contexts(event);
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
     }
@@ -119,11 +120,14 @@ export class Mirror {
     this.#touchedSubmissions.add(known);
   }
 
-  /** A part is written once, but for the contexts of a document that is being deleted. */
-  #part(event: string, submission: string): void {
-    if (event === "insert") return;
-    const deletes = [...this.#deletedNow].some((key) => key.startsWith(`${submission}\n`));
-    if (event === "delete" || !deletes) this.#rules.fail(`a part was ${event}d: parts are written once`);
+  #part(event: string): void {
+    if (event !== "insert") this.#rules.fail(`a part was ${event}d: parts are written once`);
+  }
+
+  /** Texts are written once, but for those of a document that is being deleted. */
+  #contexts(event: string): void {
+    if (event === "insert" || (event === "update" && this.#deletedNow.size > 0)) return;
+    this.#rules.fail(`texts were ${event}d: they are written once`);
   }
 
   #document(event: string, change: Change): void {

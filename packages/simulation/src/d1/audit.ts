@@ -19,6 +19,7 @@ export const AUDITED = {
     "unconfirmed_dispatches",
   ],
   parts: ["submission_id", "part", "job_id", "document_count"],
+  contexts: ["id"],
   staged_parts: ["submission_id", "part", "staged_at"],
   documents: ["document_id", "collection", "submission_id"],
   outcomes: ["document_id", "collection", "submission_id", "status", "job_id", "code", "attempts", "scores"],

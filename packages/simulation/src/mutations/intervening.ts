@@ -21,10 +21,10 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "delete-leaves-texts",
-    "a deleted document's texts stay with its part",
+    "a deleted document's texts stay where they lie",
     "packages/db/src/operations/delete-document.ts",
-    "SET contexts = json_remove(contexts, (",
-    "SET contexts = coalesce(contexts, (",
+    "SET texts = json_replace(texts, (",
+    "SET texts = coalesce(texts, (",
   ),
   mutation(
     "cancel-ignored-at-start",
@@ -37,8 +37,8 @@ export const INTERVENING: readonly Mutation[] = [
     "cancel-ignored-at-recording",
     "a part of a canceled submission is dispatched",
     "packages/db/src/operations/record-parts.ts",
-    "FROM (${fresh}) WHERE cancel_requested_at IS NULL HAVING count(*) > 0",
-    "FROM (${fresh}) HAVING count(*) > 0",
+    "WHERE s.cancel_requested_at IS NULL AND ${guard} HAVING count(*) > 0",
+    "WHERE ${guard} HAVING count(*) > 0",
   ),
   mutation(
     "retry-keeps-outcome",
