@@ -12,9 +12,9 @@ import {
 
 /*
  * Times are milliseconds since the epoch. Tables without a rowid are marked so in the migration by
- * hand: the key is the row, so that a document costs one row written and not two. Such a table may
- * hold no long values: SQLite loads the whole of each row that it compares a key with on its way, so
- * that a lookup among rows of 128 KB reads 128 KB a step. What is long lies in tables with a rowid.
+ * hand: the key is the row, so that a document costs one row written and not two. SQLite loads each row
+ * of such a table whole that it compares a key with, so that a lookup among rows of 128 KB reads 128 KB
+ * a step: what is long as a rule lies in tables with a rowid.
  */
 
 /** One accepted push. Written by the producer; counters move in the transactions of what they count. */

@@ -116,27 +116,27 @@ describe("the cost of a push", () => {
 
   it("counts an operation for each 64 KB of a message written, read and deleted", () => {
     const parts = [
-      { documents: 5, bytes: 64_000 },
-      { documents: 5, bytes: 64_001 },
+      { documents: 5, bytes: 64_000, textRow: 7 },
+      { documents: 5, bytes: 64_001, textRow: 7 },
     ];
     const [queues, d1, workers, model] = costItems(push, parts, [job]);
     expect(queues?.dollars).toBeCloseTo((3 * (1 + 2) * 0.4) / 1e6, 12);
-    // 10 documents, 10 outcomes, 2 parts, 1 job, 2 for its dispatch, 1 submission.
-    expect(d1?.dollars).toBeCloseTo(26 / 1e6, 12);
+    // 10 documents, 10 outcomes, 2 parts, 1 row of their texts, 1 job, 2 for its dispatch, 1 submission.
+    expect(d1?.dollars).toBeCloseTo(27 / 1e6, 12);
     expect(workers?.dollars).toBeCloseTo((2 * 0.3) / 1e6, 12);
     expect(model?.dollars).toBeCloseTo(0.012, 12);
   });
 
   it("sends of a staged document a reference only, and writes and deletes it in D1", () => {
-    const [queues, d1] = costItems({ ...push, ended: 1 }, [{ documents: 1, bytes: 980_000 }], [job]);
+    const [queues, d1] = costItems({ ...push, ended: 1 }, [{ documents: 1, bytes: 980_000, textRow: 1 }], [job]);
     expect(queues?.dollars).toBeCloseTo((3 * 0.4) / 1e6, 12);
-    // A document, an outcome, a part, 2 as it is staged, a job, 2 for its dispatch, the submission.
-    expect(d1?.dollars).toBeCloseTo(9 / 1e6, 12);
+    // A document, an outcome, a part, its texts, 3 as it is staged, a job, 2 for its dispatch, the submission.
+    expect(d1?.dollars).toBeCloseTo(11 / 1e6, 12);
     expect(d1?.amount).toContain("1 part (1 staged)");
   });
 
   it("includes what a dispatch that was repeated may have used, shared out as tokens are", () => {
-    const parts = [{ documents: 10, bytes: 9_000 }];
+    const parts = [{ documents: 10, bytes: 9_000, textRow: 1 }];
     const jobs = [
       { dispatches: 2, again: 1, tokens: 1_500_000 },
       { dispatches: 1, again: 0, tokens: 500_000 },
@@ -144,13 +144,13 @@ describe("the cost of a push", () => {
     const [, d1, , model] = costItems(push, parts, jobs);
     expect(model?.dollars).toBeCloseTo(0.012 * 1.75, 12);
     expect(model?.amount).toContain("up to 750,000 more for 1 dispatch again");
-    expect(d1?.dollars).toBeCloseTo((10 + 10 + 1 + 2 + 3 * 2 + 1) / 1e6, 12);
+    expect(d1?.dollars).toBeCloseTo((10 + 10 + 1 + 1 + 2 + 3 * 2 + 1) / 1e6, 12);
   });
 
   it("says of a million documents how large they are and what the money is for", () => {
-    const parts = [{ documents: 1, bytes: 980_000 }];
+    const parts = [{ documents: 1, bytes: 980_000, textRow: 1 }];
     const line = describeMillion(costItems({ ...push, ended: 1, tokens: 245_000 }, parts, [job]), parts);
-    expect(line).toBe("a million documents like these (980 KB each): about $2,951, 100 % of it bge-m3");
+    expect(line).toBe("a million documents like these (980 KB each): about $2,953, 100 % of it bge-m3");
   });
 
   it.each([

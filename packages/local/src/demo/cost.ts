@@ -15,8 +15,8 @@ const OPERATION_BYTES = 64_000;
 const OPERATIONS_A_MESSAGE = 3;
 /** Messages that one delivery brings, at most. */
 const DELIVERY_MESSAGES = 100;
-/** One staged part is a row written and, once it is recorded, a row deleted. */
-const ROWS_A_STAGED_PART = 2;
+/** One staged part is a row and the entry of its key written and, once it is recorded, a row deleted. */
+const ROWS_A_STAGED_PART = 3;
 /** A dispatch that is started, and its end. */
 const ROWS_A_DISPATCH = 2;
 
@@ -24,9 +24,10 @@ const ROWS_A_DISPATCH = 2;
 export const COST_NOTE =
   "D1 counts more rows than it keeps: index entries, and the updates that jobs and submissions get on the way.";
 
-const partSchema = z.object({ documents: z.number(), bytes: z.number() });
+/** `textRow`: which row its texts lie in, alone or with those of other parts. */
+const partSchema = z.object({ documents: z.number(), bytes: z.number(), textRow: z.number() });
 /** A message has a document's id, metadata and context ids besides what a request of a batch has. */
-const PARTS = `SELECT p.document_count AS documents, sum(d.payload_bytes + octet_length(d.document_id)
+const PARTS = `SELECT p.document_count AS documents, min(d.contexts_id) AS textRow, sum(d.payload_bytes + octet_length(d.document_id)
     + coalesce(octet_length(d.context_ids), 0) + coalesce(octet_length(d.metadata), 0)) AS bytes
   FROM parts p CROSS JOIN json_each(p.documents) n
   CROSS JOIN documents d ON d.document_id = n.value AND d.submission_id = p.submission_id
@@ -88,6 +89,7 @@ export function describeMillion(items: readonly Item[], parts: readonly Part[]):
 export function costItems(push: PushMeasured, parts: readonly Part[], jobs: readonly Job[]): Item[] {
   const documents = sum(parts, (part) => part.documents);
   const staged = parts.filter(isStaged).length;
+  const textRows = new Set(parts.map((part) => part.textRow)).size;
   // The message of a staged part only names it.
   const operations = sum(
     parts,
@@ -102,6 +104,7 @@ export function costItems(push: PushMeasured, parts: readonly Part[], jobs: read
     documents +
     push.ended +
     parts.length +
+    textRows +
     staged * ROWS_A_STAGED_PART +
     jobs.length +
     dispatches * ROWS_A_DISPATCH +
@@ -117,7 +120,8 @@ export function costItems(push: PushMeasured, parts: readonly Part[], jobs: read
       name: "D1",
       amount:
         `at least ${counted(rows, "row")} written: ${counted(documents, "document")}, ${counted(push.ended, "outcome")}, ` +
-        `${counted(parts.length, "part")}${staged === 0 ? "" : ` (${count(staged)} staged)`}, ${counted(jobs.length, "job")}, ` +
+        `${counted(parts.length, "part")}${staged === 0 ? "" : ` (${count(staged)} staged)`}, ` +
+        `${counted(textRows, "row")} of texts, ${counted(jobs.length, "job")}, ` +
         `${counted(dispatches, "dispatch", "dispatches")}, the submission`,
       dollars: rows * PRICE.rowWritten,
     },
