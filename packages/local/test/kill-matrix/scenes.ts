@@ -12,6 +12,8 @@ const sizes = {
   "one part": { count: 6, words: 6, format: "json" },
   "five parts": { count: 20, words: 1_700, format: "json" },
   "a stream of five parts": { count: 20, words: 1_700, format: "ndjson" },
+  // More than the five calls that one death may cut off: the first, and the four that follow it together.
+  "a stream of twelve parts": { count: 48, words: 1_700, format: "ndjson" },
   "a part too big for a message": { count: 1, words: 9_000, format: "json" },
 } as const;
 type Size = keyof typeof sizes;
@@ -193,7 +195,7 @@ export const takingOver: Scene = async (stage) => {
 
 /** Nobody repeats a push that broke off for over an hour: it is closed as incomplete. Then somebody does. */
 export const abandoning: Scene = async (stage) => {
-  const push = newPush(stage, "a stream of five parts");
+  const push = newPush(stage, "a stream of twelve parts");
   await stage.kill(() => push.send());
   await stage.machine.director.passTime(ABANDONED_AFTER);
   const { data } = await stage.machine.read<{ data: Submission[] }>(`/v1/submissions?collection=${stage.collection}`);
