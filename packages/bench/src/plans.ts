@@ -17,7 +17,14 @@ export interface CountedPlan {
   readonly pollerRuns: readonly { readonly open: number; readonly finished: number }[];
 }
 
-const ALL: readonly ArmName[] = ["floor", "relay", "tutorial", "row-per-document", "row-per-document-batched", "sluice"];
+const ALL: readonly ArmName[] = [
+  "floor",
+  "relay",
+  "tutorial",
+  "row-per-document",
+  "row-per-document-batched",
+  "sluice",
+];
 
 export const quickPlan: CountedPlan = {
   operations: { bulk: 9_000, compared: 0, only: ["sluice"], polls: [10] },

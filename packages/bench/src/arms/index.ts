@@ -38,8 +38,7 @@ export const relay: Arm = {
   name: "relay",
   table: "outcomes",
   push: (stack, bodies) => post(stack, "relay", "/", 202, bodies),
-  recorded: (stack, documents) =>
-    tickUntil(async () => (await stack.countRows("relay", "documents")) === documents),
+  recorded: (stack, documents) => tickUntil(async () => (await stack.countRows("relay", "documents")) === documents),
   poll: (stack) => stack.scheduled("relay"),
   isDone: async (stack, documents) => (await stack.countRows("relay", "outcomes")) === documents,
 };
