@@ -43,6 +43,9 @@ export const fullPlan: CountedPlan = {
   pollerRuns: [1, 100, 10_000].flatMap((open) => [0, 10_000, 1_000_000].map((finished) => ({ open, finished }))),
 };
 
+/** From what a runtime's waits weigh heavily in, to what is worth a night. */
+const GROWTH = [1_000, 10_000, 100_000];
+
 /** Sizes and numbers of the throughput runs; `times` makes them that much larger. */
 export function throughputCases(times: number): {
   readonly compared: ThroughputCase[];
@@ -62,10 +65,10 @@ export function throughputCases(times: number): {
       { shape: SMALL, arms: all(20_000, 2_000, 500), rounds: 1 },
       { shape: LARGE, arms: all(1_000, 500, 500), rounds: 1 },
     ],
-    growth: [1_000, 10_000, 100_000].map((documents) => ({
+    growth: GROWTH.map((documents) => ({
       shape: MIDDLE,
       arms: { floor: documents * times, relay: documents * times, sluice: documents * times },
-      rounds: 1,
+      rounds: 3,
     })),
   };
 }

@@ -4,7 +4,7 @@ import type { ArmName } from "../arms/arm.ts";
 import { medianRun, rate, seconds } from "../measures/throughput.ts";
 import { barChart, logChart } from "./chart.ts";
 import { dollarsPerMillion } from "./cost.ts";
-import { toMarkdown } from "./markdown.ts";
+import { medians, toMarkdown } from "./markdown.ts";
 import type { Results } from "./results.ts";
 
 const FOLDER = join(import.meta.dirname, "../..");
@@ -33,7 +33,7 @@ function throughputChart({ throughput: { compared } }: Results): string {
 }
 
 function growthChart({ throughput: { growth } }: Results): string {
-  const lines = [...Map.groupBy(growth, ({ arm }) => arm)].map(([arm, runs]) => ({
+  const lines = [...Map.groupBy(medians(growth), ({ arm }) => arm)].map(([arm, runs]) => ({
     label: arm,
     ours: arm === "sluice",
     points: runs.map((run) => [run.documents, seconds(run)] as const),
