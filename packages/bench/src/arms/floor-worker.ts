@@ -1,6 +1,7 @@
 import { readLines } from "@sluice/simulation/src/baselines/lines.ts";
 import { counted } from "../counting/counted.ts";
 import type { BenchDocument } from "../documents.ts";
+import { INSERT_DOCUMENTS, INSERT_OUTCOMES } from "./tables.ts";
 
 /*
  * The least that any design does in this runtime: the bytes parsed, the documents inserted, an outcome
@@ -21,18 +22,10 @@ async function store(db: D1Database, lines: readonly string[]): Promise<void> {
     return [id, scores.toSorted(([i, a], [j, b]) => b - a || i - j)];
   });
   await db
-    .prepare(
-      `INSERT INTO documents SELECT d.value ->> 'id', d.value ->> 'query', d.value -> 'contexts' FROM json_each(?1) d
-       WHERE true ON CONFLICT DO NOTHING`,
-    )
+    .prepare(INSERT_DOCUMENTS)
     .bind(`[${lines.join(",")}]`)
     .run();
-  await db
-    .prepare(
-      "INSERT INTO outcomes SELECT o.value ->> 0, o.value -> 1 FROM json_each(?1) o WHERE true ON CONFLICT DO NOTHING",
-    )
-    .bind(JSON.stringify(outcomes))
-    .run();
+  await db.prepare(INSERT_OUTCOMES).bind(JSON.stringify(outcomes)).run();
 }
 
 export default counted<FloorEnv>({

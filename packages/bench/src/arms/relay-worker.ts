@@ -3,6 +3,7 @@ import { readLines } from "@sluice/simulation/src/baselines/lines.ts";
 import type { AiBinding } from "../counting/counted-ai.ts";
 import { counted } from "../counting/counted.ts";
 import type { BenchDocument } from "../documents.ts";
+import { INSERT_DOCUMENTS, INSERT_OUTCOMES } from "./tables.ts";
 
 /*
  * The floor's work on the way that Sluice's documents take: lines packed into full messages, a batch at
@@ -54,10 +55,7 @@ async function relay(env: RelayEnv, messages: readonly string[]): Promise<void> 
       requests.push({ query, contexts: texts });
     }
   }
-  const insert = env.DB.prepare(
-    `INSERT INTO documents SELECT d.value ->> 'id', d.value ->> 'query', d.value -> 'contexts' FROM json_each(?1) d
-     WHERE true ON CONFLICT DO NOTHING`,
-  );
+  const insert = env.DB.prepare(INSERT_DOCUMENTS);
   await env.DB.batch(groupsOf(messages, CHUNK_LENGTH).map((group) => insert.bind(`[${group.join(",")}]`)));
   const answer = (await env.AI.run(DEFAULT_MODEL, { requests }, { queueRequest: true })) as { request_id: string };
   await env.DB.prepare("INSERT INTO jobs (request_id, members) VALUES (?1, ?2)")
@@ -113,9 +111,7 @@ export default counted<RelayEnv>({
         return [ids[id], scores.toSorted(([i, a], [j, b]) => b - a || i - j)];
       });
       await env.DB.batch([
-        env.DB.prepare(
-          "INSERT INTO outcomes SELECT o.value ->> 0, o.value -> 1 FROM json_each(?1) o WHERE true ON CONFLICT DO NOTHING",
-        ).bind(JSON.stringify(outcomes)),
+        env.DB.prepare(INSERT_OUTCOMES).bind(JSON.stringify(outcomes)),
         env.DB.prepare("UPDATE jobs SET ended = 1 WHERE request_id = ?1").bind(requestId),
       ]);
     }

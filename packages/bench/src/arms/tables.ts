@@ -22,3 +22,10 @@ export const tables = {
   "row-per-document": requests,
   "row-per-document-batched": requests,
 } as const;
+
+/** Inserts a JSON list of documents, and one of `[id, scores]`: the same for the floor and the relay. */
+export const INSERT_DOCUMENTS = `
+  INSERT INTO documents SELECT d.value ->> 'id', d.value ->> 'query', d.value -> 'contexts' FROM json_each(?1) d
+  WHERE true ON CONFLICT DO NOTHING`;
+export const INSERT_OUTCOMES =
+  "INSERT INTO outcomes SELECT o.value ->> 0, o.value -> 1 FROM json_each(?1) o WHERE true ON CONFLICT DO NOTHING";

@@ -107,6 +107,12 @@ export function medianRun(runs: readonly ThroughputRun[]): ThroughputRun | undef
   return runs.toSorted((a, b) => rate(a) - rate(b))[Math.floor(runs.length / 2)];
 }
 
+/** The run in the middle of each arm and number of documents. */
+export function medians(runs: readonly ThroughputRun[]): ThroughputRun[] {
+  const groups = Map.groupBy(runs, ({ arm, documents }) => `${documents} ${arm}`);
+  return [...groups.values()].flatMap((group) => medianRun(group) ?? []);
+}
+
 /** By which power of the number of documents the time grows: 1 is linear. Least squares over logarithms. */
 export function growthExponent(runs: readonly ThroughputRun[]): number {
   const points = runs.map((run) => [Math.log(run.documents), Math.log(seconds(run))] as const);

@@ -1,7 +1,7 @@
 import type { ArmName } from "../arms/arm.ts";
 import type { Usage } from "../measures/operations.ts";
 import { CALLS_PER_RUN } from "../measures/poison.ts";
-import { growthExponent, medianRun, rate, seconds, type ThroughputRun } from "../measures/throughput.ts";
+import { growthExponent, medianRun, medians, rate, seconds, type ThroughputRun } from "../measures/throughput.ts";
 import { dollarsPerMillion, PRICE, TOKENS_A_DOCUMENT } from "./cost.ts";
 import type { Results } from "./results.ts";
 import { figure, megabytes, table } from "./table.ts";
@@ -132,12 +132,6 @@ function throughput({ throughput: { compared, growth } }: Results): string {
       .join(", ")}; 1 is linear.`,
     "![Seconds by documents](growth.svg)",
   ].join("\n\n");
-}
-
-/** The run in the middle of each arm and number of documents. */
-export function medians(growth: readonly ThroughputRun[]): ThroughputRun[] {
-  const groups = Map.groupBy(growth, ({ arm, documents }) => `${documents} ${arm}`);
-  return [...groups.values()].flatMap((runs) => medianRun(runs) ?? []);
 }
 
 function phases({ push, finish, read, handlers }: ThroughputRun): string[] {

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ArmName } from "../arms/arm.ts";
-import { medianRun, rate, seconds } from "../measures/throughput.ts";
+import { medianRun, medians, rate, seconds } from "../measures/throughput.ts";
 import { barChart, logChart } from "./chart.ts";
 import { dollarsPerMillion } from "./cost.ts";
-import { medians, toMarkdown } from "./markdown.ts";
+import { toMarkdown } from "./markdown.ts";
 import type { Results } from "./results.ts";
 
 const FOLDER = join(import.meta.dirname, "../..");
