@@ -1,5 +1,6 @@
 import { errorOf, SluiceError } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { parseAnswer } from "./parse-answer.ts";
 import { addWait, NO_WAITS, waitBeforeRetry } from "./retry.ts";
 
 /** How requests are made. */
@@ -99,7 +100,7 @@ function withBody(body: Body | undefined): RequestInit & { duplex?: "half" } {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseAnswer(text);
   } catch {
     return undefined;
   }
