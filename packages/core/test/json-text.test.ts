@@ -38,7 +38,7 @@ describe("a member's text", () => {
       fc.property(json(entry), names, (text, name) => {
         expect(parsedOf(memberText(text, name))).toEqual(read(JSON.parse(text), name));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 2_000, seed: 20_261_129 },
     );
   });
 
@@ -53,7 +53,7 @@ describe("a member's text", () => {
         const expected = Array.isArray(documents) ? documents.map((one) => read(one, "metadata")) : [];
         expect(memberTexts(text, "documents", "metadata").map(parsedOf)).toEqual(expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 2_000, seed: 20_261_129 },
     );
   });
 });

@@ -122,6 +122,25 @@ test("the command pushes a file, and tells how it went", async () => {
   }
 });
 
+test("metadata comes back to the command as the file has it, and to the client as text too", async () => {
+  const metadata = '{"id":1546130668394913823,"version":1.0}';
+  const bench = await Bench.start();
+  try {
+    bench.env = { ...bench.env, SLUICE_URL: url, SLUICE_API_KEY: key };
+    bench.write("docs.ndjson", [`{"id":"big","query":"q","contexts":["a"],"metadata":${metadata}}`]);
+    const { stdout } = await bench.run(["push", "docs.ndjson", "--collection", collection]);
+    const [pushed] = records(stdout) as [{ submissions: [{ id: string }] }];
+    const results = await bench.run(["results", pushed.submissions[0].id, "--include", "metadata"]);
+    expect(results.stdout).toContain(`,"metadata":${metadata}}`);
+    expect(await connect().document(collection, "big", { include: ["metadata"] })).toMatchObject({
+      metadata: { id: 1546130668394913800, version: 1 },
+      metadata_json: metadata,
+    });
+  } finally {
+    await bench.stop();
+  }
+});
+
 test("10,000 documents, interrupted half way and pushed again, are scored once each", async () => {
   const client = connect();
   // Near the 4 KB that metadata may have, so that the push takes long enough to be interrupted.
