@@ -26,6 +26,7 @@ import type {
   Pause,
   PauseBody,
   PauseList,
+  Resumed,
   RetryAccepted,
   Stats,
   Submission,
@@ -190,9 +191,9 @@ export class Sluice {
     return (await this.#post<PauseList>("/v1/pause", body, signal)).data;
   }
 
-  /** Ends such a pause. Gives those still in force. */
-  async resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<readonly Pause[]> {
-    return (await this.#post<PauseList>("/v1/resume", pauseBody(target), options.signal)).data;
+  /** Ends such a pause. Gives it, and those still in force. */
+  resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<Resumed> {
+    return this.#post("/v1/resume", pauseBody(target), options.signal);
   }
 
   stats(options: CallOptions = {}): Promise<Stats> {

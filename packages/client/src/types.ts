@@ -169,6 +169,8 @@ export interface Waiting {
  * ended after it was canceled.
  */
 export type SubmissionStatus = "receiving" | "queued" | "processing" | "canceling" | "completed" | "canceled";
+/** What submissions are listed by: a status, or that they are stalled, whatever their status. */
+export type SubmissionStatusFilter = SubmissionStatus | "stalled";
 
 /** An accepted push. */
 export interface Submission {

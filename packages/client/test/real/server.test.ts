@@ -80,9 +80,9 @@ test("several documents, jobs, stats, pause and the feed", async () => {
   expect((await client.pause({ model: "@cf/baai/bge-m3" })).map(({ scope }) => scope)).toContain(
     "model:@cf/baai/bge-m3",
   );
-  expect((await client.resume({ model: "@cf/baai/bge-m3" })).map(({ scope }) => scope)).not.toContain(
-    "model:@cf/baai/bge-m3",
-  );
+  const { resumed, data } = await client.resume({ model: "@cf/baai/bge-m3" });
+  expect(resumed).toMatchObject({ scope: "model:@cf/baai/bge-m3", reason: "requested" });
+  expect(data.map(({ scope }) => scope)).not.toContain("model:@cf/baai/bge-m3");
   expect((await client.stats()).poller).not.toBeNull();
   for await (const document of client.feed({ collection, wait: 1 })) {
     expect(document.collection).toBe(collection);

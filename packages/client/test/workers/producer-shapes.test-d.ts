@@ -72,6 +72,7 @@ export type Shapes = [
   True<Gives<Out<typeof answers.retriedSchema>, client.RetryAccepted>>,
   True<Gives<Out<typeof answers.deletedSchema>, client.DeletedDocument>>,
   True<Gives<Out<typeof answers.pauseListSchema>, client.PauseList>>,
+  True<Gives<Out<typeof answers.resumedSchema>, client.Resumed>>,
 ];
 
 export type Inputs = [
