@@ -49,7 +49,7 @@ function memberOf(json: string, start: number, name: string): Span | null {
   let found: Span | null = null;
   for (let at = skipSpace(json, start + 1); json.charCodeAt(at) === QUOTE;) {
     const nameEnd = skipString(json, at);
-    const isNamed = JSON.parse(json.slice(at, nameEnd)) === name;
+    const isNamed = stringAt(json, at, nameEnd) === name;
     const valueStart = skipSpace(json, skipSpace(json, nameEnd) + 1);
     const valueEnd = skipValue(json, valueStart);
     if (isNamed) found = { start: valueStart, end: valueEnd };
@@ -64,6 +64,12 @@ export function skipSpace(json: string, at: number): number {
   let next = at;
   while (json.charCodeAt(next) <= SPACE) next += 1;
   return next;
+}
+
+/** The string at `start` that ends before `end`. Most have no escapes, and need no parsing. */
+export function stringAt(json: string, start: number, end: number): string {
+  const inner = json.slice(start + 1, end - 1);
+  return inner.includes("\\") ? (JSON.parse(json.slice(start, end)) as string) : inner;
 }
 
 /** The place behind the string at `at`. */

@@ -1,4 +1,4 @@
-import { skipScalar, skipSpace, skipString } from "./json-text.ts";
+import { skipScalar, skipSpace, skipString, stringAt } from "./json-text.ts";
 import { MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from "./limits.ts";
 import { err, ok, type Result } from "./result.ts";
 import { textFlaw, utf8Length } from "./text.ts";
@@ -63,14 +63,14 @@ class MetadataReader {
     const start = this.#at;
     const flaw = this.#readString(path, "has a name that ");
     if (flaw !== null) return flaw;
-    const name = JSON.parse(this.#json.slice(start, skipString(this.#json, start))) as string;
+    const name = stringAt(this.#json, start, skipString(this.#json, start));
     return this.#take(this.#at + 1) ?? this.readValue([...path, name]);
   }
 
   #readString(path: readonly PropertyKey[], which: string): Flaw | null {
     const end = skipString(this.#json, this.#at);
     if (end - this.#at > MAX_METADATA_BYTES) return TOO_LARGE;
-    const flaw = textFlaw(JSON.parse(this.#json.slice(this.#at, end)) as string);
+    const flaw = textFlaw(stringAt(this.#json, this.#at, end));
     return flaw === null ? this.#take(end) : { path, detail: which + flaw };
   }
 
