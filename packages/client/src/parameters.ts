@@ -1,5 +1,5 @@
-import type { DocumentOptions, PauseTarget } from "./options.ts";
 import { queryString } from "./call.ts";
+import type { DocumentOptions, PauseTarget } from "./options.ts";
 import type { PauseBody } from "./types.ts";
 
 /** Documents in a request. */

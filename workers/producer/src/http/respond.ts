@@ -23,8 +23,8 @@ export function mediaType(header: string): string {
 }
 
 /**
- * A page of a list, of items as JSON text: `{ data, next_cursor }`, or where NDJSON is asked for an item a line, and where to go
- * on in `Link` (RFC 8288).
+ * A page of a list: `{ data, next_cursor }`, or where NDJSON is asked for an item a line, and where to go
+ * on in `Link` (RFC 8288). Items are JSON text.
  */
 export function pageResponse(
   { request, url }: { readonly request: Request; readonly url: URL },
