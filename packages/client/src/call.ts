@@ -1,6 +1,7 @@
 import type { Shape } from "./answers/shape.ts";
 import { errorOf, notTheApi, SluiceError } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { parseAnswer } from "./parse-answer.ts";
 import { redirectOf } from "./redirect.ts";
 import { addWait, NO_WAITS, waitBeforeRetry } from "./retry.ts";
 import { describeFailure } from "./transport.ts";
@@ -111,7 +112,7 @@ function withBody(body: Body | undefined): RequestInit & { duplex?: "half" } {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseAnswer(text);
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@ import {
   jobPageShape,
   jobShape,
   pauseListShape,
+  resumedShape,
   retryAcceptedShape,
   statsShape,
   submissionPageShape,
@@ -40,6 +41,7 @@ import type {
   Page,
   Pause,
   PauseBody,
+  Resumed,
   RetryAccepted,
   Stats,
   Submission,
@@ -215,9 +217,9 @@ export class Sluice {
     return (await this.#post(pauseListShape, "/v1/pause", body, signal)).data;
   }
 
-  /** Ends such a pause. Gives those still in force. */
-  async resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<readonly Pause[]> {
-    return (await this.#post(pauseListShape, "/v1/resume", pauseBody(target), options.signal)).data;
+  /** Ends such a pause. Gives it, and those still in force. */
+  resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<Resumed> {
+    return this.#post(resumedShape, "/v1/resume", pauseBody(target), options.signal);
   }
 
   stats(options: CallOptions = {}): Promise<Stats> {

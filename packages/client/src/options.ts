@@ -1,6 +1,6 @@
 import type { SluiceError } from "./errors.ts";
 import type { FeedStart } from "./feed.ts";
-import type { DocumentStatus, JobStatus, Lane, SubmissionStatus } from "./types.ts";
+import type { DocumentStatus, JobStatus, Lane, SubmissionStatusFilter } from "./types.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -26,7 +26,7 @@ export interface ResultsOptions extends DocumentOptions, ListOptions {
 }
 
 export interface SubmissionFilter extends ListOptions {
-  readonly status?: SubmissionStatus | undefined;
+  readonly status?: SubmissionStatusFilter | undefined;
   readonly collection?: string | undefined;
   /** Pages then have the `counts` of all of the label's submissions. */
   readonly label?: string | undefined;

@@ -113,7 +113,10 @@ export class FakeApi {
     const found = [...this.submissions.values()]
       .map(({ submission }) => submission)
       .filter((one) => label === null || one.label === label)
-      .filter((one) => (url.searchParams.get("status") ?? one.status) === one.status);
+      .filter((one) => {
+        const status = url.searchParams.get("status") ?? one.status;
+        return status === "stalled" ? one.stalled !== null : status === one.status;
+      });
     return page(found.toReversed(), url);
   }
 
@@ -182,8 +185,9 @@ export class FakeApi {
           : "all";
     const others = this.#pauses.filter((pause) => pause.scope !== scope);
     const asked: Pause = { scope, reason: "requested", message: null, since: "2026-01-01T00:00:00.000Z", until: null };
+    const before = this.#pauses.find((pause) => pause.scope === scope) ?? null;
     this.#pauses.splice(0, this.#pauses.length, ...others, ...(action === "pause" ? [asked] : []));
-    return Response.json({ data: this.#pauses });
+    return Response.json(action === "pause" ? { data: this.#pauses } : { resumed: before, data: this.#pauses });
   }
 
   #all(): Document[] {

@@ -4,6 +4,7 @@ export * from "./field-problems.ts";
 export * from "./id-set.ts";
 export * from "./ids.ts";
 export * from "./job.ts";
+export { memberText, memberTexts } from "./json-text.ts";
 export * from "./limits.ts";
 export * from "./models.ts";
 export * from "./part.ts";

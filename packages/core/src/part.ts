@@ -40,7 +40,19 @@ function stringsSchema(least: { readonly entries: number; readonly length: numbe
   );
 }
 
-/** A document as a part carries it: `bytes` is its size in a Batch API payload, `place` counts from 0 in the push. */
+/** Routes put the text of metadata into their answers as it is: it must be an object's. */
+function isObjectText(text: string): boolean {
+  try {
+    return text.startsWith("{") && JSON.parse(text) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A document as a part carries it; `metadata` is JSON text. `bytes` is its size in a Batch API
+ * payload, `place` counts from 0 in the push.
+ */
 const partDocumentSchema = z
   .object({
     place: z.int().min(0),
@@ -49,7 +61,7 @@ const partDocumentSchema = z
     query: z.string().min(1),
     contexts: stringsSchema({ entries: 1, length: 1 }),
     context_ids: stringsSchema({ entries: 0, length: 0 }).optional(),
-    metadata: z.looseObject({}).optional(),
+    metadata: z.string().refine(isObjectText).optional(),
   })
   .refine((document) => document.context_ids === undefined || document.context_ids.length === document.contexts.length);
 

@@ -144,6 +144,9 @@ export const routes: readonly Route[] = [
     handle: getDocuments,
     id: "getDocuments",
     summary: "Read up to 100 documents by their ids, in the order asked",
+    notes:
+      "Cloudflare takes URLs of up to 16 KB; the runtime answers a longer one with 414 and no problem, since the request " +
+      "never reaches Sluice. Long ids do not fit a hundred at a time: ask for fewer at once.",
     query: documentsQuery,
     answer: answers.documentListSchema,
     problems: [],
@@ -221,7 +224,9 @@ export const routes: readonly Route[] = [
     handle: pause,
     id: "pause",
     summary: "Stop dispatching: everything, a model or a submission",
-    notes: "No body is everything. What Workers AI has already is polled and finalized all the same.",
+    notes:
+      "No body is everything. What Workers AI has already is polled and finalized all the same. A pause that is in force " +
+      "keeps its `since`, and its `message` unless a new `reason` is given.",
     query: noQuery,
     body: { schema: pauseBody, required: false },
     answer: answers.pauseListSchema,
@@ -236,7 +241,7 @@ export const routes: readonly Route[] = [
     summary: "Go on with what was paused",
     query: noQuery,
     body: { schema: resumeBody, required: false },
-    answer: answers.pauseListSchema,
+    answer: answers.resumedSchema,
     problems: ["not-found", ...BODY_PROBLEMS],
   },
   {

@@ -1,4 +1,5 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { parseAnswer } from "@sluice/client/parse-answer";
 import type {
   Document,
   DocumentIn,
@@ -78,7 +79,7 @@ function viewQuery({ topK, include }: RpcView): Query {
 }
 
 async function read<T>(response: Response): Promise<T> {
-  if (response.ok) return response.json();
+  if (response.ok) return parseAnswer(await response.text()) as T;
   const { type, detail } = await response.json<{ readonly type: string; readonly detail: string }>();
   const error = new Error(`${type.slice(type.lastIndexOf("/") + 1)}: ${detail}`);
   error.name = "SluiceError";

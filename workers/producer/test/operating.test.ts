@@ -32,7 +32,12 @@ describe("pausing", () => {
       { scope: `model:${MODEL}`, message: "too dear", ...requested },
       { scope: `submission:${submission}`, message: null, ...requested },
     ]);
-    await pausesOf("/v1/resume", { model: MODEL });
+    await pausesOf("/v1/pause", { model: MODEL });
+    expect(await ask("/v1/resume", post({ model: MODEL }))).toEqual({
+      resumed: { scope: `model:${MODEL}`, message: "too dear", ...requested },
+      data: all.filter(({ scope }) => !scope.startsWith("model:")),
+    });
+    expect(await ask("/v1/resume", post({ model: MODEL }))).toMatchObject({ resumed: null });
     await pausesOf("/v1/resume", {});
     expect(await pausesOf("/v1/resume", { submission })).toEqual([]);
   });
@@ -74,7 +79,7 @@ describe("pausing", () => {
       next_poll_at: expect.any(String) as string,
       waiting: { reason: "answer" },
     });
-    expect(await ask<{ data: PauseShape[] }>("/v1/resume", post(body))).toEqual({ data: [] });
+    expect(await ask("/v1/resume", post(body))).toMatchObject({ resumed: { reason: "requested" }, data: [] });
   });
 
   it("of what Workers AI has already changes nothing", async () => {

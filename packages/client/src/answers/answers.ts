@@ -19,6 +19,7 @@ import type {
   ProblemPlace,
   PushAccepted,
   RejectedLine,
+  Resumed,
   RetryAccepted,
   Score,
   Stats,
@@ -101,6 +102,7 @@ export const documentShape = object<Document>({
   error: nullable(object<DocumentError>({ code: string, message: string, retryable: boolean })),
   attempts: number,
   metadata: optional(nullable(record(anything))),
+  metadata_json: optional(string),
   submission_id: string,
   job_id: nullable(string),
   waiting: nullable(waiting),
@@ -148,6 +150,8 @@ const pause = object<Pause>({
 });
 
 export const pauseListShape = object<PauseList>({ data: list(pause) });
+
+export const resumedShape = object<Resumed>({ resumed: nullable(pause), data: list(pause) });
 
 const documentsByStatus = object<Readonly<Record<DocumentStatus, number>>>({
   queued: number,

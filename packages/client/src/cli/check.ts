@@ -1,4 +1,4 @@
-import { parseDocument, serializeDocument, DEFAULT_MODEL, type ModelName } from "@sluice/core";
+import { memberText, parseDocument, serializeDocument, DEFAULT_MODEL, type ModelName } from "@sluice/core";
 import type { Entry } from "./formats/index.ts";
 
 /** A document as the API would take it in, or why it would not. */
@@ -30,15 +30,15 @@ export class Checker {
 
   check(entry: Entry): Checked {
     if (entry.kind === "refused") return { ok: false, detail: entry.detail };
-    let value: unknown = entry.document;
-    if (typeof value === "string") {
-      try {
-        value = JSON.parse(value);
-      } catch {
-        return { ok: false, detail: "the line is not valid JSON" };
-      }
+    const text = typeof entry.document === "string" ? entry.document : JSON.stringify(entry.document);
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return { ok: false, detail: "the line is not valid JSON" };
     }
-    const parsed = parseDocument(value, { model: this.#model, truncateInputs: this.#truncateInputs });
+    const rules = { model: this.#model, truncateInputs: this.#truncateInputs };
+    const parsed = parseDocument(value, memberText(text, "metadata"), rules);
     if (!parsed.ok)
       return {
         ok: false,

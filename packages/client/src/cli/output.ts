@@ -41,10 +41,10 @@ export class Output {
 
   /** A record for a program, a line of JSON. */
   record(value: unknown): void {
-    this.#stdout.write(`${JSON.stringify(value)}\n`);
+    this.print(JSON.stringify(value));
   }
 
-  /** Lines for a person. */
+  /** Lines for a person, or a record that is JSON text already. */
   print(text: string): void {
     this.#stdout.write(`${text}\n`);
   }

@@ -14,7 +14,7 @@ import {
   listOf,
   models,
   scopes,
-  submissionStatuses,
+  submissionFilters,
   wholeNumber,
 } from "./choices.ts";
 import { DEFAULT_URL, type Cli } from "./cli.ts";
@@ -146,7 +146,7 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
   )
     .option("-l, --label <label>", "those of a label, and their counts in all")
     .option("-c, --collection <name>", "those of a collection", collectionName)
-    .addOption(choice("-s, --status <status>", "those that stand so", submissionStatuses))
+    .addOption(choice("-s, --status <status>", "those that stand so", submissionFilters))
     .option("-n, --limit <number>", `at most so many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(

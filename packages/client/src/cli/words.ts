@@ -114,6 +114,17 @@ export function statusCell(status: string): Cell {
   return style === undefined ? status : { text: status, style };
 }
 
+/** A submission's status in its color, and whether it is stalled. */
+export function submissionCell(submission: Submission): Cell {
+  if (submission.stalled === null) return statusCell(submission.status);
+  return { text: submissionStatusWords(submission), style: STYLES.stalled };
+}
+
+/** `queued`, or `queued, stalled` */
+export function submissionStatusWords({ status, stalled }: Submission): string {
+  return stalled === null ? status : `${status}, stalled`;
+}
+
 /** `1,200 / 10,000` documents that ended. */
 export function ended({ counts }: Submission): string {
   return `${count(counts.succeeded + counts.failed + counts.canceled)} / ${count(counts.total)}`;

@@ -77,9 +77,15 @@ export interface Pause {
   readonly until: string | null;
 }
 
-/** The answer to a pause or a resume. */
+/** The answer to a pause. */
 export interface PauseList {
   readonly data: readonly Pause[];
+}
+
+/** The answer to a resume. */
+export interface Resumed extends PauseList {
+  /** The pause that ended; `null`: nothing of that name was paused. */
+  readonly resumed: Pause | null;
 }
 
 /** The state of the whole, from stored counters. */

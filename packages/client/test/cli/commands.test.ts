@@ -155,7 +155,13 @@ test("why says of a submission, and of a document that is not there, what never 
   bench.api.stall("sub_0002", 1);
   const words = "1 document was sent more than 10 minutes ago and not recorded: ";
   expect((await bench.run(["why", "sub_0002", ...TABLE])).stdout).toContain(`\n${words}`);
-  expect((await bench.run(["status", "sub_0002", ...TABLE])).stdout).toContain(`stalled  ${words}`);
+  const detail = (await bench.run(["status", "sub_0002", ...TABLE])).stdout;
+  expect(detail).toMatch(/^sub_0002 {2}queued, stalled\n/);
+  expect(detail).toContain(`stalled  ${words}`);
+  for (const status of ["stalled", "queued"]) {
+    const { stdout } = await bench.run(["status", "--status", status, ...TABLE]);
+    expect(stdout.match(/^sub_.*$/gm)).toEqual([expect.stringMatching(/^sub_0002 +queued, stalled /)]);
+  }
   for (const id of ["lost", "sub_0002-7"]) {
     const { code, stderr } = await bench.run(["why", id]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`\nIf it came with sub_0002: ${words}`)]);
@@ -205,13 +211,20 @@ test("a wait that a person would wonder at is told", async () => {
 
 test("retry, cancel, pause and resume say what they did", async () => {
   const told: string[] = [];
-  for (const args of [["retry", "sub_0001", "--code", "model_error"], ["pause"], ["resume"], ["cancel", "sub_0001"]]) {
+  for (const args of [
+    ["retry", "sub_0001", "--code", "model_error"],
+    ["pause"],
+    ["resume"],
+    ["resume"],
+    ["cancel", "sub_0001"],
+  ]) {
     told.push(steady((await bench.run([...args, ...TABLE])).stdout));
   }
   expect(told).toEqual([
     "1 document queued again. Follow it: sluice status -- sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
-    "Nothing is paused.\n",
+    "Resumed everything, paused N ago (requested).\n",
+    "Nothing was resumed: everything was not paused.\n",
     "sub_0001 is completed: every document had ended, and nothing was left to cancel.\n",
   ]);
   bench.api.looks = Infinity;

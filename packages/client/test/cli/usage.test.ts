@@ -6,7 +6,7 @@ import * as choices from "../../src/cli/choices.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { Bench, records } from "./run.ts";
 
-const STATUSES = "Allowed choices are receiving, queued, processing, canceling, completed, canceled.";
+const STATUSES = "Allowed choices are receiving, queued, processing, canceling, completed, canceled, stalled.";
 
 let bench: Bench;
 beforeEach(async () => {

@@ -109,11 +109,13 @@ test("any number of documents is read in the order asked, in requests that fit",
   expect(api.received.map(({ url }) => url.searchParams.getAll("id").length)).toEqual([100, 31]);
 
   api.received.length = 0;
-  await client.documents(
-    "c",
-    documents(50).map(({ id }) => id.padEnd(250, "ü")),
+  // Some characters are longer in a query string than encodeURIComponent makes them.
+  const long = ["ü", "!", "'", " ", "~"].flatMap((filler) =>
+    documents(40).map(({ id }) => id.padEnd(filler === "ü" ? 128 : 256, filler)),
   );
-  expect(api.received.every(({ url }) => url.href.length < 8_000)).toBe(true);
+  expect((await client.documents("c", long)).missing).toEqual(long);
+  expect(api.received.flatMap(({ url }) => url.searchParams.getAll("id"))).toEqual(long);
+  expect(Math.max(...api.received.map(({ url }) => url.href.length))).toBeLessThan(8_000);
 });
 
 test("waiting ends with the submission, looking less and less often", async () => {
@@ -216,7 +218,7 @@ test("operations name what they act on", async () => {
   expect(await client.pause({ model: "m" })).toMatchObject([{ scope: "model:m", reason: "requested" }]);
   expect(await client.pause({ submission: id })).toHaveLength(2);
   expect(await client.pause({}, { reason: "why" })).toHaveLength(3);
-  expect(await client.resume()).toHaveLength(2);
+  expect(await client.resume()).toMatchObject({ resumed: { scope: "all" }, data: [{}, {}] });
   expect((await client.stats()).pauses).toHaveLength(2);
   expect((await client.cancel(id)).status).toBe("canceled");
   expect(await client.retry(id, { code: "model_error" })).toMatchObject({ queued: 0, submission: { id } });

@@ -12,6 +12,8 @@ import type { Submission, Version } from "./state.ts";
 
 /** Small enough that many lists have several pages. */
 const PAGE = 12;
+/** Every route shows metadata: it must come back as it was written. */
+const METADATA = "include=metadata";
 /** Documents of a seed that are read one by one, with their texts. */
 const READ_SINGLY = 2;
 
@@ -54,7 +56,11 @@ async function submissionsFlaw(
     const shown = submissionLine(body as unknown as SubmissionShape);
     const expected = expectedSubmission(submission, versions);
     if (shown !== expected) return `GET of ${id} shows ${shown}, it should show ${expected}`;
-    const rows = await reader.list<DocumentShape>(listResults, `/v1/submissions/${id}/results?limit=${PAGE}`, { id });
+    const rows = await reader.list<DocumentShape>(
+      listResults,
+      `/v1/submissions/${id}/results?limit=${PAGE}&${METADATA}`,
+      { id },
+    );
     const flaw = difference(`the results of ${id}`, versions.map(lineOf), rows?.map(documentLine));
     if (flaw !== null) return flaw;
   }
@@ -73,7 +79,7 @@ async function documentsFlaw(
       const asked = versions.slice(at, at + 90);
       const ids = [...asked.map(({ document }) => document), ...gone.slice(0, 10)];
       const query = new URLSearchParams(ids.map((id) => ["id", id]));
-      const path = `/v1/collections/${collection}/documents?${query.toString()}`;
+      const path = `/v1/collections/${collection}/documents?${query.toString()}&${METADATA}`;
       const { body } = await reader.get(getDocuments, path, { collection });
       const flaw = difference(
         path,
@@ -87,7 +93,7 @@ async function documentsFlaw(
   }
   for (const version of newest.slice(0, READ_SINGLY)) {
     const { collection, document: id } = version;
-    const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}?include=text`;
+    const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}?${METADATA},text`;
     const { status, body } = await reader.get(getDocument, path, { collection, id });
     const shape = body as unknown as DocumentShape;
     if (status !== 200 || documentLine(shape) !== lineOf(version)) return `GET ${path} shows ${JSON.stringify(body)}`;
@@ -114,7 +120,7 @@ async function feedFlaw(
   lineOf: LineOf,
 ): Promise<string | null> {
   const ended = versions.filter(({ outcome }) => outcome !== null && outcome.job_id !== null);
-  const rows = await reader.list<DocumentShape>(readResults, `/v1/results?limit=${PAGE}`);
+  const rows = await reader.list<DocumentShape>(readResults, `/v1/results?limit=${PAGE}&${METADATA}`);
   const flaw = difference("the pages of the feed", ended.map(lineOf), rows?.map(documentLine));
   if (flaw !== null || rows === null) return flaw;
   const sequences = new Map(
@@ -133,8 +139,9 @@ function documentLine(shape: DocumentShape): string {
     context,
     score,
   ]);
-  const { scored_submission_id: scored } = shape;
-  return JSON.stringify([id, collection, submission, status, query, scored, stale, error?.code, attempts, job, scores]);
+  const { scored_submission_id: scored, metadata } = shape;
+  const outcome = [status, query, metadata, scored, stale, error?.code, attempts, job, scores];
+  return JSON.stringify([id, collection, submission, ...outcome]);
 }
 
 /** The line of a version whose document has these, the newest first. */
@@ -151,6 +158,7 @@ function expectedLine(version: Version, versions: readonly Version[]): string {
     submission,
     outcome?.status,
     content.query,
+    content.metadata,
     scored?.submission ?? null,
     scored !== undefined && !isScored,
     outcome?.code ?? undefined,

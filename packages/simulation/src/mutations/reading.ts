@@ -24,6 +24,13 @@ export const READING: readonly Mutation[] = [
     "const stale = false;",
   ),
   mutation(
+    "metadata-through-a-double",
+    "metadata is parsed and written again where it is read, so that large numbers are rounded",
+    "workers/producer/src/shapes/document.ts",
+    '"metadata":${row.metadata ?? "null"}}',
+    '"metadata":${JSON.stringify(JSON.parse(row.metadata ?? "null"))}}',
+  ),
+  mutation(
     "lost-not-told",
     "a submission does not count among its failures what the Queue lost",
     "workers/producer/src/shapes/submission.ts",

@@ -61,6 +61,13 @@ export const RECORDING: readonly Mutation[] = [
     "(VALUES ${sql.join(values, sql`, `)})`",
   ),
   mutation(
+    "metadata-as-json",
+    "metadata is recorded as JSON that SQLite and JavaScript write anew, not as text",
+    "packages/db/src/part-to-record.ts",
+    "context_ids, metadata]));",
+    'context_ids, JSON.parse(metadata ?? "null")]));',
+  ),
+  mutation(
     "texts-of-a-neighbor",
     "the texts of a part that shares a row with others are sought where the row begins",
     RECORD,

@@ -70,6 +70,7 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
       query: `${nature(faults)} ${tag} ${place}`,
       contexts,
       contextIds: random.chance(0.4) ? contexts.map((_, index) => `c${index}-${place}`) : null,
+      metadata: place % 2 === 0 ? metadataOf(place, tag) : null,
     };
   });
   const ndjson = random.chance(0.65);
@@ -80,13 +81,7 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
     lane: random.pick(["interactive", "bulk"]),
   });
   if (random.chance(0.2)) query.set("label", "labeled");
-  const values = documents.map(({ id, query: text, contexts, contextIds }) => ({
-    ...(id !== null && { id }),
-    query: text,
-    contexts: contexts.map((context, index) =>
-      contextIds === null ? context : { id: contextIds[index], text: context },
-    ),
-  }));
+  const values = documents.map(jsonOf);
   return {
     documents,
     collection,
@@ -96,8 +91,8 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
       ...(isKeyed && { "idempotency-key": `key-${tag}` }),
     },
     pieces: ndjson
-      ? values.map((value) => `${JSON.stringify(value)}\n`)
-      : [JSON.stringify({ documents: values, model: DEFAULT_MODEL })],
+      ? values.map((value) => `${value}\n`)
+      : [`{"documents":[${values.join(",")}],"model":${JSON.stringify(DEFAULT_MODEL)}}`],
     isKeyed,
     submission: null,
     accepted: false,
@@ -105,6 +100,23 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
     lastEndedAt: null,
     underWay: 0,
   };
+}
+
+/** Metadata that is another once its numbers were parsed. */
+function metadataOf(place: number, tag: string): string {
+  return `{"id":${1_546_130_668_394_913_801n + BigInt(place)},"version":1.0,"tag":"${tag}"}`;
+}
+
+/** A document as its client writes it. */
+function jsonOf({ id, query, contexts, contextIds, metadata }: PushedDocument): string {
+  const json = JSON.stringify({
+    ...(id !== null && { id }),
+    query,
+    contexts: contexts.map((context, index) =>
+      contextIds === null ? context : { id: contextIds[index], text: context },
+    ),
+  });
+  return metadata === null ? json : `${json.slice(0, -1)},"metadata":${metadata}}`;
 }
 
 /** What the service will make of a document: refuse it, never answer for it, or score it. */

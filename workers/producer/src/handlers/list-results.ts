@@ -81,7 +81,7 @@ function lines(
           for (;;) {
             const page = await readResults(dependencies, submission, query, after, MAX_LIMIT);
             after = page.next;
-            const text = page.documents.map((document) => `${JSON.stringify(document)}\n`).join("");
+            const text = page.documents.map((document) => `${document}\n`).join("");
             if (text !== "") controller.enqueue(encoder.encode(text));
             if (after === null) return controller.close();
             if (text !== "") return;

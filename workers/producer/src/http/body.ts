@@ -71,6 +71,9 @@ async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
   }
 }
 
+/** White space between the parts of JSON: a body of nothing else is empty. */
+const JSON_SPACE = [0x20, 0x09, 0x0a, 0x0d];
+
 /** Whether a request has a body that holds anything; it is not read on. The runtime tells by reading only. */
 export async function hasBody(request: Request): Promise<boolean> {
   const body: ReadableStream<Uint8Array> | null = request.body;
@@ -80,7 +83,7 @@ export async function hasBody(request: Request): Promise<boolean> {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return false;
-      if (value.length > 0) return true;
+      if (!value.every((byte) => JSON_SPACE.includes(byte))) return true;
     }
   } finally {
     reader.cancel().catch(() => {});

@@ -30,6 +30,7 @@ const OUT: Readonly<Record<string, z.ZodType>> = {
   DocumentList: answers.documentListSchema,
   JobPage: answers.jobPageSchema,
   PauseList: answers.pauseListSchema,
+  Resumed: answers.resumedSchema,
   Problem: answers.problemSchema,
 };
 const IN: Readonly<Record<string, z.ZodType>> = {

@@ -1,8 +1,8 @@
-import { err, ok, MAX_JSON_BODY_BYTES, type FieldProblem, type Result } from "@sluice/core";
+import { err, memberText, memberTexts, ok, MAX_JSON_BODY_BYTES, type FieldProblem, type Result } from "@sluice/core";
 import { readText, type BodyPiece } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import { invalid, type Problem } from "../http/problems.ts";
-import { acceptDocument, type AcceptedDocument } from "./accepted.ts";
+import { acceptDocument, hasMetadata, type AcceptedDocument } from "./accepted.ts";
 import { fillOptions, mergeOptions, parseEnvelope, type GivenOptions, type PushOptions } from "./options.ts";
 
 /** More would not help the reader. */
@@ -22,21 +22,27 @@ export async function readJsonPush(
   if (!text.ok) return text;
   const value = parseJson(text.value);
   if (!value.ok) return err({ name: "not-json", detail: `It ${value.error}.` });
-  const push = checkPush(value.value, query);
+  const push = checkPush(text.value, value.value, query);
   return push.ok ? push : err(invalid(push.error));
 }
 
-function checkPush(value: unknown, query: GivenOptions): Result<JsonPush, readonly FieldProblem[]> {
+/** `value` is what `text` holds. */
+function checkPush(text: string, value: unknown, query: GivenOptions): Result<JsonPush, readonly FieldProblem[]> {
   if (Array.isArray(value)) {
     return err([{ pointer: "", detail: 'a list of documents goes into an object: { "documents": [...] }' }]);
   }
-  if (!isEnvelope(value)) return checkDocuments([value], "", fillOptions(query, 1));
+  if (!isEnvelope(value)) {
+    const metadata = hasMetadata(value) ? [memberText(text, "metadata")] : [];
+    return checkDocuments([value], metadata, "", fillOptions(query, 1));
+  }
   const envelope = parseEnvelope(value);
   if (!envelope.ok) return envelope;
   const given = mergeOptions(query, envelope.value.options);
   if (!given.ok) return given;
   const { documents } = envelope.value;
-  return checkDocuments(documents, "/documents", fillOptions(given.value, documents.length));
+  // A second pass over the body, for those that need it.
+  const metadata = documents.some(hasMetadata) ? memberTexts(text, "documents", "metadata") : [];
+  return checkDocuments(documents, metadata, "/documents", fillOptions(given.value, documents.length));
 }
 
 /** With a query or contexts beside them, `documents` is a document's contexts under another API's name. */
@@ -45,9 +51,13 @@ function isEnvelope(value: unknown): boolean {
   return !Object.hasOwn(value, "query") && !Object.hasOwn(value, "contexts");
 }
 
-/** `list` is the pointer to the list of documents; `""` where the body is the document. */
+/**
+ * `metadata` holds the text of each document's metadata, if any has some. `list` is the pointer to the list
+ * of documents; `""` where the body is the document.
+ */
 function checkDocuments(
   values: readonly unknown[],
+  metadata: readonly (string | null)[],
   list: string,
   options: PushOptions,
 ): Result<JsonPush, readonly FieldProblem[]> {
@@ -56,7 +66,7 @@ function checkDocuments(
   const places = new Map<string, number>();
   for (const [place, value] of values.entries()) {
     const prefix = list === "" ? "" : `${list}/${place}`;
-    const accepted = acceptDocument(value, place, options);
+    const accepted = acceptDocument(value, metadata[place] ?? null, place, options);
     if (accepted.ok) {
       documents.push(accepted.value);
       const { id } = accepted.value;

@@ -28,7 +28,12 @@ export const retriedSchema = z.strictObject({
   queued: count.describe("Documents that were queued again."),
 });
 export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were forgotten.") });
-export const pauseListSchema = z.strictObject({ data: z.array(pauseSchema).describe("The pauses in force.") });
+const pausesInForce = z.array(pauseSchema).describe("The pauses in force.");
+export const pauseListSchema = z.strictObject({ data: pausesInForce });
+export const resumedSchema = z.strictObject({
+  resumed: pauseSchema.nullable().describe("The pause that ended; null: nothing of that name was paused."),
+  data: pausesInForce,
+});
 
 /** What a problem looks like (RFC 9457). */
 export const problemSchema = z.looseObject({

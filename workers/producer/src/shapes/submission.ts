@@ -15,6 +15,8 @@ import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } fr
 
 export const submissionStatuses = ["receiving", "queued", "processing", "canceling", "completed", "canceled"] as const;
 export type SubmissionStatus = (typeof submissionStatuses)[number];
+/** What a list of submissions may be filtered by: besides a status, whether `stalled` is not null. */
+export const submissionFilters = [...submissionStatuses, "stalled"] as const;
 
 export const countsSchema = z
   .strictObject({ total: count, queued: count, processing: count, succeeded: count, failed: count, canceled: count })
@@ -45,7 +47,7 @@ export const submissionSchema = z.strictObject({
   stalled: z
     .strictObject({ missing: count, since: timeSchema })
     .nullable()
-    .describe("Documents that were sent and not recorded for 10 minutes."),
+    .describe("Documents that were sent and not recorded for 10 minutes. `?status=stalled` lists such submissions."),
   waiting: waitingSchema.nullable(),
   usage: z.strictObject({
     tokens: count,
@@ -82,7 +84,7 @@ export function submissionShape(row: SubmissionRow, around: SubmissionSurroundin
       ...(row.lost > 0 && { message_lost: row.lost }),
     },
     incomplete: row.incomplete,
-    stalled: stalled(row, now),
+    stalled: stalledShape(row, now),
     waiting: waitingOf(row, around, now),
     usage: { tokens: row.tokens, jobs: row.jobs, unconfirmed_dispatches: row.unconfirmedDispatches },
     created_at: time(row.createdAt),
@@ -142,7 +144,8 @@ function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings,
   return waitingShape({ reason: "answer", until: null });
 }
 
-function stalled(row: SubmissionRow, now: number): SubmissionShape["stalled"] {
+/** `now` in milliseconds. */
+export function stalledShape(row: SubmissionRow, now: number): SubmissionShape["stalled"] {
   if (row.closedAt === null || missing(row) === 0) return null;
   const since = Math.max(row.closedAt, row.activeAt);
   return now - since > STALLED_AFTER ? { missing: missing(row), since: time(since) } : null;

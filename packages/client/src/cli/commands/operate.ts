@@ -47,30 +47,44 @@ export interface PauseFlags extends TargetFlags {
 }
 
 export async function pause(cli: Cli, flags: PauseFlags): Promise<ExitCode> {
-  return tellPauses(cli, await clientOf(cli).pause(flags, { reason: flags.reason, signal: cli.signal }));
+  const pauses = await clientOf(cli).pause(flags, { reason: flags.reason, signal: cli.signal });
+  if (cli.out.human) printPauses(cli, pauses);
+  else for (const one of pauses) cli.out.record(one);
+  return EXIT.ok;
 }
 
 export async function resume(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
-  return tellPauses(cli, await clientOf(cli).resume(flags, { signal: cli.signal }));
-}
-
-function tellPauses({ out, now }: Cli, pauses: readonly Pause[]): ExitCode {
+  const { out, now } = cli;
+  const answer = await clientOf(cli).resume(flags, { signal: cli.signal });
   if (!out.human) {
-    for (const one of pauses) out.record(one);
-  } else if (pauses.length === 0) {
-    out.print("Nothing is paused.");
-  } else {
-    out.table(
-      [{ title: "PAUSED" }, { title: "WHY" }, { title: "SINCE" }, { title: "UNTIL" }],
-      pauses.map((one) => [
-        one.scope === "all" ? "everything" : one.scope,
-        one.message === null ? one.reason : `${one.reason}: ${one.message}`,
-        ago(one.since, now()),
-        one.until === null ? "resumed" : until(one.until, now()),
-      ]),
-    );
+    out.record(answer);
+    return EXIT.ok;
+  }
+  const { resumed, data } = answer;
+  const target = flags.model ?? flags.submission ?? "everything";
+  if (resumed === null) out.print(`Nothing was resumed: ${target} was not paused.`);
+  else out.print(`Resumed ${target}, paused ${ago(resumed.since, now())} (${whyPaused(resumed)}).`);
+  if (data.length > 0) {
+    out.print("Still in force:\n");
+    printPauses(cli, data);
   }
   return EXIT.ok;
+}
+
+function whyPaused({ reason, message }: Pause): string {
+  return message === null ? reason : `${reason}: ${message}`;
+}
+
+function printPauses({ out, now }: Cli, pauses: readonly Pause[]): void {
+  out.table(
+    [{ title: "PAUSED" }, { title: "WHY" }, { title: "SINCE" }, { title: "UNTIL" }],
+    pauses.map((one) => [
+      one.scope === "all" ? "everything" : one.scope,
+      whyPaused(one),
+      ago(one.since, now()),
+      one.until === null ? "resumed" : until(one.until, now()),
+    ]),
+  );
 }
 
 export interface KeyFlags {

@@ -1,17 +1,17 @@
 import { hasEnded } from "../../index.ts";
-import type { Submission, SubmissionStatus } from "../../types.ts";
+import type { Submission, SubmissionStatusFilter } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
 import { take } from "../take.ts";
 import { ago, count, plural } from "../text.ts";
-import { ended, failuresWords, receivingWords, stalledWords, statusCell, waitingWords } from "../words.ts";
+import { ended, failuresWords, receivingWords, stalledWords, submissionCell, waitingWords } from "../words.ts";
 
 export interface StatusFlags {
   readonly label?: string;
   readonly collection?: string;
-  readonly status?: SubmissionStatus;
+  readonly status?: SubmissionStatusFilter;
   readonly limit: number;
 }
 
@@ -58,7 +58,7 @@ function printSubmissions(out: Output, submissions: readonly Submission[], now: 
     ],
     submissions.map((submission) => [
       submission.id,
-      statusCell(submission.stalled === null ? submission.status : "stalled"),
+      submissionCell(submission),
       ended(submission),
       submission.counts.failed > 0 ? { text: count(submission.counts.failed), style: "red" as const } : "0",
       ago(submission.created_at, now),
@@ -70,7 +70,7 @@ function printSubmissions(out: Output, submissions: readonly Submission[], now: 
 
 export function printSubmission(out: Output, submission: Submission, now: number): void {
   const { counts, usage, stalled, waiting } = submission;
-  const state = statusCell(submission.status);
+  const state = submissionCell(submission);
   const shown = typeof state === "string" ? state : out.style(state.text, state.style);
   out.print(`${out.style(submission.id, "bold")}  ${shown}\n`);
   const rows: [string, string][] = (["queued", "processing", "succeeded", "failed", "canceled", "total"] as const).map(

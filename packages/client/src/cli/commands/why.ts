@@ -5,7 +5,14 @@ import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
 import { ago, count, oneLine, plural } from "../text.ts";
-import { documentCommand, failuresWords, receivingWords, stalledWords, waitingWords } from "../words.ts";
+import {
+  documentCommand,
+  failuresWords,
+  receivingWords,
+  stalledWords,
+  submissionStatusWords,
+  waitingWords,
+} from "../words.ts";
 import { printJob } from "./jobs.ts";
 
 export interface WhyFlags {
@@ -56,14 +63,12 @@ const MOST_TOLD = 3;
 /** A document that the Queue lost, or has still, is known by its submission only: what there is to say of such ones. */
 async function stalledOnes(client: Sluice, id: string, collection: string, signal: AbortSignal): Promise<string[]> {
   const words: string[] = [];
-  for (const status of ["queued", "processing"] as const) {
-    const list = client.submissions({ collection, status, limit: MOST_LOOKED_AT, signal });
-    const { data } = (await there(() => list.page())) ?? { data: [] };
-    for (const submission of data) {
-      // One without an id of its own is named after its submission.
-      if (submission.stalled === null || (id.startsWith("sub_") && !id.startsWith(submission.id))) continue;
-      words.push(`If it came with ${submission.id}: ${stalledWords(submission.stalled)}.`);
-    }
+  const list = client.submissions({ collection, status: "stalled", limit: MOST_LOOKED_AT, signal });
+  const { data } = (await there(() => list.page())) ?? { data: [] };
+  for (const submission of data) {
+    // One without an id of its own is named after its submission.
+    if (submission.stalled === null || (id.startsWith("sub_") && !id.startsWith(submission.id))) continue;
+    words.push(`If it came with ${submission.id}: ${stalledWords(submission.stalled)}.`);
   }
   return words.slice(0, MOST_TOLD);
 }
@@ -143,6 +148,7 @@ function ofDocument(document: Document, now: number): string[] {
 
 function ofSubmission(submission: Submission, now: number): string[] {
   const { id, status, counts, stalled, waiting, failures } = submission;
+  const state = submissionStatusWords(submission);
   const open = counts.queued + counts.processing;
   const so = status === "receiving" ? " sent so far" : "";
   const rest =
@@ -151,7 +157,7 @@ function ofSubmission(submission: Submission, now: number): string[] {
         ? "its document ended"
         : `all ${plural(counts.total, "document")}${so} ended`
       : `${count(open)} of ${plural(counts.total, "document")} ${open === 1 ? "has" : "have"} not ended`;
-  const words = [`${id} is ${status}: ${rest}.`];
+  const words = [`${id} is ${state}: ${rest}.`];
   const receiving = receivingWords(submission);
   if (receiving !== null) words.push(`${receiving[0]?.toUpperCase()}${receiving.slice(1)}.`);
   if (submission.incomplete)
