@@ -1,4 +1,4 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, VIEWS, type Mutation } from "./mutation.ts";
 
 const FINALIZE = "packages/db/src/operations/finalize-job.ts";
 const POLL = "workers/poller/src/poll-job.ts";
