@@ -1,7 +1,12 @@
 -- The keys of documents and outcomes begin with the collection, so that a question about a collection reads that
--- collection only. Rows are moved in the order of the new key: time and memory do not depend on how many collections
--- there are.
--- MEASURE
+-- collection only. Rows move in the order of the new key, so that time and memory hardly depend on how many
+-- collections there are.
+--
+-- Serves up to 200,000 documents of 1.5 KB within the 30 s that D1 gives a batch. Measured on two busy cores, as one
+-- transaction:
+--   200,000 documents in 1 or 1,000 collections: 5 to 15 s, 2.7 s of CPU time, 75 MB of memory
+--   1,000,000 documents in 1 or 50 collections: 42 to 62 s, 14 s of CPU time, 75 MB of memory: too large
+-- While it runs, the database grows by 300 bytes per document.
 DROP VIEW `best`;--> statement-breakpoint
 DROP VIEW `failures`;--> statement-breakpoint
 DROP VIEW `scores`;--> statement-breakpoint

@@ -91,23 +91,16 @@ const OPERATIONS: readonly (readonly [name: string, run: Operation])[] = [
   ["readDocument", async (db) => readDocument(db, DOCUMENT, true)],
   ["readDocuments", async (db) => readDocuments(db, "middle", ["d001", "d007", "none"], true)],
   ["weighDocuments", async (db) => weighDocuments(db, "middle", ["d001", "d007", "none"])],
-  [
-    "readVersions",
-    async (db, { failed }) => readVersions(db, [{ ...DOCUMENT, submission: failed.submission }], true),
-  ],
+  ["readVersions", async (db, { failed }) => readVersions(db, [{ ...DOCUMENT, submission: failed.submission }], true)],
   [
     "readSubmissionDocuments",
     async (db, { scored }) =>
       readSubmissionDocuments(db, { id: scored.submission, collection: "middle" }, ["d007", "d001"], true),
   ],
-  [
-    "findPosition",
-    async (db, { scored }) => findPosition(db, { id: scored.submission, collection: "middle" }, "d007"),
-  ],
+  ["findPosition", async (db, { scored }) => findPosition(db, { id: scored.submission, collection: "middle" }, "d007")],
   [
     "listSubmissionDocuments",
-    async (db, { failed }) =>
-      listSubmissionDocuments(db, { id: failed.submission, collection: "middle" }, null, 100),
+    async (db, { failed }) => listSubmissionDocuments(db, { id: failed.submission, collection: "middle" }, null, 100),
   ],
   ["listFeedEntries", async (db, { scored }) => listFeedEntries(db, [scored.job], null, "middle", 100)],
   [

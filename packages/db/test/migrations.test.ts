@@ -143,7 +143,7 @@ async function writeEveryEnd(): Promise<void> {
     const failed = await push(collection, ["a", "c"], now + 1);
     await dispatch(db, failed.job, now + 1);
     const outcomes = ["a", "c"].map(
-      (document) => ({ submission: failed.submission, document, code: "model_error", message: "it's \"no\"" }) as const,
+      (document) => ({ submission: failed.submission, document, code: "model_error", message: 'it\'s "no"' }) as const,
     );
     const end = { status: "failed", outcomes, children: [], tokens: null, error: null } as const;
     await finalizeJob(db, { id: failed.job, attempt: 1, status: "dispatched" }, end, now + 1);
@@ -160,7 +160,9 @@ async function writeEveryEnd(): Promise<void> {
 it("0003 moves every document and outcome to the new key, and the views answer as before", async () => {
   await migrate(3);
   await writeEveryEnd();
-  const tables = (await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'"))
+  const tables = (
+    await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")
+  )
     .map(({ name }) => String(name))
     .filter((name) => name !== "d1_migrations" && !name.startsWith("sqlite_"));
   const state = async () => {

@@ -44,7 +44,12 @@ let first: string;
 let second: string;
 let waiting: string;
 beforeEach(async () => {
-  first = await push("default", { q001: [0.25, 0.5, 0.75], q002: [0.5, 0.1, 0.49], 'q"3': [0.1, 0.2, 0.3], q004: null }, NOW, "a");
+  first = await push(
+    "default",
+    { q001: [0.25, 0.5, 0.75], q002: [0.5, 0.1, 0.49], 'q"3': [0.1, 0.2, 0.3], q004: null },
+    NOW,
+    "a",
+  );
   second = await push("default", { q002: [0.5, 0.125, 0.49] }, NOW + 1);
   await push("second-model", { q001: [9, 8, 7], q002: [3, 2, 1] }, NOW + 2);
   await push("another", { q001: [1, 2, 3] }, NOW + 3);
@@ -63,19 +68,17 @@ const EXPECTED: Record<string, () => unknown[]> = {
     { rank: 2, score: 0.5, context_id: "1", text: "one" },
     { rank: 3, score: 0.25, context_id: "0", text: "zero" },
   ],
-  "Top K contexts per document": () =>
-    [
-      ['q"3', ["2", 0.3], ["1", 0.2], ["0", 0.1]],
-      ["q001", ["2", 0.75], ["1", 0.5], ["0", 0.25]],
-      ["q002", ["0", 0.5], ["2", 0.49], ["1", 0.125]],
-    ].flatMap(([document, ...contexts]) =>
-      contexts.map((context, index) => ({
-        document_id: document,
-        rank: index + 1,
-        context_id: context?.[0],
-        score: context?.[1],
-      })),
-    ),
+  "Top K contexts per document": () => [
+    { document_id: 'q"3', rank: 1, context_id: "2", score: 0.3 },
+    { document_id: 'q"3', rank: 2, context_id: "1", score: 0.2 },
+    { document_id: 'q"3', rank: 3, context_id: "0", score: 0.1 },
+    { document_id: "q001", rank: 1, context_id: "2", score: 0.75 },
+    { document_id: "q001", rank: 2, context_id: "1", score: 0.5 },
+    { document_id: "q001", rank: 3, context_id: "0", score: 0.25 },
+    { document_id: "q002", rank: 1, context_id: "0", score: 0.5 },
+    { document_id: "q002", rank: 2, context_id: "2", score: 0.49 },
+    { document_id: "q002", rank: 3, context_id: "1", score: 0.125 },
+  ],
   "Low confidence": () => [
     { document_id: 'q"3', context_id: "2", score: 0.3, margin: 0.3 - 0.2 },
     { document_id: "q002", context_id: "0", score: 0.5, margin: 0.5 - 0.49 },

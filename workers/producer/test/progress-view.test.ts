@@ -61,18 +61,20 @@ it("the view submissions_progress shows every submission as the API gives it, in
   expect(new Set(shown.map(({ status }) => status))).toEqual(new Set(submissionStatuses));
   const { results } = await env.DB.prepare("SELECT * FROM submissions_progress ORDER BY submission_id DESC").all();
   expect(results).toEqual(
-    shown.map(({ id, collection, model, lane, label, status, counts, incomplete, usage, created_at, completed_at }) => ({
-      submission_id: id,
-      collection,
-      model,
-      lane,
-      label,
-      status,
-      ...counts,
-      incomplete: Number(incomplete),
-      ...usage,
-      created_at,
-      completed_at,
-    })),
+    shown.map(
+      ({ id, collection, model, lane, label, status, counts, incomplete, usage, created_at, completed_at }) => ({
+        submission_id: id,
+        collection,
+        model,
+        lane,
+        label,
+        status,
+        ...counts,
+        incomplete: Number(incomplete),
+        ...usage,
+        created_at,
+        completed_at,
+      }),
+    ),
   );
 });

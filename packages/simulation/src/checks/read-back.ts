@@ -171,11 +171,10 @@ function submissionLine({ id, status, counts, failures, incomplete, stalled, wai
 /** The row of `submissions_progress` that says the same. */
 function progressOf({ id, collection, model, lane, label, status, ...shape }: SubmissionShape): object {
   const { tokens, jobs, unconfirmed_dispatches } = shape.usage;
-  return {
-    ...{ submission_id: id, collection, model, lane, label, status, ...shape.counts },
-    ...{ incomplete: Number(shape.incomplete), tokens, jobs, unconfirmed_dispatches },
-    ...{ created_at: shape.created_at, completed_at: shape.completed_at },
-  };
+  const { counts, usage, created_at, completed_at } = shape;
+  const incomplete = Number(shape.incomplete);
+  const head = { submission_id: id, collection, model, lane, label, status };
+  return { ...head, ...counts, incomplete, ...usage, created_at, completed_at };
 }
 
 function expectedSubmission({ row }: Submission, versions: readonly Version[]): string {
