@@ -170,7 +170,6 @@ function submissionLine({ id, status, counts, failures, incomplete, stalled, wai
 
 /** The row of `submissions_progress` that says the same. */
 function progressOf({ id, collection, model, lane, label, status, ...shape }: SubmissionShape): object {
-  const { tokens, jobs, unconfirmed_dispatches } = shape.usage;
   const { counts, usage, created_at, completed_at } = shape;
   const incomplete = Number(shape.incomplete);
   const head = { submission_id: id, collection, model, lane, label, status };
