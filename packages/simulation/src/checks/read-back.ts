@@ -44,7 +44,7 @@ export async function readBackFlaw(world: World): Promise<string | null> {
 type LineOf = (version: Version) => string;
 
 async function submissionsFlaw(
-  { mirror }: World,
+  { mirror, sqlite }: World,
   reader: Reader,
   versionsOf: ReadonlyMap<string, readonly Version[]>,
   lineOf: LineOf,
@@ -53,9 +53,13 @@ async function submissionsFlaw(
     const { id } = submission.row;
     const versions = versionsOf.get(id) ?? [];
     const { body } = await reader.get(getSubmission, `/v1/submissions/${id}`, { id });
-    const shown = submissionLine(body as unknown as SubmissionShape);
+    const shape = body as unknown as SubmissionShape;
+    const shown = submissionLine(shape);
     const expected = expectedSubmission(submission, versions);
     if (shown !== expected) return `GET of ${id} shows ${shown}, it should show ${expected}`;
+    const [progress] = sqlite.rows("SELECT * FROM submissions_progress WHERE submission_id = ?", id);
+    const [inView, inApi] = [JSON.stringify(progress), JSON.stringify(progressOf(shape))];
+    if (inView !== inApi) return `the view submissions_progress shows ${inView}, GET of ${id} shows ${inApi}`;
     const rows = await reader.list<DocumentShape>(
       listResults,
       `/v1/submissions/${id}/results?limit=${PAGE}&${METADATA}`,
@@ -170,6 +174,14 @@ function expectedLine(version: Version, versions: readonly Version[]): string {
 
 function submissionLine({ id, status, counts, failures, incomplete, stalled, waiting }: SubmissionShape): string {
   return JSON.stringify([id, status, counts, countLines(Object.entries(failures)), incomplete, stalled, waiting]);
+}
+
+/** The row of `submissions_progress` that says the same. */
+function progressOf({ id, collection, model, lane, label, status, ...shape }: SubmissionShape): object {
+  const { counts, usage, created_at, completed_at } = shape;
+  const incomplete = Number(shape.incomplete);
+  const head = { submission_id: id, collection, model, lane, label, status };
+  return { ...head, ...counts, incomplete, ...usage, created_at, completed_at };
 }
 
 function expectedSubmission({ row }: Submission, versions: readonly Version[]): string {
