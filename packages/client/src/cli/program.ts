@@ -37,6 +37,7 @@ import { why, type WhyFlags } from "./commands/why.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
+import { harmless } from "./text.ts";
 
 const ENVIRONMENT = `Environment:
   SLUICE_URL      where the API is (default ${DEFAULT_URL})
@@ -60,6 +61,8 @@ export function createProgram(run: Run): Command {
     .description("Pushes documents to Sluice, and tells how they fare.")
     .version(manifest.version)
     .helpCommand(false)
+    // Its messages quote the arguments.
+    .configureOutput({ writeErr: (text) => process.stderr.write(harmless(text)) })
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })
