@@ -104,8 +104,9 @@ function textOf(cell: Cell | undefined): string {
   return oneLine(typeof cell === "string" ? cell : cell.text);
 }
 
+const ESCAPE = "\u001B";
 /** The sequences that `styled` writes, and no others. */
-const STYLE_SEQUENCE = /(\u001B\[(?:1|2|22|31|32|33|36|39)m)/;
+const STYLE_SEQUENCE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|33|36|39)m)`);
 
 /** Makes text safe to print; styles stay where the sink shows them. */
 function harmlessBesideStyles(text: string, sink: Sink): string {

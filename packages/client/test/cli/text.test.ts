@@ -85,7 +85,7 @@ test("text of others can neither break a table nor command a terminal", () => {
 test("JSON keeps its value where its control characters are escaped", () => {
   const value = { "a\u{9b}": "\u{7}\u{202e}\u{e0001}\u{2028}b\n" };
   const json = harmlessJson(JSON.stringify(value, null, 2));
-  expect(json).not.toMatch(/[\u{7}\u{9b}\u{202e}\u{e0001}\u{2028}]/u);
+  expect(json).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u{2028}]/u);
   expect(JSON.parse(json)).toEqual(value);
 });
 
