@@ -1,5 +1,14 @@
 import type { Fetch } from "../src/index.ts";
-import type { Document, DocumentIn, Page, Pause, PushAccepted, RejectedLine, Submission } from "../src/types.ts";
+import type {
+  Document,
+  DocumentIn,
+  Page,
+  Pause,
+  PushAccepted,
+  RejectedLine,
+  Scorer,
+  Submission,
+} from "../src/types.ts";
 import { documentOf, jobOf, statsOf, submissionOf } from "./shapes.ts";
 
 /** A request as it arrived, its body unpacked. */
@@ -40,6 +49,7 @@ export class FakeApi {
   readonly received: Received[] = [];
   /** Answers given in place of the API's own, one after another. */
   readonly instead: Responder[] = [];
+  scorer: Scorer = "workers-ai";
   readonly submissions = new Map<string, { submission: Submission; documents: Document[]; looks: number }>();
   readonly #answers = new Map<string, { readonly body: string; readonly text: string }>();
   readonly #pauses: Pause[] = [];
@@ -76,7 +86,7 @@ export class FakeApi {
     if (root === "results") return page(this.#all(), url);
     if (root === "jobs")
       return id === "" ? page([jobOf()], url) : id === "job_nope" ? null : Response.json(jobOf({ id }));
-    if (root === "stats") return Response.json(statsOf(this.#pauses));
+    if (root === "stats") return Response.json(statsOf(this.#pauses, this.scorer));
     if (method === "POST" && (root === "pause" || root === "resume")) return this.#pause(root, text);
     return null;
   }

@@ -1,4 +1,4 @@
-import type { Counts, Document, DocumentIn, Job, Pause, Score, Stats, Submission } from "../src/types.ts";
+import type { Counts, Document, DocumentIn, Job, Pause, Score, Scorer, Stats, Submission } from "../src/types.ts";
 
 const CREATED = "2026-01-01T00:00:00.000Z";
 
@@ -98,9 +98,10 @@ export function jobOf(more: Partial<Job> = {}): Job {
   };
 }
 
-export function statsOf(pauses: readonly Pause[]): Stats {
+export function statsOf(pauses: readonly Pause[], scorer: Scorer): Stats {
   const lane = { queued: 0, processing: 0, succeeded: 0, failed: 0, canceled: 0 };
   return {
+    scorer,
     lanes: { interactive: lane, bulk: lane },
     backlog: { documents: 0, jobs: 0 },
     oldest_waiting_at: null,

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { printError } from "@sluice/client/terminal";
 import { err, ok, type Result } from "@sluice/core";
 import { shellCommand, shellWord } from "@sluice/core/shell";
 import { keepApiKey } from "./api-key.ts";
@@ -52,6 +53,6 @@ export function parseArguments<Options extends ParseArgsOptionsConfig>(options: 
 
 /** Ends the command with a message. Exit codes: 1, it did not work; 2, it was called wrongly. */
 export function refuse(message: string, code: 1 | 2): void {
-  console.error(message);
+  printError(message);
   process.exitCode = code;
 }

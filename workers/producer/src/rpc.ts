@@ -9,11 +9,13 @@ import type {
   RpcResultsOptions,
   RpcView,
   SluiceService,
+  Stats,
   Submission,
 } from "@sluice/client/types";
 import { dependencies, type Env } from "./env.ts";
 import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { getDocument } from "./handlers/get-document.ts";
+import { getStats } from "./handlers/get-stats.ts";
 import { getSubmission } from "./handlers/get-submission.ts";
 import { listResults } from "./handlers/list-results.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
@@ -56,6 +58,10 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
 
   async cancel(submission: string): Promise<Submission | null> {
     return readOrNull(await this.#call(cancelSubmission, { id: submission }, {}, { method: "POST" }));
+  }
+
+  async stats(): Promise<Stats> {
+    return read(await this.#call(getStats, {}, {}));
   }
 
   #call(

@@ -128,6 +128,7 @@ describe("the stats", () => {
   it("are all zero before anything is pushed", async () => {
     const none = { queued: 0, processing: 0, succeeded: 0, failed: 0, canceled: 0 };
     expect(await stats()).toEqual({
+      scorer: "workers-ai",
       lanes: { interactive: none, bulk: none },
       backlog: { documents: 0, jobs: 0 },
       oldest_waiting_at: null,
@@ -137,6 +138,10 @@ describe("the stats", () => {
       poller: null,
       usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0, repeated_dispatches: 0 },
     });
+  });
+
+  it("name the stand-in that scores where there is one", async () => {
+    expect(await ask("/v1/stats", {}, await testApi({ scorer: "lexical" }))).toMatchObject({ scorer: "lexical" });
   });
 
   it("count documents by lane and state, failures by code, and what it took; folding changes none of it", async () => {
@@ -158,6 +163,7 @@ describe("the stats", () => {
     await poller(NOW - MINUTE);
     const before = await stats();
     expect(before).toEqual({
+      scorer: "workers-ai",
       lanes: {
         interactive: { queued: 7, processing: 0, succeeded: 0, failed: 0, canceled: 0 },
         bulk: { queued: 2, processing: 4, succeeded: 3, failed: 3, canceled: 0 },
@@ -249,6 +255,22 @@ describe("/readyz", () => {
     ]);
     await poller(NOW);
     expect(await ask("/readyz", open)).toEqual({ status: "ok" });
+  });
+
+  it.each([
+    ["TABLE", "pauses"],
+    ["TABLE", "heartbeats"],
+    ["TABLE", "staged_parts"],
+    ["VIEW", "best"],
+  ])("is 503 with the reason when the database lacks the %s %s", async (kind, name) => {
+    await poller(NOW);
+    await env.DB.prepare(`DROP ${kind} ${name}`).run();
+    const { response, problem } = await refused("/readyz", open);
+    expect([response.status, problem.type, problem.detail]).toEqual([
+      503,
+      "/problems/unavailable",
+      `The database lacks ${name}. Apply the migrations: wrangler d1 migrations apply.`,
+    ]);
   });
 
   it("is 503 when the poller has not run for five minutes", async () => {

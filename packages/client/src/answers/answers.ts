@@ -22,6 +22,7 @@ import type {
   Resumed,
   RetryAccepted,
   Score,
+  Scorer,
   Stats,
   Submission,
   SubmissionPage,
@@ -162,6 +163,7 @@ const documentsByStatus = object<Readonly<Record<DocumentStatus, number>>>({
 });
 
 export const statsShape = object<Stats>({
+  scorer: text<Scorer>(),
   lanes: object<Stats["lanes"]>({ interactive: documentsByStatus, bulk: documentsByStatus }),
   backlog: object<Stats["backlog"]>({ documents: number, jobs: number }),
   oldest_waiting_at: nullable(time),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,7 +56,13 @@ async function isPacked(path: string): Promise<boolean> {
 async function keepStdin(signal: AbortSignal): Promise<Input> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-"));
   const path = join(folder, "stdin");
-  const close = () => rm(folder, { recursive: true, force: true });
+  const removeNow = () => rmSync(folder, { recursive: true, force: true });
+  // However the process ends, nothing of it stays.
+  process.once("exit", removeNow);
+  const close = async () => {
+    await rm(folder, { recursive: true, force: true });
+    process.off("exit", removeNow);
+  };
   try {
     await pipeline(process.stdin, createWriteStream(path), { signal });
     return await inputOf("stdin", path, close);

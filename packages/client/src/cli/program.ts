@@ -37,7 +37,7 @@ import { why, type WhyFlags } from "./commands/why.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
-import { oneLine } from "./text.ts";
+import { harmless, oneLine } from "./text.ts";
 
 const ENVIRONMENT = `Environment:
   SLUICE_URL      where the API is (default ${DEFAULT_URL})
@@ -64,6 +64,8 @@ export function createProgram(run: Run): Command {
     .version(manifest.version)
     .helpCommand(false)
     .addHelpText("before", refuseUnknown)
+    // Its messages quote the arguments.
+    .configureOutput({ writeErr: (text) => process.stderr.write(harmless(text)) })
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })

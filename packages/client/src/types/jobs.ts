@@ -88,8 +88,12 @@ export interface Resumed extends PauseList {
   readonly resumed: Pause | null;
 }
 
+/** What computes scores: Workers AI, or one of its stand-ins on one machine, whose scores differ. */
+export type Scorer = "workers-ai" | "minilm" | "lexical" | "instant";
+
 /** The state of the whole, from stored counters. */
 export interface Stats {
+  readonly scorer: Scorer;
   readonly lanes: Readonly<Record<Lane, Readonly<Record<DocumentStatus, number>>>>;
   /** What has not ended. */
   readonly backlog: { readonly documents: number; readonly jobs: number };

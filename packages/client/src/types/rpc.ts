@@ -1,4 +1,4 @@
-import type { Document, DocumentIn, Page, PushAccepted, PushParameters, Submission } from "../types.ts";
+import type { Document, DocumentIn, Page, PushAccepted, PushParameters, Stats, Submission } from "../types.ts";
 
 export interface RpcPushOptions extends PushParameters {
   /** Pushing the same documents under the same key again, within 24 h, goes on where it broke off. */
@@ -35,4 +35,6 @@ export interface SluiceService {
   submission(id: string): Promise<Submission | null>;
   /** Cancels what is not dispatched yet. */
   cancel(submission: string): Promise<Submission | null>;
+  /** The state of the whole, and what computes scores. */
+  stats(): Promise<Stats>;
 }

@@ -59,6 +59,35 @@ test("status of one submission says how its documents stand", async () => {
   expect(code).toBe(3);
 });
 
+test("status says where a stand-in scores, and nothing where Workers AI does", async () => {
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stderr).toBe("");
+  bench.api.scorer = "minilm";
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stderr).toContain(
+    "Local scores come from MiniLM, English only; bge-m3's differ.",
+  );
+});
+
+test("what the API says is printed harmless to a terminal", async () => {
+  const detail = "\u{1b}]0;x\u{7}\u{202e}";
+  bench.api.instead.push(() =>
+    Response.json({ type: "/problems/x", title: detail, detail, errors: [] }, { status: 422 }),
+  );
+  const { code, stderr } = await bench.run(["status", "sub_0001"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("]0;x");
+  expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+});
+
+test.each([["push", "\u{1b}[2J\u{202e}"], ["--\u{1b}[2J\u{202e}"], ["scores", "x", "--\u{202e}\u{9b}2J"]])(
+  "what was typed is quoted harmless to a terminal: %j",
+  async (...args) => {
+    const { code, stderr } = await bench.run(args);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("2J");
+    expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  },
+);
+
 test("results are the documents: with their best contexts, or whole", async () => {
   const table = await bench.run(["results", "sub_0001", ...TABLE]);
   expect(steady(table.stdout)).toBe(

@@ -49,10 +49,10 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
   job: [(client) => client.job("j"), job],
   jobs: [(client) => collect(client.jobs()), pageOf(job)],
   pause: [(client) => client.pause(), { data: [pause] }],
-  resume: [(client) => client.resume(), { data: [pause] }],
+  resume: [(client) => client.resume(), { resumed: pause, data: [pause] }],
   stats: [
     (client) => client.stats(),
-    { ...statsOf([]), pauses: [pause], failures: { refused: 1 }, oldest_waiting_at: AT },
+    { ...statsOf([], "minilm"), pauses: [pause], failures: { refused: 1 }, oldest_waiting_at: AT },
   ],
   health: [(client) => client.health(), { status: "ok" }],
 };

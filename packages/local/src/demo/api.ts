@@ -1,3 +1,4 @@
+import { oneLine } from "@sluice/client/terminal";
 import { err, ok, parseSubmissionId, type Result } from "@sluice/core";
 import * as z from "zod";
 import { cut } from "./figures.ts";
@@ -88,7 +89,7 @@ export function rejectedLines(
 ): string[] {
   const lines = errors
     .slice(0, MOST_LINES)
-    .map(({ line, detail }) => `  ${line === undefined ? "" : `line ${line}: `}${detail}`);
+    .map(({ line, detail }) => `  ${line === undefined ? "" : `line ${line}: `}${oneLine(detail)}`);
   return errors.length > MOST_LINES ? [...lines, `  and ${errors.length - MOST_LINES} more`] : lines;
 }
 

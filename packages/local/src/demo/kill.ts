@@ -1,3 +1,4 @@
+import { print } from "@sluice/client/terminal";
 import type { SubmissionId } from "@sluice/core";
 import * as z from "zod";
 import type { Stack } from "../runtime.ts";
@@ -16,7 +17,7 @@ export function isHalfWay(submission: Submission): boolean {
 /** Kills the runtime and starts it again. Gives the line to print when it does not come up. */
 export async function killAndRestart(stack: Stack, submission: Submission): Promise<string | null> {
   const { queued, processing, succeeded } = submission.counts;
-  console.log(
+  print(
     stage(
       "killed",
       `the runtime, with ${count(processing + succeeded)} recorded (${count(succeeded)} scored) and ${count(queued)} in the Queue`,
@@ -26,7 +27,7 @@ export async function killAndRestart(stack: Stack, submission: Submission): Prom
   const restarted = await stack.restartAfterKill();
   if (!restarted.ok) return restarted.error;
   const leases = "what a Worker had in hand is due again when its lease runs out";
-  console.log(stage("restarted", `on the same state in ${seconds(performance.now() - started)}; ${leases}`));
+  print(stage("restarted", `on the same state in ${seconds(performance.now() - started)}; ${leases}`));
   return null;
 }
 

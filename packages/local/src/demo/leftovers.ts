@@ -1,3 +1,4 @@
+import { print } from "@sluice/client/terminal";
 import type { SubmissionId } from "@sluice/core";
 import { openSubmissions, type Api, type Submission } from "./api.ts";
 import { count, counted, seconds, stage, sum } from "./figures.ts";
@@ -99,7 +100,7 @@ export async function finishLeftovers({ unfinished }: Leftovers, around: Around)
     progress.clear();
     if (last === null) return shortcomings;
     const { processing, succeeded, failed, canceled } = last.counts;
-    console.log(stage("left over", `${id}: ${succeeded} succeeded, ${failed} failed, ${canceled} canceled`));
+    print(stage("left over", `${id}: ${succeeded} succeeded, ${failed} failed, ${canceled} canceled`));
     if (processing > 0 || (await stagedParts(around.api().url, id)) > 0) {
       const patience = seconds(PATIENCE_MS);
       shortcomings.push(`${id} is not finished: nothing of it moved for ${patience}. Any later dev or demo goes on.`);

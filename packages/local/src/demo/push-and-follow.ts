@@ -1,4 +1,6 @@
+import { print } from "@sluice/client/terminal";
 import { err, ok, type Result } from "@sluice/core";
+import type { LocalAiMode } from "../configuration.ts";
 import type { Stack } from "../runtime.ts";
 import { push, type Api, type Pushed, type Submission } from "./api.ts";
 import { stage } from "./figures.ts";
@@ -14,6 +16,7 @@ import { explainWait } from "./waits.ts";
 export interface Surroundings {
   readonly stack: Stack;
   readonly key: string;
+  readonly localAi: LocalAiMode;
   readonly signal: AbortSignal;
   readonly output: NodeJS.WriteStream;
 }
@@ -61,7 +64,7 @@ export async function pushAndFollow(
   if (pushed.value.rejected_count > 0) shortcomings.push(refusedLines(pushed.value));
   if (before !== null) {
     const { line, holds } = await compareCounts(api().url, before, end);
-    console.log(line);
+    print(line);
     if (!holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
   }
   return ok({ end, rejected: rejectedPlaces(bytes, pushed.value.rejected), shortcomings });
@@ -81,7 +84,7 @@ async function killHalfWay(
   progress.clear();
   if (halfWay === null) return err("Stopped.");
   if (isOver(halfWay)) {
-    console.log(stage("not killed", "everything was done before: try a larger file"));
+    print(stage("not killed", "everything was done before: try a larger file"));
     return ok(null);
   }
   const failure = await killAndRestart(stack, halfWay);

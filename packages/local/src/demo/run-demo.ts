@@ -1,3 +1,5 @@
+import { describeStandIn, print } from "@sluice/client/terminal";
+import { isAborted } from "../signals.ts";
 import { counted, stage } from "./figures.ts";
 import { COST_NOTE, showCost } from "./cost.ts";
 import { ended } from "./follow.ts";
@@ -23,9 +25,11 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
   const { stack, signal, output } = around;
   const api = () => ({ url: stack.url, key: around.key });
   const leftovers = await findLeftovers(api());
-  for (const line of describeLeftovers(leftovers)) console.log(line);
+  for (const line of describeLeftovers(leftovers)) print(line);
   const lostBefore = leftovers.lost.length > 0;
   const brokenOff = (shortcomings: readonly string[]): DemoEnd => ({ complete: false, shortcomings, lostBefore });
+
+  if (isAborted(signal)) return brokenOff(["Stopped."]);
 
   const first = await pushAndFollow(around, file.bytes, kill);
   if (!first.ok) return brokenOff([first.error]);
@@ -35,7 +39,7 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
   const accepted = documents.map(({ document }) => document);
   const lost = kill ? await lostDocuments(api(), first.value.end.id, accepted) : [];
   if (lost.length > 0) {
-    console.log(stage("lost", `${counted(lost.length, "document")} in the local Queue, which is memory: pushed again`));
+    print(stage("lost", `${counted(lost.length, "document")} in the local Queue, which is memory: pushed again`));
     const again = await pushAndFollow(around, Buffer.from(lost.map(({ line }) => line).join("\n")), false);
     if (!again.ok) return brokenOff([...first.value.shortcomings, again.error]);
     pushes.push(again.value);
@@ -54,15 +58,14 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
     startProgress: (total) => startProgress(total, output),
     now: () => performance.now(),
   });
-  if (signal.aborted) return brokenOff(["Stopped."]);
+  if (isAborted(signal)) return brokenOff(["Stopped."]);
 
-  console.log(
-    `\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`,
-  );
+  print(`\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`);
+  print(describeStandIn(around.localAi) ?? "");
   for (const { end } of pushes) {
-    console.log(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), tokens: end.usage.tokens })}`);
+    print(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), tokens: end.usage.tokens })}`);
   }
-  console.log(`  ${COST_NOTE}`);
+  print(`  ${COST_NOTE}`);
   return { complete: true, shortcomings: [...pushes.flatMap((push) => push.shortcomings), ...left], lostBefore };
 }
 

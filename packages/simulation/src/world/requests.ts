@@ -21,7 +21,13 @@ const ADMIN: Call["key"] = {
   collections: null,
 };
 
-const UNUSED = { keys: [ADMIN], rateLimiter: null, corsOrigins: [], docsAssets: { script: "", style: "" } };
+const UNUSED = {
+  keys: [ADMIN],
+  rateLimiter: null,
+  corsOrigins: [],
+  scorer: "workers-ai",
+  docsAssets: { script: "", style: "" },
+} as const;
 
 interface Asked {
   readonly path: string;

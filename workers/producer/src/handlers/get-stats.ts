@@ -16,7 +16,7 @@ import { noQuery } from "./get-submission.ts";
 const MINUTE = 60_000;
 
 /** The state of the whole: for keys of all collections, since it is all of them that it counts. */
-export async function getStats({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function getStats({ db, now, scorer }: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   if (call.key.collections !== null) {
@@ -32,5 +32,5 @@ export async function getStats({ db, now }: Dependencies, call: Call): Promise<R
     readPauses(db, time),
     readHeartbeat(db),
   ]);
-  return jsonResponse(statsShape({ lanes, jobs, failures, ended: { fiveMinutes, hour }, pauses, lastRunAt }));
+  return jsonResponse(statsShape({ scorer, lanes, jobs, failures, ended: { fiveMinutes, hour }, pauses, lastRunAt }));
 }

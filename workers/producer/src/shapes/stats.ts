@@ -13,8 +13,18 @@ const laneSchema = z.strictObject({
   canceled: count,
 });
 
+/** What computes scores: Workers AI, or one of its stand-ins on one machine. */
+export const scorers = ["workers-ai", "minilm", "lexical", "instant"] as const;
+export type Scorer = (typeof scorers)[number];
+
 /** The state of the whole, from stored counters. */
 export const statsSchema = z.strictObject({
+  scorer: z
+    .enum(scorers)
+    .describe(
+      "What computes scores: `workers-ai` on Cloudflare; on one machine the stand-in, whose scores carry the " +
+        "production model's name and differ from its: `minilm` (English only), `lexical` or `instant`.",
+    ),
   lanes: z
     .strictObject({ interactive: laneSchema, bulk: laneSchema })
     .describe("Documents by lane and state, of all times."),
@@ -43,6 +53,7 @@ export const statsSchema = z.strictObject({
 export type StatsShape = z.infer<typeof statsSchema>;
 
 export interface StatsFacts {
+  readonly scorer: Scorer;
   readonly lanes: readonly LaneTotals[];
   readonly jobs: JobTotals;
   readonly failures: readonly { readonly code: string; readonly count: number }[];
@@ -57,6 +68,7 @@ export function statsShape(facts: StatsFacts): StatsShape {
   const oldest = facts.lanes.map((lane) => lane.oldestOpenAt).filter((at) => at !== null);
   const lost = facts.lanes.reduce((sum, lane) => sum + lane.lost, 0);
   return {
+    scorer: facts.scorer,
     lanes: states,
     backlog: {
       documents: lanes.reduce((sum, lane) => sum + states[lane].queued + states[lane].processing, 0),

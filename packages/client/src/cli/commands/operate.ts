@@ -3,7 +3,7 @@ import { shellCommand } from "@sluice/core/shell";
 import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { ago, plural, pluralVerb, until } from "../text.ts";
+import { ago, harmlessJson, plural, pluralVerb, until } from "../text.ts";
 import { HAS } from "../words.ts";
 
 export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
@@ -108,7 +108,7 @@ export function newKey(cli: Cli, flags: KeyFlags): ExitCode {
   }
   cli.out.print(`${cli.out.style(key, "bold")}   shown this once: keep it\n`);
   cli.out.print("Its entry in the list that the secret SLUICE_API_KEYS holds:\n");
-  cli.out.print(JSON.stringify(entry));
+  cli.out.print(harmlessJson(JSON.stringify(entry)));
   cli.out.print(
     `\nUpload the list with the entry added: npx wrangler secret put SLUICE_API_KEYS --name sluice-producer`,
   );

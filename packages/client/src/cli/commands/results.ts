@@ -78,7 +78,7 @@ export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Prom
 }
 
 function documentLines(out: Output): (document: Document) => void {
-  return (document) => out.print(documentText(document));
+  return (document) => out.recordText(documentText(document));
 }
 
 function documentTable(out: Output): (document: Document) => void {

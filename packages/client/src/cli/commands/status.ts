@@ -3,7 +3,8 @@ import type { Submission, SubmissionStatusFilter } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
-import { pollerTrouble } from "../poller-trouble.ts";
+import { pollerTrouble, readStats } from "../poller-trouble.ts";
+import { describeStandIn } from "../scorer.ts";
 import { take } from "../take.ts";
 import { ago, count, plural } from "../text.ts";
 import { ended, failuresWords, receivingWords, stalledWords, submissionCell, waitingWords } from "../words.ts";
@@ -24,8 +25,11 @@ export async function status(cli: Cli, id: string | undefined, flags: StatusFlag
     if (!out.human) out.record(submission);
     else {
       printSubmission(out, submission, cli.now());
-      const trouble = hasEnded(submission) ? null : await pollerTrouble(client, signal, cli.now());
+      const stats = await readStats(client, signal);
+      const trouble = stats === null || hasEnded(submission) ? null : pollerTrouble(stats, cli.now());
       if (trouble !== null) out.note(out.noteStyle(trouble, "yellow"));
+      const standIn = stats === null ? null : describeStandIn(stats.scorer);
+      if (standIn !== null) out.note(standIn);
     }
     return submission.counts.failed + submission.counts.canceled > 0 ? EXIT.failed : EXIT.ok;
   }

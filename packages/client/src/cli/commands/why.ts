@@ -3,7 +3,7 @@ import { hasEnded, SluiceError, type Sluice } from "../../index.ts";
 import type { Document, Job, Submission } from "../../types.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { pollerTrouble } from "../poller-trouble.ts";
+import { pollerTrouble, readStats } from "../poller-trouble.ts";
 import { ago, count, oneLine, plural } from "../text.ts";
 import {
   documentCommand,
@@ -103,7 +103,8 @@ async function whyDocument(cli: Cli, client: Sluice, document: Document): Promis
 }
 
 async function troubles({ signal, now }: Cli, client: Sluice): Promise<string[]> {
-  const trouble = await pollerTrouble(client, signal, now());
+  const stats = await readStats(client, signal);
+  const trouble = stats === null ? null : pollerTrouble(stats, now());
   return trouble === null ? [] : [trouble];
 }
 
