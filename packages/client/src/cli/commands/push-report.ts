@@ -17,24 +17,30 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
     [{ title: "" }, { title: "", side: "right" }, { title: "" }],
     [
       ["documents", count(documents), plural(contexts, "context")],
-      ["tokens", `~${count(tokens)}`, "at 4 characters a token"],
+      ["tokens", `~${count(tokens)}`, "each context with its query"],
       ["jobs", `~${count(jobs)}`, "calls of the Batch API"],
       [
         "dollars",
         `~${dollars(usd.total)}`,
-        `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)}`,
+        `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)} · Workers ${dollars(usd.workers)}`,
       ],
     ],
   );
-  out.print(out.style("\nList prices, free tiers left aside.", "dim"));
+  out.print(out.style(`\n${estimate.assumptions.map((sentence) => `Assumed: ${sentence}.`).join("\n")}`, "dim"));
   if (refused > 0) out.print(out.style(`${plural(refused, "line")} would be refused.`, "yellow"));
 }
 
 /** Without the last digits of sums in binary: to a billionth of a dollar, which is more than anyone pays by. */
 function rounded(usd: Estimate["usd"]): Estimate["usd"] {
   const round = (value: number) => Number(value.toFixed(9));
-  const { total, workers_ai, queues, d1 } = usd;
-  return { total: round(total), workers_ai: round(workers_ai), queues: round(queues), d1: round(d1) };
+  const { total, workers_ai, queues, d1, workers } = usd;
+  return {
+    total: round(total),
+    workers_ai: round(workers_ai),
+    queues: round(queues),
+    d1: round(d1),
+    workers: round(workers),
+  };
 }
 
 export function printPushed(out: Output, pushed: PushResult, name: string, took: number): void {

@@ -67,7 +67,7 @@ function progressOf({ out, now }: Cli): Progress {
 }
 
 async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<Estimate> {
-  const estimator = new Estimator();
+  const estimator = new Estimator(flags.model);
   const checker = new Checker({ model: flags.model, truncateInputs: flags.truncate });
   for await (const entry of formats[flags.format](readLines(input))) {
     cli.signal.throwIfAborted();
@@ -76,8 +76,10 @@ async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<E
   return estimator.estimate();
 }
 
-function overBudget({ usd }: Estimate, { maxUsd = 0 }: PushFlags): never {
-  const message = `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent; --estimate tells more.`;
+function overBudget({ usd, assumptions }: Estimate, { maxUsd = 0 }: PushFlags): never {
+  const message =
+    `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent.\n` +
+    `Assumed: ${assumptions.join("; ")}. --estimate lists the figures.`;
   throw new CommandError(EXIT.overBudget, message);
 }
 
