@@ -140,11 +140,7 @@ export function estimateCost({ documents, contexts, tokens, payloadBytes, inline
   const messages = packed.messages + staged;
   const operations = packed.operations + staged * OPERATIONS_PER_MESSAGE;
   const deliveries = Math.ceil(messages / DELIVERY_MESSAGES);
-  const fullest = Math.max(
-    payloadBytes / MAX_JOB_BYTES,
-    documents / MAX_JOB_DOCUMENTS,
-    contexts / MAX_JOB_CONTEXTS,
-  );
+  const fullest = Math.max(payloadBytes / MAX_JOB_BYTES, documents / MAX_JOB_DOCUMENTS, contexts / MAX_JOB_CONTEXTS);
   const jobs = deliveries === 0 ? 0 : deliveries * Math.ceil(fullest / deliveries);
   const rowsWritten =
     documents === 0

@@ -13,7 +13,14 @@ import {
 const MILLION = 1_000_000;
 
 function documentOf(id: string, more: Partial<Document> = {}): Document {
-  return { id, query: "q".repeat(60), contexts: Array(5).fill("c".repeat(277)), contextIds: null, metadata: null, ...more };
+  return {
+    id,
+    query: "q".repeat(60),
+    contexts: Array(5).fill("c".repeat(277)),
+    contextIds: null,
+    metadata: null,
+    ...more,
+  };
 }
 
 function totalsOf(documents: Iterable<Document>): PushTotals {

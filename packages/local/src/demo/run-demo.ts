@@ -1,6 +1,7 @@
 import { counted, stage } from "./figures.ts";
-import { COST_NOTE, showCost } from "./cost.ts";
+import { COST_NOTE, describeMillion, showCost } from "./cost.ts";
 import { ended } from "./follow.ts";
+import { measureDocuments } from "./measure.ts";
 import { lostDocuments } from "./kill.ts";
 import { describeLeftovers, findLeftovers, finishLeftovers } from "./leftovers.ts";
 import { startProgress } from "./progress.ts";
@@ -59,10 +60,14 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
   console.log(
     `\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`,
   );
-  for (const { end } of pushes) {
-    console.log(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), tokens: end.usage.tokens })}`);
+  const { totals, sizes } = measureDocuments(documents);
+  for (const [number, { end }] of pushes.entries()) {
+    const killed = kill && number === 0;
+    const push = { submission: end.id, ended: ended(end), tokens: end.usage.tokens, killed };
+    console.log(`\n${await showCost(stack.url, push, sizes.get(end.id) ?? new Map())}`);
   }
   console.log(`  ${COST_NOTE}`);
+  console.log(`\n${describeMillion(totals)}`);
   return { complete: true, shortcomings: [...pushes.flatMap((push) => push.shortcomings), ...left], lostBefore };
 }
 
