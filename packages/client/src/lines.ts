@@ -24,17 +24,17 @@ export async function* readDocuments(input: BytesInput): AsyncGenerator<string> 
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let first = true;
   for await (const bytes of splitLines(chunksOf(input), MAX_LINE_BYTES)) {
-    const text = toText(bytes, decoder);
+    const text = toText(bytes, (line) => decoder.decode(line));
     const document = first && text.startsWith("\u{feff}") ? text.slice(1) : text;
     first = false;
     if (!/^[ \t]*$/.test(document)) yield document;
   }
 }
 
-function toText(bytes: Uint8Array | null, decoder: TextDecoder): string {
+function toText(bytes: Uint8Array | null, decode: (bytes: Uint8Array) => string): string {
   if (bytes === null) return `${NO_JSON} a line of more than ${MAX_LINE_BYTES} bytes`;
   try {
-    return decoder.decode(bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes);
+    return decode(bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes);
   } catch {
     return `${NO_JSON} a line that is not valid UTF-8`;
   }

@@ -90,7 +90,8 @@ describe("the file of a demo", () => {
     ["", "file.ndjson is empty"],
     ["\n \n", "file.ndjson is empty"],
     ["hello\n", "file.ndjson holds no document"],
-    ['[{"query":"a","contexts":["x"]}]', "file.ndjson holds no document"],
+    ['[{"query":"a","contexts":["x"]}]', "file.ndjson holds one JSON list"],
+    ['[\n  {\n    "query": "a",\n    "contexts": ["x"]\n  }\n]\n', "as `jq -c '.[]'` does"],
   ])("is refused in one line when it is %j", (text, line) => {
     const file = read(text);
     expect(file).toEqual({ ok: false, error: expect.stringContaining(line) });

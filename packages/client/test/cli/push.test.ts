@@ -137,7 +137,7 @@ test("standard input is pushed like a file", async () => {
   const { code, stdout } = await bench.run(["push", "-"], [...lines, "nothing\n"].join(""));
   expect(code).toBe(4);
   expect(records(stdout)).toMatchObject([
-    { accepted: 3, rejected: [{ line: 4 }], rejected_file: "stdin.rejected.ndjson" },
+    { accepted: 3, rejected: [{ line: 4, item: null }], rejected_file: "stdin.rejected.ndjson" },
   ]);
   expect(read("stdin.rejected.ndjson")).toBe("nothing\n");
 });
@@ -272,7 +272,7 @@ test("Ctrl-C while standard input hangs ends at once, with a word", async () => 
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-"], null);
   // It has begun to read when the file that keeps it is there.
-  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "stdin")));
+  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "input")));
   while (!kept()) await new Promise(setImmediate);
   child.kill("SIGINT");
   expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped before anything was sent.\n" });

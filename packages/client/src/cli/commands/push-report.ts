@@ -1,5 +1,6 @@
 import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
+import { describePlace, type Header } from "../formats/index.ts";
 import type { Output } from "../output.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
 import { failuresWords, WAS } from "../words.ts";
@@ -27,7 +28,7 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
     ],
   );
   out.print(out.style(`\n${estimate.assumptions.map((sentence) => `Assumed: ${sentence}.`).join("\n")}`, "dim"));
-  if (refused > 0) out.print(out.style(`${plural(refused, "line")} would be refused.`, "yellow"));
+  if (refused > 0) out.print(out.style(`${count(refused)} more would be refused.`, "yellow"));
 }
 
 /** Without the last digits of sums in binary: to a billionth of a dollar, which is more than anyone pays by. */
@@ -41,6 +42,12 @@ function rounded(usd: Estimate["usd"]): Estimate["usd"] {
     d1: round(d1),
     workers: round(workers),
   };
+}
+
+/** Says that a row is taken for a header, and how to have it pushed. */
+export function printHeader(out: Output): (header: Header) => void {
+  return ({ line, names }) =>
+    out.note(`Line ${line} is taken for a header: ${oneLine(names.join(", "))}. With --header no it is data.`);
 }
 
 export function printPushed(out: Output, pushed: PushResult, name: string, took: number): void {
@@ -60,11 +67,9 @@ export function printPushed(out: Output, pushed: PushResult, name: string, took:
 
 export function printRefused(out: Output, refused: RefusedLines, file: string | null): void {
   if (refused.count === 0) return;
-  out.note(
-    out.noteStyle(`${plural(refused.count, "line")} refused${file === null ? "" : `, now in ${file}`}`, "yellow"),
-  );
-  for (const { first, at = first, detail } of refused.lines.slice(0, MOST_TOLD))
-    out.note(`  line ${count(at)}: ${oneLine(detail)}`);
+  const what = plural(refused.count, refused.lines.some(({ index }) => index !== undefined) ? "document" : "line");
+  out.note(out.noteStyle(`${what} refused${file === null ? "" : `, now in ${file}`}`, "yellow"));
+  for (const line of refused.lines.slice(0, MOST_TOLD)) out.note(`  ${describePlace(line)}: ${oneLine(line.detail)}`);
   const more = refused.lines.length - MOST_TOLD;
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)
@@ -122,7 +127,11 @@ export function recordOf(
     already_there: pushed.alreadyThere,
     idempotency_key: pushed.idempotencyKey,
     rejected_count: refused.count,
-    rejected: refused.lines.map(({ first, at = first, detail }) => ({ line: at, detail })),
+    rejected: refused.lines.map(({ first, at = first, index, detail }) => ({
+      line: at,
+      item: index === undefined ? null : index + 1,
+      detail,
+    })),
     rejected_file: file,
   };
 }
