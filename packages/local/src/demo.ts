@@ -99,12 +99,12 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
 function whatNext(settings: Settings, { shortcomings, lostBefore }: DemoEnd): string {
   const failures = sqlLine(settings, "SELECT document_id, code, message FROM failures LIMIT 5");
   return `${verdict(shortcomings.length > 0, lostBefore)}What to try next:
-  your own documents    ${commandLine(settings, "demo FILE.ndjson")}
-  a crash on the way    ${commandLine(settings, "demo --kill")}
+  your own documents    ${commandLine(settings, ["demo"], ["FILE.ndjson"])}
+  a crash on the way    ${commandLine(settings, ["demo", "--kill"])}
   SQL on the scores     ${sqlLine(settings, "SELECT document_id, context_id, score FROM best ORDER BY score DESC LIMIT 5")}${
     shortcomings.length === 0 ? "" : `\n  SQL on failures       ${failures}`
   }
-  keep it running       ${commandLine(settings, "dev")}    (prints a curl line to push with)`;
+  keep it running       ${commandLine(settings, ["dev"])}    (prints a curl line to push with)`;
 }
 
 function verdict(short: boolean, lostBefore: boolean): string {

@@ -1,3 +1,4 @@
+import { shellCommand } from "@sluice/core/shell";
 import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
 import { describeLeftovers, findLeftovers } from "./demo/leftovers.ts";
 import { tellRunFailures } from "./run-failures.ts";
@@ -41,7 +42,8 @@ async function main(): Promise<void> {
 }
 
 function welcome(stack: Stack, settings: Settings, key: string): string {
-  const body = JSON.stringify(EXAMPLE);
+  const headers = [`Authorization: Bearer ${key}`, "Content-Type: application/json"];
+  const push = ["curl", "-s", ...headers.flatMap((header) => ["-H", header]), "-d", JSON.stringify(EXAMPLE)];
   return `
 Sluice runs on ${stack.url}   Ctrl-C ends it
   key   ${key}
@@ -49,7 +51,7 @@ Sluice runs on ${stack.url}   Ctrl-C ends it
   log   ${stack.log}
 
 Push a document:
-  curl -s ${stack.url}/v1/documents -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'
+  ${shellCommand(push, [`${stack.url}/v1/documents`])}
 Read its scores, after the next run of the poller (every ${settings.tickSeconds} s):
   ${sqlLine(settings, EXAMPLE_SQL)}
 `;

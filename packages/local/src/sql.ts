@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { callerFolder, commandSettings, PNPM, refuse, shellWord } from "./command.ts";
+import { shellCommand } from "@sluice/core/shell";
+import { callerFolder, commandSettings, PNPM, refuse } from "./command.ts";
 import { configurationPath } from "./configuration.ts";
 import { folderProblem, unusable } from "./state.ts";
 import { renderAnswer } from "./table.ts";
@@ -19,8 +20,10 @@ const WIDEST_CELL = 60;
 function main(args: readonly string[]): void {
   if (args.includes("--help") || args.includes("-h")) return console.log(HELP);
   const given = args.some((argument) => /^--(file|command)(=|$)/.test(argument));
-  const statement = given ? -1 : args.findIndex((argument) => !argument.startsWith("-"));
-  if (statement < 0 && !given) return refuse(`sql wants a statement: ${PNPM} sql "SELECT * FROM best LIMIT 5"`, 2);
+  const end = args.indexOf("--");
+  const statement = given ? -1 : end >= 0 ? end + 1 : args.findIndex((argument) => !argument.startsWith("-"));
+  if (args[statement] === undefined && !given)
+    return refuse(`sql wants a statement: ${PNPM} sql "SELECT * FROM best LIMIT 5"`, 2);
   const settings = commandSettings(60);
   if (!settings.ok) return refuse(settings.error, 2);
   const { state } = settings.value;
@@ -32,9 +35,12 @@ function main(args: readonly string[]): void {
     return refuse(`There is no state in ${state} yet: run ${PNPM} demo first, or set SLUICE_STATE to where it is.`, 1);
   }
   const where = remote ? [] : ["--local", "--persist-to", state];
-  const passed = args.flatMap((argument, index) => (index === statement ? ["--command", argument] : [argument]));
+  const passed = args.flatMap((argument, index) => {
+    if (index === statement) return [`--command=${argument}`];
+    return index === end ? [] : [argument];
+  });
   const line = ["d1", "execute", "sluice", ...where, "-c", configuration, ...passed];
-  console.error(`$ wrangler ${line.map(shellWord).join(" ")}`);
+  console.error(`$ ${shellCommand(["wrangler", ...line])}`);
   // Questions of --remote need a terminal; everything else about wrangler is as in the stack.
   const { CI: _, ...env } = wranglerEnvironment(state);
   if (remote || args.includes("--json")) {

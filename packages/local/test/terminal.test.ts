@@ -83,9 +83,12 @@ describe("the rankings", () => {
 describe("a line to copy", () => {
   it("finds the state that this command used, whichever command it is", () => {
     const settings = { state: "/tmp/my state" };
-    expect(commandLine(settings, "demo --kill")).toBe("SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 demo --kill");
-    expect(sqlLine(settings, "SELECT 1")).toBe(`SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 sql "SELECT 1"`);
-    expect(commandLine({ state: DEFAULT_STATE }, "dev")).toBe("npx -y pnpm@12.4.2 dev");
+    expect(commandLine(settings, ["demo", "--kill"])).toBe(
+      "SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 demo --kill",
+    );
+    expect(sqlLine(settings, "SELECT 1")).toBe("SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 sql -- 'SELECT 1'");
+    expect(sqlLine(settings, "SELECT 'a'")).toBe(`SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 sql -- "SELECT 'a'"`);
+    expect(commandLine({ state: DEFAULT_STATE }, ["dev"])).toBe("npx -y pnpm@12.4.2 dev");
   });
 });
 

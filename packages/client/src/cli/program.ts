@@ -1,4 +1,4 @@
-import { Command, Option, type Argument } from "commander";
+import { Command, Option, type AddHelpTextContext, type Argument } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import {
   MOST,
@@ -37,11 +37,14 @@ import { why, type WhyFlags } from "./commands/why.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
+import { oneLine } from "./text.ts";
 
 const ENVIRONMENT = `Environment:
   SLUICE_URL      where the API is (default ${DEFAULT_URL})
   SLUICE_API_KEY  the key to it
-  NO_COLOR        no colors`;
+  NO_COLOR        no colors
+  NODE_USE_ENV_PROXY=1
+                  use the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY (Node 22.21, 24 or newer)`;
 
 const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default where stdout is no terminal)").choices([
   "table",
@@ -60,6 +63,7 @@ export function createProgram(run: Run): Command {
     .description("Pushes documents to Sluice, and tells how they fare.")
     .version(manifest.version)
     .helpCommand(false)
+    .addHelpText("before", refuseUnknown)
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })
@@ -235,7 +239,11 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     .option("--top-k <number>", "the best so many scores of each", wholeNumber(MOST))
     .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
 
-  const keys = program.command("keys").description("keys to the API").helpCommand(false);
+  const keys = program
+    .command("keys")
+    .description("keys to the API")
+    .helpCommand(false)
+    .addHelpText("before", refuseUnknown);
   command(
     "new",
     "make a key, and the entry of SLUICE_API_KEYS for it; nothing is sent",
@@ -252,6 +260,15 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     .option("--collections <names>", "only these, with commas", collectionNames);
 
   return program;
+}
+
+/** Of a command that does not exist there is no help, though `--help` is asked for before its name is looked at. */
+function refuseUnknown({ command }: AddHelpTextContext): string {
+  const [name] = command.args;
+  if (name !== undefined && !name.startsWith("-")) {
+    command.error(`error: unknown command '${oneLine(name)}'`, { code: "commander.unknownCommand" });
+  }
+  return "";
 }
 
 function choice(flags: string, description: string, all: readonly string[]): Option {

@@ -1,3 +1,4 @@
+import { shellCommand } from "@sluice/core/shell";
 import type { Cell } from "./output.ts";
 import type { Document, Submission, Waiting, WaitingReason } from "../types.ts";
 import { count, pluralVerb, until } from "./text.ts";
@@ -14,8 +15,9 @@ export interface Waiter {
 
 type Words = Readonly<Record<WaitingReason, (waiter: Waiter) => string>>;
 
-const resumeModel = ({ model }: Waiter) => `sluice resume --model ${model}`;
-const resumeSubmission = ({ submission }: Waiter) => `sluice resume --submission ${submission ?? "SUBMISSION"}`;
+const resumeModel = ({ model }: Waiter) => shellCommand(["sluice", "resume", "--model", model]);
+const resumeSubmission = ({ submission }: Waiter) =>
+  shellCommand(["sluice", "resume", "--submission", submission ?? "SUBMISSION"]);
 
 const REASONS: Words = {
   push: () => "its push is under way, or broke off: push the same again to go on, or it is closed as it is",
@@ -79,14 +81,14 @@ export function stalledWords({ missing }: NonNullable<Submission["stalled"]>): s
   return (
     `${pluralVerb(missing, "document", WAS)} sent more than 10 minutes ago and not recorded: the Queue may have lost ` +
     "what carried them, as the one on this machine does when it is killed. To score them now: " +
-    "sluice push --key OTHER FILE, which scores all of the file again. Cloudflare's Queue keeps what it took for days: " +
+    `${shellCommand(["sluice", "push", "--key", "OTHER"], ["FILE"])}, which scores all of the file again. Cloudflare's Queue keeps what it took for days: ` +
     "what comes late still counts, and what never comes ends as message_lost"
   );
 }
 
-/** What a command about a document needs besides its id. */
-export function collectionFlag({ collection }: Document): string {
-  return collection === "default" ? "" : ` --collection ${collection}`;
+/** A command about a document, to copy. */
+export function documentCommand(name: "scores" | "why", { id, collection }: Document): string {
+  return shellCommand(["sluice", name, ...(collection === "default" ? [] : ["--collection", collection])], [id]);
 }
 
 /** What is to be known of a submission whose push is not closed; `null`: it is. */

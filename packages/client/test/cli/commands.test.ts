@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { problem } from "../fake-api.ts";
+import { jobOf, submissionOf } from "../shapes.ts";
 import { documents } from "../shared/client.ts";
 import { Bench, records } from "./run.ts";
 
@@ -29,8 +30,8 @@ test("status lists submissions, as a table or a line each", async () => {
 });
 
 test.each([
-  ["status", { id: "sub_9", counts: {} }],
-  ["jobs", { id: "job_9" }],
+  ["status", submissionOf("sub_9", [], new URLSearchParams())],
+  ["jobs", jobOf({ id: "job_9" })],
 ])("%s reads on where a page of what is filtered is short, up to the limit", async (command, found) => {
   const page = (data: unknown[], next_cursor: string | null) => () => Response.json({ data, next_cursor });
   bench.api.instead.push(page([], "a"), page([found], "b"), page([found, found], "c"));
@@ -90,13 +91,13 @@ test("scores are a document's contexts, the best first", async () => {
   ]);
   const failed = await bench.run(["scores", "d3"]);
   expect(failed).toMatchObject({ code: 3, stdout: "" });
-  expect(failed.stderr).toContain("sluice why d3");
+  expect(failed.stderr).toContain("d3 is failed and has no scores. To see why: sluice why -- d3\n");
 });
 
 test("why says what happened to a document and what to do", async () => {
   const { stdout } = await bench.run(["why", "d3", ...TABLE]);
   expect(stdout).toContain(
-    "model_error: The model broke down.\nAnother try may help: sluice retry sub_0001 --code model_error\n",
+    "model_error: The model broke down.\nAnother try may help: sluice retry --code model_error -- sub_0001\n",
   );
   expect(steady(stdout)).toContain("1 N ago 1.0 s retry: 3040: Capacity temporarily exceeded");
   expect(records((await bench.run(["why", "d3"])).stdout)).toMatchObject([
@@ -122,7 +123,7 @@ test("why finds a document by an id that looks like a submission's, and names it
   bench.write("named.ndjson", [{ id: "sub_7", query: "q", contexts: ["a"] }]);
   await bench.run(["push", "named.ndjson", "--collection", "c"]);
   const { code, stdout } = await bench.run(["why", "sub_7", "--collection", "c", ...TABLE]);
-  expect(stdout).toContain("Its scores: sluice scores sub_7 --collection c\n");
+  expect(stdout).toContain("Its scores: sluice scores --collection c -- sub_7\n");
   expect(code).toBe(0);
 });
 
@@ -208,7 +209,7 @@ test("retry, cancel, pause and resume say what they did", async () => {
     told.push(steady((await bench.run([...args, ...TABLE])).stdout));
   }
   expect(told).toEqual([
-    "1 document queued again. Follow it: sluice status sub_0001\n",
+    "1 document queued again. Follow it: sluice status -- sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
     "Nothing is paused.\n",
     "sub_0001 is completed: every document had ended, and nothing was left to cancel.\n",

@@ -21,7 +21,7 @@ test("a push tells a person what happened and what to do next", async () => {
   bench.write("docs.ndjson", documents(3));
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", "--label", "nightly", ...TABLE]);
   expect(stdout.replace(/in \d+\.\d s/, "in N s")).toBe(
-    "Pushed 3 documents as sub_0001 in N s\n3 succeeded\n\nResults:   sluice results sub_0001\n",
+    "Pushed 3 documents as sub_0001 in N s\n3 succeeded\n\nResults:   sluice results -- sub_0001\n",
   );
   expect([code, stderr]).toEqual([0, ""]);
   expect(pushes()[0]?.url.search).toBe("?lane=interactive&label=nightly&truncate_inputs=true");
@@ -83,7 +83,7 @@ test("a document that fails makes the push fail", async () => {
   const { code, stdout } = await bench.run(["push", "docs.ndjson", ...TABLE]);
   expect(code).toBe(3);
   expect(stdout).toContain("2 succeeded · 1 failed (model_error 1)");
-  expect(stdout).toContain("sluice results sub_0001 --status failed");
+  expect(stdout).toContain("sluice results --status failed -- sub_0001");
 });
 
 test("the same file again is the same push; with other options or content it is another", async () => {
@@ -104,7 +104,7 @@ test("the same file again is the same push; with other options or content it is 
 test("without waiting the push ends once everything is sent", async () => {
   bench.write("docs.ndjson", documents(3));
   const { code, stdout } = await bench.run(["push", "docs.ndjson", "--no-wait", ...TABLE]);
-  expect(stdout).toContain("Follow it:   sluice status sub_0001");
+  expect(stdout).toContain("Follow it:   sluice status -- sub_0001");
   expect(code).toBe(0);
   expect(bench.api.received).toHaveLength(1);
 });
@@ -306,7 +306,7 @@ test("a push that is given up for now says what went out and how to go on", asyn
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toBe(
     "Detail of unavailable.\n" +
-      "Given up for now: about 3 documents went out.\n" +
+      "Given up for now: up to 3 documents went out.\n" +
       "To go on, run the same command again within 24 hours: what is there already is not scored twice.\n",
   );
 });
@@ -320,7 +320,7 @@ test("where following ends with an error, it is said that everything was sent", 
   });
   const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect(code).toBe(1);
-  expect(stderr).toContain("Everything was sent, and goes on by itself: sluice status sub_0001\n");
+  expect(stderr).toContain("Everything was sent, and goes on by itself: sluice status -- sub_0001\n");
 });
 
 test("of documents that never came to be recorded, who follows them is told", async () => {
@@ -337,7 +337,7 @@ test("of documents that never came to be recorded, who follows them is told", as
   expect(stdout).toContain("All 3 documents of docs.ndjson were there already");
   const [words, ...rest] = stderr.split("\n");
   expect(words).toMatch(
-    /^2 documents were sent more than 10 minutes ago and not recorded: .*sluice push --key OTHER FILE/,
+    /^2 documents were sent more than 10 minutes ago and not recorded: .*sluice push --key OTHER -- FILE/,
   );
   expect(rest).toEqual([expect.stringContaining("Stopped waiting."), ""]);
 });
@@ -350,7 +350,7 @@ test("Ctrl-C while waiting leaves the push as it is", async () => {
   child.kill("SIGINT");
   const { code, stderr } = await ended;
   expect(code).toBe(130);
-  expect(stderr).toContain("goes on by itself: sluice status sub_0001");
+  expect(stderr).toContain("goes on by itself: sluice status -- sub_0001");
 });
 
 test("a push that is refused as a whole is an error", async () => {

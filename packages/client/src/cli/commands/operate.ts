@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { shellCommand } from "@sluice/core/shell";
 import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -29,7 +30,10 @@ export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<Ex
   const { queued, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
   if (!cli.out.human) cli.out.record({ submission, queued });
   else if (queued === 0) cli.out.print(`${id} has no failed documents to queue again.`);
-  else cli.out.print(`${plural(queued, "document")} queued again. Follow it: sluice status ${id}`);
+  else {
+    const follow = shellCommand(["sluice", "status"], [id]);
+    cli.out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
+  }
   return EXIT.ok;
 }
 

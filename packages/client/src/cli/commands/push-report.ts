@@ -1,3 +1,4 @@
+import { shellCommand, shellWord } from "@sluice/core/shell";
 import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
 import { describePlace, type Header } from "../formats/index.ts";
@@ -82,11 +83,23 @@ export function tellAccepted(out: Output, { accepted, submissions }: PushResult)
   );
 }
 
-/** What went out of a push that ended on its way, and how it goes on. */
+/** A command for each submission that shows how it fares: a file larger than one request makes several. */
+function followLines(submissions: readonly Submission[]): string[] {
+  return submissions.map(({ id }) => shellCommand(["sluice", "status"], [id]));
+}
+
+/** Of a push that is no longer followed. */
+export function noteFollowing(out: Output, end: string, submissions: readonly Submission[]): void {
+  const [first = "", ...more] = followLines(submissions);
+  const lines = more.length === 0 ? ` ${first}` : [first, ...more].map((line) => `\n  ${line}`).join("");
+  out.note(`${end}Everything was sent, and goes on by itself:${lines}`);
+}
+
+/** What went out, at most, of a push that ended on its way, and how it goes on. */
 export function tellSent(out: Output, end: string, name: string, sent: number, flags: PushFlags): void {
-  out.note(`${end}: about ${plural(sent, "document")} went out.`);
+  out.note(`${end}: ${sent === 0 ? "nothing" : `up to ${plural(sent, "document")}`} went out.`);
   const again = name === "stdin" ? "the same input" : "the same command";
-  const key = flags.key === undefined ? "" : `, with --key ${flags.key},`;
+  const key = flags.key === undefined ? "" : `, with --key ${shellWord(flags.key)},`;
   out.note(`To go on, run ${again} again${key} within 24 hours: what is there already is not scored twice.`);
 }
 
@@ -95,7 +108,8 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   const [first] = submissions;
   if (first === undefined) return;
   if (!waited) {
-    out.print(`\nFollow it:   sluice status ${first.id}`);
+    out.print("");
+    for (const line of followLines(submissions)) out.print(`Follow it:   ${line}`);
     return;
   }
   const sum = (name: keyof Submission["counts"]) => submissions.reduce((all, { counts }) => all + counts[name], 0);
@@ -108,9 +122,9 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   if (sum("canceled") > 0) parts.push(out.style(`${count(sum("canceled"))} canceled`, "yellow"));
   out.print(parts.join(" · "));
   out.print("");
-  for (const { id } of submissions) out.print(`Results:   sluice results ${id}`);
+  for (const { id } of submissions) out.print(`Results:   ${shellCommand(["sluice", "results"], [id])}`);
   for (const { id, counts } of submissions) {
-    if (counts.failed > 0) out.print(`Failures:  sluice results ${id} --status failed`);
+    if (counts.failed > 0) out.print(`Failures:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
   }
 }
 

@@ -12,6 +12,7 @@ import { dollars } from "../text.ts";
 import { holdWords } from "../words.ts";
 import { PUSH_RETRIES, readEntries, type PushFlags } from "./push-options.ts";
 import {
+  noteFollowing,
   printEstimate,
   printHeader,
   printPushed,
@@ -103,6 +104,7 @@ async function sendFile(
   const reading = new Reading((onHeader) => readEntries(input, flags, onHeader), printHeader(out));
   const started = cli.now();
   let pushed: PushResult;
+  let sentSoFar = 0;
   try {
     pushed = await client.push(reading.items(), {
       collection,
@@ -114,6 +116,7 @@ async function sendFile(
       idempotencyKey: key,
       signal: cli.signal,
       onProgress({ sent, bytes: sentBytes, retry }) {
+        sentSoFar = sent;
         progress.sending(sent, sentBytes, input.size);
         if (retry !== null) progress.pausing(pauseWords(retry.error), retry.wait);
       },
@@ -121,7 +124,7 @@ async function sendFile(
   } catch (error) {
     progress.clear();
     if (cli.signal.aborted) {
-      tellSent(out, "Stopped while sending", input.name, reading.count, flags);
+      tellSent(out, "Stopped while sending", input.name, sentSoFar, flags);
       return EXIT.interrupted;
     }
     const nothing = ["nothing-acceptable", ...(reading.refused.length > 0 ? ["empty-body"] : [])];
@@ -134,7 +137,9 @@ async function sendFile(
       if (!(error instanceof SluicePushError)) throw error;
       tellError(out, error);
       if (error.pushed.accepted > 0) tellAccepted(out, error.pushed);
-      if (mayPass(error)) tellSent(out, "Given up for now", input.name, reading.count, flags);
+      // A name may cease to resolve half way.
+      const isResumable = mayPass(error) || (error.code === "unreachable" && error.sent > 0);
+      if (isResumable) tellSent(out, "Given up for now", input.name, error.sent, flags);
       return EXIT.error;
     }
   }
@@ -173,15 +178,13 @@ async function follow(
   } catch (error) {
     progress.clear();
     if (cli.signal.aborted) {
-      out.note(
-        `Stopped waiting. Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`,
-      );
+      noteFollowing(out, "Stopped waiting. ", submissions);
       return EXIT.interrupted;
     }
     if (!(error instanceof SluiceError)) throw error;
     if (error.code !== "forbidden") {
       tellError(out, error);
-      out.note(`Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`);
+      noteFollowing(out, "", submissions);
       return EXIT.error;
     }
     // A key that may push and not read has done what it may.

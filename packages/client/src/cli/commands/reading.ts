@@ -18,10 +18,6 @@ export class Reading {
     });
   }
 
-  get count(): number {
-    return this.places.length;
-  }
-
   async *items() {
     for await (const entry of this.#entries) {
       if (entry.kind === "refused") {

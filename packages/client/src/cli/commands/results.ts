@@ -1,3 +1,4 @@
+import { shellCommand } from "@sluice/core/shell";
 import type { Document, DocumentStatus } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -70,7 +71,7 @@ export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Prom
   } finally {
     // What it was called with is no news, and may be what was wrong.
     if (feed.cursor !== null && feed.cursor !== flags.cursor)
-      out.note(`Go on from here: sluice tail --cursor ${feed.cursor}`);
+      out.note(`Go on from here: ${shellCommand(["sluice", "tail", "--cursor", feed.cursor])}`);
   }
   return EXIT.interrupted;
 }

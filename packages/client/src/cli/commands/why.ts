@@ -1,10 +1,11 @@
+import { shellCommand } from "@sluice/core/shell";
 import { hasEnded, SluiceError, type Sluice } from "../../index.ts";
 import type { Document, Job, Submission } from "../../types.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble } from "../poller-trouble.ts";
 import { ago, count, oneLine, plural } from "../text.ts";
-import { collectionFlag, failuresWords, receivingWords, stalledWords, waitingWords } from "../words.ts";
+import { documentCommand, failuresWords, receivingWords, stalledWords, waitingWords } from "../words.ts";
 import { printJob } from "./jobs.ts";
 
 export interface WhyFlags {
@@ -113,7 +114,6 @@ async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<J
 
 function ofDocument(document: Document, now: number): string[] {
   const { id, status, error, waiting, submission_id: submission } = document;
-  const where = collectionFlag(document);
   const attempts = document.attempts === 0 ? "" : `, at attempt ${document.attempts}`;
   const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
   const words = [
@@ -122,7 +122,7 @@ function ofDocument(document: Document, now: number): string[] {
   if (document.stale) words.push("It still shows the scores of an older version.");
   switch (status) {
     case "succeeded":
-      return [...words, `Its scores: sluice scores ${id}${where}`];
+      return [...words, `Its scores: ${documentCommand("scores", document)}`];
     case "canceled":
       return [...words, "It was canceled before it was dispatched. Push it again to have it scored."];
     case "failed":
@@ -131,7 +131,7 @@ function ofDocument(document: Document, now: number): string[] {
         ...words,
         `${error.code}: ${error.message}`,
         error.retryable
-          ? `Another try may help: sluice retry ${submission} --code ${error.code}`
+          ? `Another try may help: ${shellCommand(["sluice", "retry", "--code", error.code], [submission])}`
           : "Another try would fail the same way: mend the document and push it again.",
       ];
     case "queued":
@@ -161,8 +161,8 @@ function ofSubmission(submission: Submission, now: number): string[] {
     words.push(`It waits: ${waitingWords(waiting, { model: submission.model, submission: id }, now)}.`);
   if (counts.failed > 0) {
     words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
-    words.push(`See them:  sluice results ${id} --status failed`);
-    words.push(`Try again: sluice retry ${id}`);
+    words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
+    words.push(`Try again: ${shellCommand(["sluice", "retry"], [id])}`);
   }
   return words;
 }
