@@ -108,12 +108,7 @@ export function createProgram(run: Run): Command {
     },
   )
     .addOption(new Option("-f, --format <format>", "what the file holds").choices(formatNames).default("sluice"))
-    .addOption(
-      choice("--header <answer>", "whether the first row of tsv names the columns (default: if all four do)", [
-        "yes",
-        "no",
-      ]),
-    )
+    .addOption(choice("--header <answer>", "if tsv has a header (default: by what it names)", ["yes", "no"]))
     .option("-c, --collection <name>", "where the documents go (default: default)", collectionName)
     .option("-l, --label <label>", "a name to find the submission by")
     .addOption(choice("--lane <lane>", "which queue (default: interactive up to 100 documents)", lanes))
