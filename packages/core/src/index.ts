@@ -1,3 +1,4 @@
+export * from "./cost.ts";
 export * from "./document.ts";
 export * from "./failures.ts";
 export * from "./field-problems.ts";
@@ -9,8 +10,10 @@ export * from "./limits.ts";
 export * from "./models.ts";
 export * from "./part.ts";
 export * from "./pauses.ts";
+export * from "./prices.ts";
 export * from "./result.ts";
 export * from "./schedule.ts";
 export * from "./score.ts";
 export * from "./text.ts";
+export * from "./tokens.ts";
 export * from "./waiting.ts";

@@ -212,7 +212,7 @@ export class PartPacker {
 
 const COMMA = 0x2c;
 /** Quotes and the comma around an id in a list. */
-const ID_FRAME_BYTES = 3;
+export const ID_FRAME_BYTES = 3;
 
 /** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
 export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {

@@ -110,6 +110,7 @@ export function createProgram(run: Run): Command {
     },
   )
     .addOption(new Option("-f, --format <format>", "what the file holds").choices(formatNames).default("sluice"))
+    .addOption(choice("--header <answer>", "if tsv has a header (default: by what it names)", ["yes", "no"]))
     .option("-c, --collection <name>", "where the documents go (default: default)", collectionName)
     .option("-l, --label <label>", "a name to find the submission by")
     .addOption(choice("--lane <lane>", "which queue (default: interactive up to 100 documents)", lanes))
@@ -133,11 +134,13 @@ Formats:
   voyage  a batch request a line: {"custom_id", "body": {"query", "documents"}}
   tsv     rows of query id, query, context id, text; those of one query id in a row
 
+A JSON file may also hold one list, on one line or over several: each of its items is a document.
+
 Of cohere and voyage requests ${LEFT_OUT.join(", ")}
 and truncation: true (and method, url of a batch line) are left out. Any other field is refused by its name,
 since the scores would not be what it asks for.
 
-Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is packed with gzip is unpacked.`,
+Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for tsv) as they are. What is packed with gzip is unpacked.`,
     );
 
   command(

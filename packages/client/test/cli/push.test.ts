@@ -137,7 +137,7 @@ test("standard input is pushed like a file", async () => {
   const { code, stdout } = await bench.run(["push", "-"], [...lines, "nothing\n"].join(""));
   expect(code).toBe(4);
   expect(records(stdout)).toMatchObject([
-    { accepted: 3, rejected: [{ line: 4 }], rejected_file: "stdin.rejected.ndjson" },
+    { accepted: 3, rejected: [{ line: 4, item: null }], rejected_file: "stdin.rejected.ndjson" },
   ]);
   expect(read("stdin.rejected.ndjson")).toBe("nothing\n");
 });
@@ -204,18 +204,36 @@ test("an estimate sends nothing", async () => {
   const { code, stdout } = await bench.run(["push", "docs.ndjson", "--estimate"]);
   const [record] = records(stdout) as { estimate: Record<string, unknown> }[];
   expect(record?.estimate).toMatchObject({ documents: 1_000, contexts: 1_000, refused: 1, tokens: 102_000, jobs: 1 });
+  expect(record?.estimate["assumptions"]).toEqual([
+    expect.stringContaining("a query counts again with each of its contexts"),
+    expect.stringContaining("list prices"),
+  ]);
   expect(code).toBe(0);
   const table = await bench.run(["push", "docs.ndjson", "--estimate", ...TABLE]);
   expect(table.stdout).toMatch(/^docs\.ndjson {2}an estimate; nothing was sent$/m);
-  expect(table.stdout).toMatch(/^tokens +~102,000 {2}at 4 characters a token$/m);
+  expect(table.stdout).toMatch(/^tokens +~102,000 {2}each context with its query$/m);
+  expect(table.stdout).toContain("a token is 4 characters of English");
   expect(bench.api.received).toEqual([]);
+});
+
+test("an estimate counts the query with each of its contexts", async () => {
+  bench.write(
+    "docs.ndjson",
+    Array.from({ length: 20 }, () => ({ query: "q".repeat(400), contexts: Array(100).fill("c".repeat(40)) })),
+  );
+  const { stdout } = await bench.run(["push", "docs.ndjson", "--estimate"]);
+  expect(records(stdout)).toMatchObject([{ estimate: { tokens: 20 * 100 * (100 + 10) } }]);
+  const capped = await bench.run(["push", "docs.ndjson", "--max-usd", "0.0005"]);
+  expect(capped.code).toBe(5);
+  expect(pushes()).toEqual([]);
 });
 
 test("an estimate above --max-usd sends nothing, one below it is no hindrance", async () => {
   bench.write("docs.ndjson", documents(1_000));
   const over = await bench.run(["push", "docs.ndjson", "--max-usd", "0.0001"]);
   expect(over).toMatchObject({ code: 5, stdout: "" });
-  expect(over.stderr).toMatch(/^About \$0\.\d+ is more than the \$0\.0001 of --max-usd\. Nothing was sent;/);
+  expect(over.stderr).toMatch(/^About \$0\.\d+ is more than the \$0\.0001 of --max-usd\. Nothing was sent\.\n/);
+  expect(over.stderr).toContain("a query counts again with each of its contexts");
   expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1e-7"])).stderr).toContain(
     "the $0.0000001 of --max-usd",
   );
@@ -254,7 +272,7 @@ test("Ctrl-C while standard input hangs ends at once, with a word", async () => 
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-"], null);
   // It has begun to read when the file that keeps it is there.
-  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "stdin")));
+  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "input")));
   while (!kept()) await new Promise(setImmediate);
   child.kill("SIGINT");
   expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped before anything was sent.\n" });

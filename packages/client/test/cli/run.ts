@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -74,7 +74,20 @@ export class Bench {
     args: readonly string[],
     stdin: string | Uint8Array | null = "",
   ): { child: ChildProcess; ended: Promise<Ended> } {
-    const child = spawn(process.execPath, [COMMAND, ...args], { cwd: this.folder, env: this.env });
+    return this.#follow(spawn(process.execPath, [COMMAND, ...args], { cwd: this.folder, env: this.env }), stdin);
+  }
+
+  /** Runs a line of bash, in which `sluice` is the command. */
+  shell(line: string): Promise<Ended> {
+    const env = { ...this.env, NODE: process.execPath, COMMAND };
+    const script = `sluice() { "$NODE" "$COMMAND" "$@"; }; ${line}`;
+    return this.#follow(spawn("bash", ["-c", script], { cwd: this.folder, env }), "").ended;
+  }
+
+  #follow(
+    child: ChildProcessWithoutNullStreams,
+    stdin: string | Uint8Array | null,
+  ): { child: ChildProcess; ended: Promise<Ended> } {
     this.#children.push(child);
     const told = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));

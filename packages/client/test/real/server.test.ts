@@ -141,6 +141,25 @@ test("metadata comes back to the command as the file has it, and to the client a
   }
 });
 
+test("the estimate of a push is the usage that the stack counts for it", async () => {
+  const bench = await Bench.start();
+  try {
+    bench.env = { ...bench.env, SLUICE_URL: url, SLUICE_API_KEY: key };
+    const contexts = Array.from({ length: 100 }, () => "c".repeat(40));
+    bench.write(
+      "docs.ndjson",
+      Array.from({ length: 20 }, () => ({ query: "q".repeat(400), contexts })),
+    );
+    const push = ["push", "docs.ndjson", "--collection", collection];
+    const [estimated] = records((await bench.run([...push, "--estimate"])).stdout);
+    expect(estimated).toMatchObject({ estimate: { tokens: 220_000 } });
+    const [pushed] = records((await bench.run([...push, "--max-usd", "0.01"])).stdout);
+    expect(pushed).toMatchObject({ submissions: [{ counts: { succeeded: 20 }, usage: { tokens: 220_000 } }] });
+  } finally {
+    await bench.stop();
+  }
+});
+
 test("10,000 documents, interrupted half way and pushed again, are scored once each", async () => {
   const client = connect();
   // Near the 4 KB that metadata may have, so that the push takes long enough to be interrupted.

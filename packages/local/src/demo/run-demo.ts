@@ -1,8 +1,9 @@
 import { describeStandIn, print } from "@sluice/client/terminal";
 import { isAborted } from "../signals.ts";
 import { counted, stage } from "./figures.ts";
-import { COST_NOTE, showCost } from "./cost.ts";
+import { COST_NOTE, describeMillion, showCost } from "./cost.ts";
 import { ended } from "./follow.ts";
+import { measureDocuments } from "./measure.ts";
 import { lostDocuments } from "./kill.ts";
 import { describeLeftovers, findLeftovers, finishLeftovers } from "./leftovers.ts";
 import { startProgress } from "./progress.ts";
@@ -62,10 +63,14 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
 
   print(`\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`);
   print(describeStandIn(around.localAi) ?? "");
-  for (const { end } of pushes) {
-    print(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), tokens: end.usage.tokens })}`);
+  const { totals, sizes } = measureDocuments(documents);
+  for (const [number, { end }] of pushes.entries()) {
+    const killed = kill && number === 0;
+    const push = { submission: end.id, ended: ended(end), tokens: end.usage.tokens, killed };
+    print(`\n${await showCost(stack.url, push, sizes.get(end.id) ?? new Map())}`);
   }
   print(`  ${COST_NOTE}`);
+  print(`\n${describeMillion(totals)}`);
   return { complete: true, shortcomings: [...pushes.flatMap((push) => push.shortcomings), ...left], lostBefore };
 }
 

@@ -1,6 +1,7 @@
 import { shellCommand, shellWord } from "@sluice/core/shell";
 import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
+import { describePlace, type Header } from "../formats/index.ts";
 import type { Output } from "../output.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
 import { failuresWords, WAS } from "../words.ts";
@@ -18,24 +19,36 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
     [{ title: "" }, { title: "", side: "right" }, { title: "" }],
     [
       ["documents", count(documents), plural(contexts, "context")],
-      ["tokens", `~${count(tokens)}`, "at 4 characters a token"],
+      ["tokens", `~${count(tokens)}`, "each context with its query"],
       ["jobs", `~${count(jobs)}`, "calls of the Batch API"],
       [
         "dollars",
         `~${dollars(usd.total)}`,
-        `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)}`,
+        `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)} · Workers ${dollars(usd.workers)}`,
       ],
     ],
   );
-  out.print(out.style("\nList prices, free tiers left aside.", "dim"));
-  if (refused > 0) out.print(out.style(`${plural(refused, "line")} would be refused.`, "yellow"));
+  out.print(out.style(`\n${estimate.assumptions.map((sentence) => `Assumed: ${sentence}.`).join("\n")}`, "dim"));
+  if (refused > 0) out.print(out.style(`${count(refused)} more would be refused.`, "yellow"));
 }
 
 /** Without the last digits of sums in binary: to a billionth of a dollar, which is more than anyone pays by. */
 function rounded(usd: Estimate["usd"]): Estimate["usd"] {
   const round = (value: number) => Number(value.toFixed(9));
-  const { total, workers_ai, queues, d1 } = usd;
-  return { total: round(total), workers_ai: round(workers_ai), queues: round(queues), d1: round(d1) };
+  const { total, workers_ai, queues, d1, workers } = usd;
+  return {
+    total: round(total),
+    workers_ai: round(workers_ai),
+    queues: round(queues),
+    d1: round(d1),
+    workers: round(workers),
+  };
+}
+
+/** Says that a row is taken for a header, and how to have it pushed. */
+export function printHeader(out: Output): (header: Header) => void {
+  return ({ line, names }) =>
+    out.note(`Line ${line} is taken for a header: ${oneLine(names.join(", "))}. With --header no it is data.`);
 }
 
 export function printPushed(out: Output, pushed: PushResult, name: string, took: number): void {
@@ -55,11 +68,9 @@ export function printPushed(out: Output, pushed: PushResult, name: string, took:
 
 export function printRefused(out: Output, refused: RefusedLines, file: string | null): void {
   if (refused.count === 0) return;
-  out.note(
-    out.noteStyle(`${plural(refused.count, "line")} refused${file === null ? "" : `, now in ${file}`}`, "yellow"),
-  );
-  for (const { first, at = first, detail } of refused.lines.slice(0, MOST_TOLD))
-    out.note(`  line ${count(at)}: ${oneLine(detail)}`);
+  const what = plural(refused.count, refused.lines.some(({ index }) => index !== undefined) ? "document" : "line");
+  out.note(out.noteStyle(`${what} refused${file === null ? "" : `, now in ${file}`}`, "yellow"));
+  for (const line of refused.lines.slice(0, MOST_TOLD)) out.note(`  ${describePlace(line)}: ${oneLine(line.detail)}`);
   const more = refused.lines.length - MOST_TOLD;
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)
@@ -130,7 +141,11 @@ export function recordOf(
     already_there: pushed.alreadyThere,
     idempotency_key: pushed.idempotencyKey,
     rejected_count: refused.count,
-    rejected: refused.lines.map(({ first, at = first, detail }) => ({ line: at, detail })),
+    rejected: refused.lines.map(({ first, at = first, index, detail }) => ({
+      line: at,
+      item: index === undefined ? null : index + 1,
+      detail,
+    })),
     rejected_file: file,
   };
 }

@@ -3,17 +3,18 @@ import { Checker } from "../check.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { Estimator, type Estimate } from "../estimate.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { formats, type Entry, type Place } from "../formats/index.ts";
-import { contentKey, openInput, readLines, type Input } from "../input.ts";
+import { contentKey, openInput, type Input } from "../input.ts";
 import { barProgress, quietProgress, type Progress } from "../progress.ts";
 import { mayPass } from "../../retry.ts";
+import { Reading } from "./reading.ts";
 import { tellError } from "../tell-error.ts";
 import { dollars } from "../text.ts";
 import { holdWords } from "../words.ts";
-import { PUSH_RETRIES, type PushFlags } from "./push-options.ts";
+import { PUSH_RETRIES, readEntries, type PushFlags } from "./push-options.ts";
 import {
   noteFollowing,
   printEstimate,
+  printHeader,
   printPushed,
   printRefused,
   printScored,
@@ -25,6 +26,9 @@ import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts"
 
 /** Pushes a file and follows it to its end. */
 export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promise<ExitCode> {
+  if (flags.header !== undefined && flags.format !== "tsv") {
+    throw new CommandError(EXIT.usage, "--header goes with --format tsv only: the other formats have no header.");
+  }
   const progress = progressOf(cli);
   const client =
     flags.estimate === true
@@ -68,17 +72,21 @@ function progressOf({ out, now }: Cli): Progress {
 }
 
 async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<Estimate> {
-  const estimator = new Estimator();
+  const estimator = new Estimator(flags.model);
   const checker = new Checker({ model: flags.model, truncateInputs: flags.truncate });
-  for await (const entry of formats[flags.format](readLines(input))) {
+  // A push says it by itself.
+  const onHeader = flags.estimate === true ? printHeader(cli.out) : undefined;
+  for await (const entry of readEntries(input, flags, onHeader)) {
     cli.signal.throwIfAborted();
     estimator.add(checker.check(entry));
   }
   return estimator.estimate();
 }
 
-function overBudget({ usd }: Estimate, { maxUsd = 0 }: PushFlags): never {
-  const message = `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent; --estimate tells more.`;
+function overBudget({ usd, assumptions }: Estimate, { maxUsd = 0 }: PushFlags): never {
+  const message =
+    `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent.\n` +
+    `Assumed: ${assumptions.join("; ")}. --estimate lists the figures.`;
   throw new CommandError(EXIT.overBudget, message);
 }
 
@@ -90,10 +98,10 @@ async function sendFile(
   progress: Progress,
 ): Promise<ExitCode> {
   const { out } = cli;
-  const { collection, model, lane, label, truncate, format } = flags;
-  const options = { collection, model, lane, label, truncate, format };
+  const { collection, model, lane, label, truncate, format, header } = flags;
+  const options = { collection, model, lane, label, truncate, format, header };
   const key = flags.key ?? (await beforeSending(cli, () => contentKey(input, options, cli.signal)));
-  const reading = new Reading(formats[format](readLines(input)));
+  const reading = new Reading((onHeader) => readEntries(input, flags, onHeader), printHeader(out));
   const started = cli.now();
   let pushed: PushResult;
   let sentSoFar = 0;
@@ -223,29 +231,4 @@ function sumCounts(submissions: readonly Submission[]): Submission["counts"] {
     for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
   }
   return sum;
-}
-
-/** Takes a file's documents for a push, and remembers where they and the refused lines stood. */
-export class Reading {
-  readonly #entries: AsyncIterable<Entry>;
-  /** The lines of each document, in the order pushed. */
-  readonly places: Place[] = [];
-  /** Refused before they were sent. */
-  readonly refused: Extract<Entry, { kind: "refused" }>[] = [];
-
-  constructor(entries: AsyncIterable<Entry>) {
-    this.#entries = entries;
-  }
-
-  async *items() {
-    for await (const entry of this.#entries) {
-      if (entry.kind === "refused") {
-        this.refused.push(entry);
-      } else {
-        const { first, last, rows } = entry;
-        this.places.push(rows === undefined ? { first, last } : { first, last, rows });
-        yield entry.document;
-      }
-    }
-  }
 }
