@@ -1,6 +1,7 @@
 export * from "./database.ts";
+export * from "./describe-error.ts";
 export * from "./part-to-record.ts";
-export * from "./patience.ts";
+export { D1Timeout, isPassing, type Patience } from "./patience.ts";
 export * from "./schema.ts";
 export * as views from "./views.ts";
 export * from "./queries.ts";

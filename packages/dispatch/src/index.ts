@@ -7,3 +7,4 @@ export * from "./pauses.ts";
 export * from "./record-job.ts";
 export * from "./settle-refusal.ts";
 export * from "./step-io.ts";
+export * from "./run-logged.ts";

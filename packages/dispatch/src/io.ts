@@ -20,5 +20,5 @@ export interface StepIo {
 
 export interface LogEvent {
   readonly event: string;
-  readonly [field: string]: string | number | boolean | null;
+  readonly [field: string]: string | number | boolean | null | readonly string[];
 }

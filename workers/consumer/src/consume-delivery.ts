@@ -1,5 +1,5 @@
 import { weighPart } from "@sluice/core";
-import { isPassing, keepMalformedMessage, lookUpParts, readPauses, type Pause } from "@sluice/db";
+import { describeError, isPassing, keepMalformedMessage, lookUpParts, readPauses, type Pause } from "@sluice/db";
 import { planRecording, recordJob, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
 import {
   fetchStaged,
@@ -68,7 +68,7 @@ export async function consumeDelivery(
       io.log({
         event: "fetching_broke_off",
         parts: group.length,
-        error: error instanceof Error ? error.name : typeof error,
+        ...describeError(error),
       });
       return null;
     });
@@ -112,7 +112,7 @@ async function recordApart(io: StepIo, parts: readonly DeliveredPart[], pauses: 
       event: "recording_broke_off",
       parts: parts.length,
       refused,
-      error: error instanceof Error ? error.name : typeof error,
+      ...describeError(error),
     });
     if (!refused) return parts.map((part) => ({ part, standing: "unrecorded" }));
     if (parts.length === 1) return parts.map((part) => ({ part, standing: "refused" }));

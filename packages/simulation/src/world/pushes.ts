@@ -1,6 +1,7 @@
 import { DEFAULT_MODEL, type SubmissionId } from "@sluice/core";
 import type { Content } from "../checks/state.ts";
 import type { Faults } from "./faults.ts";
+import type { Invocation } from "./invocation.ts";
 import type { Random } from "../random.ts";
 import type { World } from "./world.ts";
 
@@ -125,23 +126,34 @@ function nature(faults: Faults): string {
   return faults.strikes("document_never_answered") ? "unanswerable" : "query";
 }
 
-/** A push's body as it comes in, piece by piece; it breaks off behind `breaksOffAfter` of them. */
+interface Transfer {
+  /** The client breaks off after this many pieces; `null`: never. */
+  readonly breaksOffAfter: number | null;
+  /** Virtual time before each piece. */
+  readonly pause: () => Promise<void>;
+}
+
+/**
+ * The body of a request that `by` handles, in pieces. A piece may take turns of the event loop to make:
+ * the clock stands meanwhile, also where the handler waits for a call at the same time.
+ */
 export function bodyOf(
-  pieces: readonly string[],
-  breaksOffAfter: number | null,
-  pause: () => Promise<void>,
+  by: Invocation,
+  pieces: Iterable<string> | AsyncIterable<string>,
+  { breaksOffAfter, pause }: Transfer,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
+  const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   let sent = 0;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         await pause();
         if (sent === breaksOffAfter) return controller.error(new Error("the client is gone"));
-        const piece = pieces[sent];
+        const piece = await by.work(async () => source.next());
         sent += 1;
-        if (piece === undefined) controller.close();
-        else controller.enqueue(encoder.encode(piece));
+        if (piece.done === true) controller.close();
+        else controller.enqueue(encoder.encode(piece.value));
       },
     },
     { highWaterMark: 0 },

@@ -1,8 +1,7 @@
 import { err, ok, PUSH_ALIVE, uuidTail, type Result, type SubmissionId } from "@sluice/core";
-import { keepAnswer, readIdempotencyKey, readSubmission, takeOverPush, type KeyClaim } from "@sluice/db";
+import { describeError, keepAnswer, readIdempotencyKey, readSubmission, takeOverPush, type KeyClaim } from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
 import { invalid, problemResponse, type Problem } from "../http/problems.ts";
-import { describeError } from "../log.ts";
 import type { TakenOver } from "./sending.ts";
 
 /** A push's key: of the API key that sent it. */

@@ -13,6 +13,7 @@ import {
 } from "@sluice/core";
 import {
   closeSubmission,
+  describeError,
   isPassing,
   letGoOfPush,
   openKeyedSubmission,
@@ -25,7 +26,6 @@ import {
   type SubmissionRow,
 } from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
-import { describeError } from "../log.ts";
 import type { PushOptions } from "./options.ts";
 import { sendPatiently } from "./pushback.ts";
 import { RecordedParts } from "./recorded-parts.ts";
