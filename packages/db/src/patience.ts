@@ -22,7 +22,7 @@ export class D1Timeout extends Error {
 export const PATIENT: Patience = {
   tries: 4,
   bounded: async (call) => {
-    let timer: ReturnType<typeof setTimeout> | null = null;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const limit = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new D1Timeout(`D1 gave no answer within ${CALL_LIMIT / 1_000} s`)), CALL_LIMIT);
     });

@@ -102,7 +102,12 @@ describe("the end of a Queue", () => {
     expect(await readIdempotencyKey(db, KEY, NOW + 2)).toMatchObject({ submission, fingerprint: "f", answer: null });
 
     expect(await takeOverPush(db, submission, "one", NOW + 2)).toBe(true);
-    expect(await readSubmission(db, submission)).toMatchObject({ total: 2, lost: 0, closedAt: null, completedAt: null });
+    expect(await readSubmission(db, submission)).toMatchObject({
+      total: 2,
+      lost: 0,
+      closedAt: null,
+      completedAt: null,
+    });
     await record(db, jobId(), [[part(submission, 1, [{ id: "b" }], 1)]]);
     expect(await readSubmission(db, submission)).toMatchObject({ total: 2, recorded: 2, lost: 0 });
   });

@@ -13,6 +13,7 @@ import { ROOT } from "./configuration.ts";
 import { seconds, stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";
 import { runDemo, type DemoEnd } from "./demo/run-demo.ts";
+import { describeStop } from "./demo/stopped.ts";
 import { tellRunFailures } from "./run-failures.ts";
 import { startStack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
@@ -90,7 +91,7 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
   await running;
   if (stop.aborted) {
     process.exitCode = STOPPED;
-    return console.log("\nStopped. What D1 has recorded is finished by the next dev or demo.");
+    return console.log(`\n${await describeStop(settings.state)}`);
   }
   if (end.shortcomings.length > 0) refuse(`\n${end.shortcomings.join("\n")}`, 1);
   if (end.complete) console.log(`\n${whatNext(settings, end)}`);

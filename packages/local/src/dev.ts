@@ -1,5 +1,6 @@
 import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
-import { describeLeftovers, findLeftovers } from "./demo/leftovers.ts";
+import { describeLeftovers } from "./demo/leftovers.ts";
+import { describeStop } from "./demo/stopped.ts";
 import { tellRunFailures } from "./run-failures.ts";
 import { startStack, type Stack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
@@ -30,14 +31,15 @@ async function main(): Promise<void> {
   const stack = await startStack(settings.value, key, stop);
   if (!stack.ok) return stop.aborted ? console.log("\nStopped while starting.") : refuse(stack.error, 1);
 
-  await tellLeftovers(stack.value, key, stop);
+  for (const line of describeLeftovers(stack.value.leftovers)) console.log(line);
   console.log(welcome(stack.value, settings.value, key));
   tellRunFailures(stack.value);
   const end = await Promise.race([aborted(stop).then(() => null), stack.value.failed]);
   // A Ctrl-C may reach a child, and end it, before it reaches this process.
   if (end !== null) await pause(500, stop);
   await stack.value.stop();
-  if (end !== null && !stop.aborted) refuse(end, 1);
+  if (stop.aborted) console.log(`\n${await describeStop(settings.value.state)}`);
+  else if (end !== null) refuse(end, 1);
 }
 
 function welcome(stack: Stack, settings: Settings, key: string): string {
@@ -53,16 +55,6 @@ Push a document:
 Read its scores, after the next run of the poller (every ${settings.tickSeconds} s):
   ${sqlLine(settings, EXAMPLE_SQL)}
 `;
-}
-
-/** What an earlier run left open in this state. */
-async function tellLeftovers({ url, log }: Stack, key: string, stop: AbortSignal): Promise<void> {
-  try {
-    for (const line of describeLeftovers(await findLeftovers({ url, key }))) console.log(line);
-  } catch (error) {
-    // To run is what is wanted: this is no reason not to.
-    if (!stop.aborted) console.error(`What is left over could not be read (${String(error)}). See ${log}`);
-  }
 }
 
 await main();

@@ -26,10 +26,7 @@ export async function endQueue(db: Database, now: number): Promise<LostWithQueue
     active_at >= ${now - ABANDONED_AFTER} AND id IN (
       SELECT submission_id FROM idempotency_keys WHERE created_at > ${now - IDEMPOTENCY_KEY_LIFE} AND answer IS NULL))`;
   const gone = sql`completed_at IS NULL AND NOT ${resumable}`;
-  await transact(db, [
-    sql`UPDATE submissions SET holder = '' WHERE completed_at IS NULL`,
-    closeIncomplete(gone, now),
-  ]);
+  await transact(db, [sql`UPDATE submissions SET holder = '' WHERE completed_at IS NULL`, closeIncomplete(gone, now)]);
   const rows = await query<{ submission: SubmissionId; documents: number; canceled: 0 | 1 }>(
     db,
     sql`

@@ -2,7 +2,7 @@ import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
 import type { Output } from "../output.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
-import { failuresWords, WAS } from "../words.ts";
+import { failuresWords, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import type { RefusedLines } from "./push-refused.ts";
 
@@ -101,6 +101,8 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   for (const { id, counts } of submissions) {
     if (counts.failed > 0) out.print(`Failures:  sluice results ${id} --status failed`);
   }
+  const lost = failures["message_lost"] ?? 0;
+  if (lost > 0) out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`);
 }
 
 /** What a program gets of a push. */
