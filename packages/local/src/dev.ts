@@ -1,6 +1,7 @@
 import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
 import { describeLeftovers } from "./demo/leftovers.ts";
 import { describeStop } from "./demo/stopped.ts";
+import { ownWorker } from "./own-worker.ts";
 import { tellRunFailures } from "./run-failures.ts";
 import { startStack, type Stack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
@@ -44,6 +45,7 @@ async function main(): Promise<void> {
 
 function welcome(stack: Stack, settings: Settings, key: string): string {
   const body = JSON.stringify(EXAMPLE);
+  const own = ownWorker(settings);
   return `
 Sluice runs on ${stack.url}   Ctrl-C ends it
   key   ${key}
@@ -54,6 +56,10 @@ Push a document:
   curl -s ${stack.url}/v1/documents -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'
 Read its scores, after the next run of the poller (every ${settings.tickSeconds} s):
   ${sqlLine(settings, EXAMPLE_SQL)}
+Bind it from a Worker of your own: in its wrangler.jsonc
+  ${own.bindings.join("\n  ")}
+and in its folder
+  ${own.run}
 `;
 }
 
