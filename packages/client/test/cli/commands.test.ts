@@ -229,7 +229,7 @@ test("documents that the Queue lost are named with what to do, where a retry or 
   expect(records((await bench.run(["retry", "sub_0001"])).stdout)).toMatchObject([{ queued: 0, lost: 2 }]);
   bench.api.instead.push(() => Response.json(lost));
   expect((await bench.run(["status", "sub_0001", ...TABLE])).stdout).toContain(
-    "lost   2 documents were lost in the Queue. Push the same file again to score them.",
+    "lost    2 documents were lost in the Queue. Push the same file again to score them.",
   );
   const canceling = { ...submission, status: "canceling", counts: { ...submission.counts, queued: 2, succeeded: 0 } };
   bench.api.instead.push(() => Response.json(canceling));
