@@ -64,7 +64,7 @@ describe("what an earlier run left open", () => {
       ),
       expect.stringMatching(new RegExp(`^lost +2 documents of ${third}, canceled before: .*failed as message_lost$`)),
       expect.stringMatching(
-        new RegExp(`^incomplete +7 documents of ${second}: .*Push the same file again to resume it$`),
+        new RegExp(`^incomplete +7 documents of ${second}: .*The same push under its key resumes it, for an hour$`),
       ),
     ]);
   });

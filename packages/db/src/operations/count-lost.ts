@@ -19,7 +19,10 @@ export function closeIncomplete(which: SQL, now: number): SQL {
     WHERE ${which} AND closed_at IS NULL`;
 }
 
-/** Closed submissions among `which` that lack documents which only a message could deliver: how many, and how many are counted as lost. */
+/**
+ * Closed submissions among `which` that lack documents which only a message could deliver: how many those
+ * are, and how many are counted as lost.
+ */
 export function lackingDocuments(which: SQL): SQL {
   return sql`
     SELECT * FROM (

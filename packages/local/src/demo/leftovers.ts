@@ -40,7 +40,7 @@ export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
 
 const WHY_LOST = "the local Queue, which is memory, had them when a run ended, and they failed as message_lost";
 const PUSH_AGAIN = "Push the same file again to score them";
-const RESUME = "Push the same file again to resume it";
+const RESUME = "The same push under its key resumes it, for an hour";
 
 const MAX_LISTED = 3;
 
