@@ -236,6 +236,8 @@ export interface RetryAccepted {
   readonly submission: Submission;
   /** Documents that were queued again. */
   readonly queued: number;
+  /** Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again. */
+  readonly lost: number;
 }
 
 /** The answer to a deletion. */

@@ -166,7 +166,7 @@ export class FakeApi {
     }
     if (action !== "retry") return null;
     const failed = found.documents.filter((one) => one.status === "failed").length;
-    return Response.json({ submission: found.submission, queued: failed });
+    return Response.json({ submission: found.submission, queued: failed, lost: 0 });
   }
 
   #document(method: string, collection: string, id: string | undefined, url: URL): Response | null {

@@ -22,12 +22,12 @@ export class D1Timeout extends Error {
 export const PATIENT: Patience = {
   tries: 4,
   bounded: async (call) => {
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new D1Timeout(`D1 gave no answer within ${CALL_LIMIT / 1_000} s`)), CALL_LIMIT);
-    });
+    const limit = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      limit.reject(new D1Timeout(`D1 gave no answer within ${CALL_LIMIT / 1_000} s`));
+    }, CALL_LIMIT);
     try {
-      return await Promise.race([call(), limit]);
+      return await Promise.race([call(), limit.promise]);
     } finally {
       clearTimeout(timer);
     }

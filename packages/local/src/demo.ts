@@ -15,6 +15,7 @@ import { recordQueue } from "./demo/drain.ts";
 import { seconds, stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";
 import { runDemo, type DemoEnd } from "./demo/run-demo.ts";
+import { describeStop } from "./demo/stopped.ts";
 import { tellRunFailures } from "./run-failures.ts";
 import { startStack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
@@ -99,7 +100,7 @@ async function demo(settings: Settings, file: File, kill: boolean, stop: AbortSi
   if (hasReaderLeft(stop)) return;
   if (stop.aborted) {
     process.exitCode = STOPPED;
-    return print("\nStopped. What D1 has recorded is finished by the next dev or demo.");
+    return print(`\n${await describeStop(settings.state)}`);
   }
   if (end.shortcomings.length > 0) refuse(`\n${end.shortcomings.join("\n")}`, 1);
   if (end.complete) print(`\n${whatNext(settings, end)}`);

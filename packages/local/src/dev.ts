@@ -1,7 +1,9 @@
-import { describeStandIn, print, printError } from "@sluice/client/terminal";
+import { describeStandIn, print } from "@sluice/client/terminal";
 import { shellCommand } from "@sluice/core/shell";
 import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
-import { describeLeftovers, findLeftovers } from "./demo/leftovers.ts";
+import { describeLeftovers } from "./demo/leftovers.ts";
+import { describeStop } from "./demo/stopped.ts";
+import { ownWorker } from "./own-worker.ts";
 import { tellRunFailures } from "./run-failures.ts";
 import { startStack, type Stack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
@@ -36,7 +38,7 @@ async function main(): Promise<void> {
   }
 
   print(describeStack(stack.value, settings.value, key));
-  await tellLeftovers(stack.value, key, stop);
+  for (const line of describeLeftovers(stack.value.leftovers)) print(line);
   print(describeUse(stack.value, settings.value, key));
   tellRunFailures(stack.value);
   const end = await Promise.race([aborted(stop).then(() => null), stack.value.failed]);
@@ -44,7 +46,7 @@ async function main(): Promise<void> {
   if (end !== null) await pause(500, stop);
   if (stop.aborted) print("\nStopping …");
   await stack.value.stop();
-  if (stop.aborted) print(describeStop(settings.value));
+  if (stop.aborted) print(await describeStop(settings.value.state));
   else if (end !== null) refuse(end, 1);
 }
 
@@ -60,29 +62,17 @@ Sluice runs on ${stack.url}   Ctrl-C ends it
 function describeUse({ url }: Stack, settings: Settings, key: string): string {
   const headers = [`Authorization: Bearer ${key}`, "Content-Type: application/json"];
   const push = ["curl", "-s", ...headers.flatMap((header) => ["-H", header]), "-d", JSON.stringify(EXAMPLE)];
+  const own = ownWorker(settings);
   return `
 Push a document:
   ${shellCommand(push, [`${url}/v1/documents`])}
 Read its scores, after the next run of the poller (every ${settings.tickSeconds} s):
   ${sqlLine(settings, EXAMPLE_SQL)}
+Bind it from a Worker of your own: in its wrangler.jsonc
+  ${own.bindings.join("\n  ")}
+and in its folder
+  ${own.run}
 `;
-}
-
-function describeStop({ state }: Settings): string {
-  return (
-    `Stopped. What D1 has recorded stays in ${state}, and the next dev or demo finishes it. ` +
-    "Documents that were still in the local Queue, which is memory, are lost."
-  );
-}
-
-/** What an earlier run left open in this state. */
-async function tellLeftovers({ url, log }: Stack, key: string, stop: AbortSignal): Promise<void> {
-  try {
-    for (const line of describeLeftovers(await findLeftovers({ url, key }))) print(line);
-  } catch (error) {
-    // To run is what is wanted: this is no reason not to.
-    if (!stop.aborted) printError(`What is left over could not be read (${String(error)}). See ${log}`);
-  }
 }
 
 await main();

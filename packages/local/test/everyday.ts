@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { memberText, parseDocument, type Document } from "@sluice/core";
 
-const FILE = new URL("../sample/everyday.ndjson", import.meta.url);
+const FILE = join(import.meta.dirname, "../sample/everyday.ndjson");
 
 /** The sample's documents, as the producer would take them in. */
 export function readSample(): Document[] {

@@ -118,7 +118,10 @@ export const routes: readonly Route[] = [
     handle: cancelSubmission,
     id: "cancelSubmission",
     summary: "Cancel what is not dispatched yet",
-    notes: "What is dispatched finishes. Repeated, or after the end, it changes nothing.",
+    notes:
+      "What is dispatched finishes. What is still in the Queue is `canceled` when it arrives, or fails as `message_lost` " +
+      "once its message can no longer arrive (8.5 days on Cloudflare; locally, the next start); `counts` and `failures` " +
+      "say which. Repeated, or after the end, it changes nothing.",
     query: noQuery,
     answer: submissionSchema,
     problems: ["not-found"],
@@ -132,7 +135,8 @@ export const routes: readonly Route[] = [
     summary: "Queue failed documents again",
     notes:
       "They keep their version, and are `processing` again. One request queues up to some 60 jobs: where more failed, ask " +
-      "until `queued` is 0. A submission that was canceled is answered 409.",
+      "until `queued` is 0. What failed as `message_lost` was never recorded and cannot be queued again: `lost` counts it. " +
+      "A submission that was canceled is answered 409.",
     query: retryQuery,
     answer: answers.retriedSchema,
     problems: ["not-found", "conflict"],

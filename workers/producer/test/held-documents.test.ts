@@ -9,6 +9,7 @@ it("gives documents back as they were put in, once", () => {
   const documents = ["a", "\uFEFFé😀", "x".repeat(900_000), "y".repeat(300_000), "z"].map((text, place) => {
     const accepted = acceptDocument(
       { ...(place > 0 && { id: `d${place}` }), query: "q", contexts: [text] },
+      null,
       place,
       OPTIONS,
     );

@@ -186,7 +186,7 @@ export const pushAcceptedShape = object<PushAccepted>({
   rejected: list(rejectedLine),
 });
 
-export const retryAcceptedShape = object<RetryAccepted>({ submission: submissionShape, queued: number });
+export const retryAcceptedShape = object<RetryAccepted>({ submission: submissionShape, queued: number, lost: number });
 
 export const deletedDocumentShape = object<DeletedDocument>({ deleted: number });
 

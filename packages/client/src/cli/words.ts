@@ -80,11 +80,14 @@ export function holdWords(submission: Submission): string | null {
 export function stalledWords({ missing }: NonNullable<Submission["stalled"]>): string {
   return (
     `${pluralVerb(missing, "document", WAS)} sent more than 10 minutes ago and not recorded: the Queue may have lost ` +
-    "what carried them, as the one on this machine does when it is killed. To score them now: " +
+    "what carried them. To score them now: " +
     `${shellCommand(["sluice", "push", "--key", "OTHER"], ["FILE"])}, which scores all of the file again. Cloudflare's Queue keeps what it took for days: ` +
     "what comes late still counts, and what never comes ends as message_lost"
   );
 }
+
+/** What to do about documents that failed as `message_lost`. */
+export const PUSH_LOST_AGAIN = "Push the same file again to score them.";
 
 /** A command about a document, to copy. */
 export function documentCommand(name: "scores" | "why", { id, collection }: Document): string {

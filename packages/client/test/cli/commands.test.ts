@@ -261,6 +261,27 @@ test("retry, cancel, pause and resume say what they did", async () => {
   expect((await bench.run(["cancel", "sub_0002", ...TABLE])).stdout).toBe("sub_0002 is canceled.\n");
 });
 
+test("documents that the Queue lost are named with what to do, where a retry or a cancel leaves them", async () => {
+  const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
+  const lost = { ...submission, failures: { message_lost: 2 } };
+  bench.api.instead.push(() => Response.json({ submission: lost, queued: 0, lost: 2 }));
+  const words =
+    "2 documents were lost in the Queue and cannot be queued again. Push the same file again to score them.\n";
+  expect((await bench.run(["retry", "sub_0001", ...TABLE])).stdout).toBe(words);
+  bench.api.instead.push(() => Response.json({ submission: lost, queued: 0, lost: 2 }));
+  expect(records((await bench.run(["retry", "sub_0001"])).stdout)).toMatchObject([{ queued: 0, lost: 2 }]);
+  bench.api.instead.push(() => Response.json(lost));
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stdout).toContain(
+    "lost    2 documents were lost in the Queue. Push the same file again to score them.",
+  );
+  const canceling = { ...submission, status: "canceling", counts: { ...submission.counts, queued: 2, succeeded: 0 } };
+  bench.api.instead.push(() => Response.json(canceling));
+  expect((await bench.run(["cancel", "sub_0001", ...TABLE])).stdout).toBe(
+    "sub_0001 is canceling. 2 documents have not ended: what is dispatched finishes. 2 in the Queue: canceled on arrival, " +
+      "or failed as message_lost if they never arrive.\n",
+  );
+});
+
 test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {
   const { child, ended } = bench.start(["tail", "--collection", "default", "--all"]);
   while (bench.api.received.length < 2) await new Promise(setImmediate);

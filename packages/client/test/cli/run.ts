@@ -26,6 +26,8 @@ export class Bench {
   readonly #server: Server = createServer(serve(this.api.fetch));
   readonly #children: ChildProcess[] = [];
   env: Record<string, string | undefined> = {};
+  /** What runs: Node, and the command's file. */
+  program: readonly [node: string, command: string] = [process.execPath, COMMAND];
 
   static async start(): Promise<Bench> {
     const bench = new Bench();
@@ -74,7 +76,8 @@ export class Bench {
     args: readonly string[],
     stdin: string | Uint8Array | null = "",
   ): { child: ChildProcess; ended: Promise<Ended> } {
-    return this.#follow(spawn(process.execPath, [COMMAND, ...args], { cwd: this.folder, env: this.env }), stdin);
+    const [node, command] = this.program;
+    return this.#follow(spawn(node, [command, ...args], { cwd: this.folder, env: this.env }), stdin);
   }
 
   /** Runs a line of bash, in which `sluice` is the command. */

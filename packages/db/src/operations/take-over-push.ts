@@ -6,20 +6,21 @@ import { unfoldSubmission } from "./fold-totals.ts";
 
 /**
  * Takes over a push that broke off: one that was let go, or without activity for 60 s. From here on
- * its former holder raises, stages and closes nothing. One that the poller closed as incomplete is
- * open again, and looked after again. `token` is random. Gives whether the push is the caller's: of two
- * at once it is one's.
+ * its former holder raises, stages and closes nothing. One that the poller closed as incomplete, or that
+ * lost documents, is open again, and looked after again: the lost ones are missing again, until their
+ * parts are sent anew. `token` is random. Gives whether the push is the caller's: of two at once it is one's.
  */
 export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: number): Promise<boolean> {
   const free = sql`id = ${id} AND (holder = '' OR active_at <= ${now - PUSH_ALIVE} OR holder = ${token})`;
+  const reopens = sql`(incomplete OR lost > 0)`;
   const rows = await transact(db, [
     ...unfoldSubmission(id, sql`incomplete AND ${free}`),
     sql`
-      INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${free} AND incomplete
+      INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${free} AND ${reopens}
       ON CONFLICT DO NOTHING`,
     sql`
-      UPDATE submissions SET holder = ${token}, active_at = ${now}, incomplete = 0,
-        closed_at = iif(incomplete, NULL, closed_at), completed_at = iif(incomplete, NULL, completed_at)
+      UPDATE submissions SET holder = ${token}, active_at = ${now}, incomplete = 0, lost = 0,
+        closed_at = iif(${reopens}, NULL, closed_at), completed_at = iif(${reopens}, NULL, completed_at)
       WHERE ${free}
       RETURNING id`,
   ]);

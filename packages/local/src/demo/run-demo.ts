@@ -1,11 +1,9 @@
 import { describeStandIn, print } from "@sluice/client/terminal";
 import { isAborted } from "../signals.ts";
-import { counted, stage } from "./figures.ts";
 import { COST_NOTE, describeMillion, showCost } from "./cost.ts";
 import { ended } from "./follow.ts";
 import { measureDocuments } from "./measure.ts";
-import { lostDocuments } from "./kill.ts";
-import { describeLeftovers, findLeftovers, finishLeftovers } from "./leftovers.ts";
+import { describeLeftovers, finishLeftovers } from "./leftovers.ts";
 import { startProgress } from "./progress.ts";
 import { pushAndFollow, type Followed, type Surroundings } from "./push-and-follow.ts";
 import { showRankings, type PushedDocument } from "./rankings.ts";
@@ -25,34 +23,16 @@ export interface DemoEnd {
 export async function runDemo(around: Surroundings, file: File, kill: boolean): Promise<DemoEnd> {
   const { stack, signal, output } = around;
   const api = () => ({ url: stack.url, key: around.key });
-  const leftovers = await findLeftovers(api());
+  const { leftovers } = stack;
   for (const line of describeLeftovers(leftovers)) print(line);
-  const lostBefore = leftovers.lost.length > 0;
+  const lostBefore = leftovers.lost.some(({ canceled }) => !canceled);
   const brokenOff = (shortcomings: readonly string[]): DemoEnd => ({ complete: false, shortcomings, lostBefore });
 
   if (isAborted(signal)) return brokenOff(["Stopped."]);
 
-  const first = await pushAndFollow(around, file.bytes, kill);
-  if (!first.ok) return brokenOff([first.error]);
-  const pushes = [first.value];
-  let documents = acceptedOf(file.documents, first.value);
-
-  const accepted = documents.map(({ document }) => document);
-  const lost = kill ? await lostDocuments(api(), first.value.end.id, accepted) : [];
-  if (lost.length > 0) {
-    print(stage("lost", `${counted(lost.length, "document")} in the local Queue, which is memory: pushed again`));
-    const again = await pushAndFollow(around, Buffer.from(lost.map(({ line }) => line).join("\n")), false);
-    if (!again.ok) return brokenOff([...first.value.shortcomings, again.error]);
-    pushes.push(again.value);
-    const moved = new Set(lost.map(({ place }) => place));
-    documents = [
-      ...documents.filter(({ document }) => !moved.has(document.place)),
-      ...acceptedOf(
-        lost.map((document, place) => ({ ...document, place })),
-        again.value,
-      ),
-    ];
-  }
+  const pushed = await pushAndFollow(around, file.bytes, kill);
+  if (!pushed.ok) return brokenOff([pushed.error]);
+  const { end, shortcomings } = pushed.value;
   const left = await finishLeftovers(leftovers, {
     api,
     signal,
@@ -61,17 +41,15 @@ export async function runDemo(around: Surroundings, file: File, kill: boolean): 
   });
   if (isAborted(signal)) return brokenOff(["Stopped."]);
 
+  const documents = acceptedOf(file.documents, pushed.value);
   print(`\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`);
   print(describeStandIn(around.localAi) ?? "");
   const { totals, sizes } = measureDocuments(documents);
-  for (const [number, { end }] of pushes.entries()) {
-    const killed = kill && number === 0;
-    const push = { submission: end.id, ended: ended(end), tokens: end.usage.tokens, killed };
-    print(`\n${await showCost(stack.url, push, sizes.get(end.id) ?? new Map())}`);
-  }
+  const push = { submission: end.id, ended: ended(end), tokens: end.usage.tokens, killed: kill };
+  print(`\n${await showCost(stack.url, push, sizes.get(end.id) ?? new Map())}`);
   print(`  ${COST_NOTE}`);
   print(`\n${describeMillion(totals)}`);
-  return { complete: true, shortcomings: [...pushes.flatMap((push) => push.shortcomings), ...left], lostBefore };
+  return { complete: true, shortcomings: [...shortcomings, ...left], lostBefore };
 }
 
 function acceptedOf(documents: readonly FileDocument[], { end, rejected }: Followed): PushedDocument[] {

@@ -1,6 +1,7 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const SWEEP = "packages/db/src/operations/sweep-submissions.ts";
+const LOST = "packages/db/src/operations/count-lost.ts";
 const RETRY = "packages/db/src/operations/retry-failed.ts";
 
 /** Cancel, delete, retry, what stands still, and pushes. */
@@ -65,8 +66,8 @@ export const INTERVENING: readonly Mutation[] = [
     "abandoned-stays-open",
     "a push that broke off is never closed",
     SWEEP,
-    "AND closed_at IS NULL AND active_at < ${times.abandonedBefore}",
-    "AND closed_at IS NULL AND active_at < 0",
+    "AND active_at < ${times.abandonedBefore}",
+    "AND active_at < 0",
   ),
   mutation(
     "lost-never-counted",
@@ -78,9 +79,16 @@ export const INTERVENING: readonly Mutation[] = [
   mutation(
     "lost-too-soon",
     "documents are given up for lost though they are not missing any more",
-    SWEEP,
-    "UPDATE submissions SET lost = total - recorded,",
-    "UPDATE submissions SET lost = total,",
+    LOST,
+    "s.total - s.recorded - ${stagedDocuments(sql`s.id`)} AS documents",
+    "s.total AS documents",
+  ),
+  mutation(
+    "lost-but-canceling",
+    "a canceled submission whose message is lost stays so and never ends",
+    LOST,
+    "AND closed_at IS NOT NULL AND recorded + lost < total))",
+    "AND closed_at IS NOT NULL AND recorded + lost < total AND cancel_requested_at IS NULL))",
   ),
   mutation(
     "staged-part-forgotten",

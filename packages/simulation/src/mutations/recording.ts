@@ -85,7 +85,7 @@ export const RECORDING: readonly Mutation[] = [
     "late-arrival-stays-lost",
     "documents that come after they were counted as lost stay counted so",
     RECORD,
-    "lost = max(0, lost - counted.count),",
+    "lost = max(0, min(lost, total - recorded - counted.count)),",
     "lost = lost,",
   ),
   mutation(

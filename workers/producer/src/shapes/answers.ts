@@ -26,6 +26,9 @@ export const documentListSchema = z.strictObject({
 export const retriedSchema = z.strictObject({
   submission: submissionSchema,
   queued: count.describe("Documents that were queued again."),
+  lost: count.describe(
+    "Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again.",
+  ),
 });
 export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were forgotten.") });
 const pausesInForce = z.array(pauseSchema).describe("The pauses in force.");

@@ -38,7 +38,8 @@ export const submissionSchema = z.strictObject({
     .describe(
       "`receiving`: its push is under way, or broke off and can be gone on with. `queued`: all of it is sent, and nothing " +
         "recorded yet. `processing`: documents are recorded and have not all ended, be it that they wait for the end of a " +
-        "pause: `waiting` tells. `canceling`: it is canceled, and what is dispatched finishes. `completed`: every document " +
+        "pause: `waiting` tells. `canceling`: it is canceled; what is dispatched finishes, and what is still in the Queue ends when it " +
+        "arrives, or as `message_lost`. `completed`: every document " +
         "ended, failures included. `canceled`: every document ended after it was canceled. The list is closed.",
     ),
   counts: countsSchema,

@@ -3,8 +3,8 @@ import { shellCommand } from "@sluice/core/shell";
 import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { ago, harmlessJson, plural, pluralVerb, until } from "../text.ts";
-import { HAS } from "../words.ts";
+import { ago, count, harmlessJson, plural, pluralVerb, until } from "../text.ts";
+import { HAS, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 
 export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
   const submission = await clientOf(cli).cancel(id, { signal: cli.signal });
@@ -17,7 +17,13 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
     return EXIT.ok;
   }
   const open = submission.counts.queued + submission.counts.processing;
-  const rest = open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.`;
+  const { queued } = submission.counts;
+  const inQueue =
+    queued === 0
+      ? ""
+      : ` ${count(queued)} in the Queue: canceled on arrival, or failed as message_lost if they never arrive.`;
+  const rest =
+    open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.${inQueue}`;
   cli.out.print(`${id} is ${submission.status}.${rest}`);
   return EXIT.ok;
 }
@@ -27,13 +33,18 @@ export interface RetryFlags {
 }
 
 export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<ExitCode> {
-  const { queued, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
-  if (!cli.out.human) cli.out.record({ submission, queued });
-  else if (queued === 0) cli.out.print(`${id} has no failed documents to queue again.`);
-  else {
-    const follow = shellCommand(["sluice", "status"], [id]);
-    cli.out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
+  const { queued, lost, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
+  const { out } = cli;
+  if (!out.human) {
+    out.record({ submission, queued, lost });
+    return EXIT.ok;
   }
+  if (queued > 0) {
+    const follow = shellCommand(["sluice", "status"], [id]);
+    out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
+  } else if (lost === 0) out.print(`${id} has no failed documents to queue again.`);
+  if (lost > 0)
+    out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue and cannot be queued again. ${PUSH_LOST_AGAIN}`);
   return EXIT.ok;
 }
 

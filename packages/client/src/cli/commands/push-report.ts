@@ -4,7 +4,7 @@ import type { Estimate } from "../estimate.ts";
 import { describePlace, type Header } from "../formats/index.ts";
 import type { Output } from "../output.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
-import { failuresWords, WAS } from "../words.ts";
+import { failuresWords, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import type { RefusedLines } from "./push-refused.ts";
 
@@ -126,6 +126,8 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   for (const { id, counts } of submissions) {
     if (counts.failed > 0) out.print(`Failures:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
   }
+  const lost = failures["message_lost"] ?? 0;
+  if (lost > 0) out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`);
 }
 
 /** What a program gets of a push. */

@@ -6,8 +6,17 @@ import type { Output } from "../output.ts";
 import { pollerTrouble, readStats } from "../poller-trouble.ts";
 import { describeStandIn } from "../scorer.ts";
 import { take } from "../take.ts";
-import { ago, count, plural } from "../text.ts";
-import { ended, failuresWords, receivingWords, stalledWords, submissionCell, waitingWords } from "../words.ts";
+import { ago, count, plural, pluralVerb } from "../text.ts";
+import {
+  ended,
+  failuresWords,
+  PUSH_LOST_AGAIN,
+  receivingWords,
+  stalledWords,
+  submissionCell,
+  waitingWords,
+  WAS,
+} from "../words.ts";
 
 export interface StatusFlags {
   readonly label?: string;
@@ -105,6 +114,8 @@ export function printSubmission(out: Output, submission: Submission, now: number
   if (stalled !== null) {
     facts.push(["stalled", stalledWords(stalled)]);
   }
+  const lost = submission.failures["message_lost"] ?? 0;
+  if (lost > 0) facts.push(["lost", `${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`]);
   const receiving = receivingWords(submission);
   if (receiving !== null) facts.push(["receiving", receiving]);
   if (submission.incomplete) facts.push(["incomplete", "the push broke off, and was closed with what it had sent"]);
