@@ -123,6 +123,36 @@ export const INTERVENING: readonly Mutation[] = [
       "",
     ),
   ),
+  withKind(
+    "resuming",
+    mutation(
+      "counted-by-prefix",
+      "a resumed push takes its first documents for those that total counts",
+      "workers/producer/src/push/counted-parts.ts",
+      "this.#ahead = total - known.reduce((sum, { documents }) => sum + documents, 0);",
+      "this.#ahead = total;",
+    ),
+  ),
+  withKind(
+    "resuming",
+    mutation(
+      "staged-counted-as-inline",
+      "a resumed push takes inline parts for counted in the place of staged ones",
+      "packages/db/src/operations/take-over-push.ts",
+      "WHERE s.submission_id = ${id}\n      AND NOT EXISTS",
+      "WHERE s.submission_id = ''\n      AND NOT EXISTS",
+    ),
+  ),
+  withKind(
+    "resuming",
+    mutation(
+      "counted-by-rounds",
+      "a resumed push takes staged parts for counted before inline ones that wait for their call",
+      "workers/producer/src/push/counted-parts.ts",
+      "if (this.#ahead < documents) return null;",
+      'if (documents === 1 || this.#ahead < documents) return { state: "unknown", uncounted: 0 };',
+    ),
+  ),
   mutation(
     "key-opens-twice",
     "two pushes with one new key are both opened",

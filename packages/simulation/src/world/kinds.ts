@@ -7,6 +7,8 @@ export interface Kind {
   readonly of: readonly ChosenFault[];
   readonly among: number;
   readonly times: number;
+  /** Whether its pushes are long, streamed under a key, with many staged parts among inline ones. */
+  readonly pushesAreMixed?: true;
 }
 
 const RACES: readonly ChosenFault[] = [
@@ -89,7 +91,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
   },
   {
     name: "resending",
-    share: 0.1,
+    share: 0.06,
     of: [
       "worker_frozen",
       "d1_error_after_commit",
@@ -103,5 +105,25 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 6,
+  },
+  // Pushes that break off between staged and inline parts, and are resumed.
+  {
+    name: "resuming",
+    share: 0.04,
+    of: [
+      "worker_death_in_flight",
+      "worker_frozen",
+      "d1_error_before",
+      "d1_error_after_commit",
+      "d1_late_commit",
+      "queue_send_refused",
+      "queue_send_error_after",
+      "queue_delay",
+      "client_break_off",
+      "client_sends_twice",
+    ],
+    among: 0.7,
+    times: 5,
+    pushesAreMixed: true,
   },
 ];
