@@ -1,6 +1,7 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const SWEEP = "packages/db/src/operations/sweep-submissions.ts";
+const COUNTED = "workers/producer/src/push/counted-parts.ts";
 const RETRY = "packages/db/src/operations/retry-failed.ts";
 
 /** Cancel, delete, retry, what stands still, and pushes. */
@@ -123,16 +124,28 @@ export const INTERVENING: readonly Mutation[] = [
       "",
     ),
   ),
-  withKind(
-    "resuming",
-    mutation(
-      "counted-by-prefix",
-      "a resumed push takes its first documents for those that total counts",
-      "workers/producer/src/push/counted-parts.ts",
-      "this.#ahead = total - known.reduce((sum, { documents }) => sum + documents, 0);",
-      "this.#ahead = total;",
-    ),
-  ),
+  withKind("resuming", {
+    name: "counted-by-prefix",
+    breaks: "a resumed push takes the documents that total counts for its first ones, whatever their parts are",
+    replacements: [
+      {
+        file: COUNTED,
+        find: "total - known.reduce((sum, { documents }) => sum + documents, 0)",
+        replace: "total",
+      },
+      {
+        file: COUNTED,
+        find: "this.#known.delete(part);",
+        replace: "this.#known.delete(part); this.#ahead = Math.max(0, this.#ahead - documents);",
+      },
+      {
+        file: COUNTED,
+        find: "if (this.#ahead < documents) return null;",
+        replace:
+          'if (this.#ahead < documents) { const uncounted = documents - this.#ahead; this.#ahead = 0; return { state: "unknown", uncounted }; }',
+      },
+    ],
+  }),
   withKind(
     "resuming",
     mutation(
@@ -141,16 +154,6 @@ export const INTERVENING: readonly Mutation[] = [
       "packages/db/src/operations/take-over-push.ts",
       "WHERE s.submission_id = ${id}\n      AND NOT EXISTS",
       "WHERE s.submission_id = ''\n      AND NOT EXISTS",
-    ),
-  ),
-  withKind(
-    "resuming",
-    mutation(
-      "counted-by-rounds",
-      "a resumed push takes staged parts for counted before inline ones that wait for their call",
-      "workers/producer/src/push/counted-parts.ts",
-      "if (this.#ahead < documents) return null;",
-      'if (documents === 1 || this.#ahead < documents) return { state: "unknown", uncounted: 0 };',
     ),
   ),
   mutation(
