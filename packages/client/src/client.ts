@@ -8,6 +8,7 @@ import type {
   DocumentOptions,
   FeedOptions,
   JobFilter,
+  ListOptions,
   PauseOptions,
   PauseTarget,
   ResultsOptions,
@@ -22,10 +23,12 @@ import type {
   DocumentList,
   Health,
   Job,
+  MalformedMessage,
   Page,
   Pause,
   PauseBody,
   PauseList,
+  Replayed,
   RetryAccepted,
   Stats,
   Submission,
@@ -137,21 +140,9 @@ export class Sluice {
   }
 
   /** Forgets all versions of a document. */
-  async deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
-    const failures: SluiceError[] = [];
-    const onRetry = (error: SluiceError) => {
-      failures.push(error);
-    };
-    try {
-      return await this.#call("DELETE", `${documentsPath(collection)}/${encodeURIComponent(id)}`, options.signal, {
-        onRetry,
-      });
-    } catch (error) {
-      // The try before this one went through, and its answer was lost.
-      const unheard = failures.some(({ status }) => status === null);
-      if (unheard && error instanceof SluiceError && error.code === "not-found") return { deleted: 0 };
-      throw error;
-    }
+  deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
+    const path = `${documentsPath(collection)}/${encodeURIComponent(id)}`;
+    return this.#remove("DELETE", path, options.signal, { deleted: 0 });
   }
 
   /** Documents as they end, across submissions. What is canceled is not among them. */
@@ -195,6 +186,16 @@ export class Sluice {
     return (await this.#post<PauseList>("/v1/resume", pauseBody(target), options.signal)).data;
   }
 
+  /** Quarantined messages, without their text. */
+  malformed(options: ListOptions = {}): List<MalformedMessage> {
+    return this.#list("/v1/malformed", { limit: options.limit }, options);
+  }
+
+  /** Sends a quarantined message to its queue again. */
+  replayMalformed(id: string, options: CallOptions = {}): Promise<Replayed> {
+    return this.#remove("POST", `/v1/malformed/${encodeURIComponent(id)}/replay`, options.signal, { replayed: 0 });
+  }
+
   stats(options: CallOptions = {}): Promise<Stats> {
     return this.#get("/v1/stats", options.signal);
   }
@@ -222,6 +223,21 @@ export class Sluice {
     more: Partial<Call> = {},
   ): Promise<T> {
     return (await makeCall(this.#connection, { method, path, signal, ...more })).value as T;
+  }
+
+  /** A call after which its thing is gone: `none` where an earlier try went through and its answer was lost. */
+  async #remove<T>(method: Call["method"], path: string, signal: AbortSignal | undefined, none: T): Promise<T> {
+    const failures: SluiceError[] = [];
+    const onRetry = (error: SluiceError) => {
+      failures.push(error);
+    };
+    try {
+      return await this.#call<T>(method, path, signal, { onRetry });
+    } catch (error) {
+      const unheard = failures.some(({ status }) => status === null);
+      if (unheard && error instanceof SluiceError && error.code === "not-found") return none;
+      throw error;
+    }
   }
 
   #list<Item, P extends Page<Item>>(

@@ -106,6 +106,7 @@ export function statsOf(pauses: readonly Pause[]): Stats {
     oldest_waiting_at: null,
     throughput: { last_5_minutes: 0, last_hour: 0 },
     failures: {},
+    malformed_messages: 0,
     pauses,
     poller: { last_run_at: CREATED },
     usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0, repeated_dispatches: 0 },

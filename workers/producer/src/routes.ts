@@ -1,5 +1,3 @@
-import type * as z from "zod";
-import type { Handler } from "./dependencies.ts";
 import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { deleteDocument } from "./handlers/delete-document.ts";
 import { documentQuery, getDocument } from "./handlers/get-document.ts";
@@ -9,14 +7,14 @@ import { getSubmission, noQuery } from "./handlers/get-submission.ts";
 import { getJob, jobsQuery, listJobs } from "./handlers/list-jobs.ts";
 import { listResults, resultsQuery } from "./handlers/list-results.ts";
 import { listSubmissions, submissionsQuery } from "./handlers/list-submissions.ts";
+import { listMalformed, malformedQuery, replayMalformed } from "./handlers/malformed.ts";
 import { pause, pauseBody, resume, resumeBody } from "./handlers/pause.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import { feedQuery, readResults } from "./handlers/read-results.ts";
 import { retryQuery, retrySubmission } from "./handlers/retry-submission.ts";
-import type { Scope } from "./http/keys.ts";
 import type { ProblemName } from "./http/problems.ts";
 import { NDJSON_TYPES } from "./http/respond.ts";
-import type { AnswerHeader } from "./openapi/headers.ts";
+import type { Route } from "./route.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import * as answers from "./shapes/answers.ts";
 import { documentOutSchema } from "./shapes/document.ts";
@@ -25,31 +23,7 @@ import { acceptedSchema } from "./shapes/push.ts";
 import { statsSchema } from "./shapes/stats.ts";
 import { submissionSchema } from "./shapes/submission.ts";
 
-export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  /** What the key must allow. */
-  readonly scope: Scope;
-  readonly handle: Handler;
-  /** What the OpenAPI document says of it. */
-  readonly id: string;
-  readonly summary: string;
-  /** What there is to know besides. */
-  readonly notes?: string;
-  readonly query: z.ZodObject<Record<string, z.ZodType>>;
-  /** `null`: the body is not needed. */
-  readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
-  readonly headers?: readonly string[];
-  readonly status?: number;
-  readonly answer: z.ZodType;
-  readonly answerHeaders?: readonly AnswerHeader[];
-  /** What each line holds, where NDJSON may be asked for. */
-  readonly line?: z.ZodType;
-  /** Besides those that every route has. */
-  readonly problems: readonly ProblemName[];
-  /** Those of them that pass by themselves, and say when in `Retry-After`. */
-  readonly passing?: readonly ProblemName[];
-}
+export type { Route } from "./route.ts";
 
 const BODY_PROBLEMS = ["not-json", "not-utf8", "broken-body", "body-too-large", "unsupported-media-type"] as const;
 const PUSH_PROBLEMS = ["empty-body", "conflict", "idempotency-key-reused", "nothing-acceptable"] as const;
@@ -249,6 +223,34 @@ export const routes: readonly Route[] = [
     query: noQuery,
     answer: statsSchema,
     problems: [],
+  },
+  {
+    method: "GET",
+    path: "/v1/malformed",
+    scope: "admin",
+    handle: listMalformed,
+    id: "listMalformed",
+    summary: "List quarantined messages, without their text",
+    notes:
+      "Messages that could not be read or recorded, by queue. They hold documents that were accepted and are not recorded: " +
+      "replay them once the cause is gone. The list is not ordered by time.",
+    query: malformedQuery,
+    answer: answers.malformedPageSchema,
+    problems: [],
+  },
+  {
+    method: "POST",
+    path: "/v1/malformed/:id/replay",
+    scope: "admin",
+    handle: replayMalformed,
+    id: "replayMalformed",
+    summary: "Send a quarantined message to its queue again",
+    notes:
+      "It leaves the quarantine once the queue has it. If its cause is not gone, it is quarantined again, under another id. " +
+      "Replaying a message twice records its documents once.",
+    query: noQuery,
+    answer: answers.replayedSchema,
+    problems: ["not-found", "conflict"],
   },
 ];
 

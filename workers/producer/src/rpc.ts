@@ -2,8 +2,11 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import type {
   Document,
   DocumentIn,
+  MalformedMessage,
   Page,
   PushAccepted,
+  Replayed,
+  RpcListOptions,
   RpcPushOptions,
   RpcResultsOptions,
   RpcView,
@@ -14,6 +17,7 @@ import { dependencies, type Env } from "./env.ts";
 import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { getDocument } from "./handlers/get-document.ts";
 import { getSubmission } from "./handlers/get-submission.ts";
+import { listMalformed, replayMalformed } from "./handlers/malformed.ts";
 import { listResults } from "./handlers/list-results.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import type { Handler } from "./dependencies.ts";
@@ -55,6 +59,14 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
 
   async cancel(submission: string): Promise<Submission | null> {
     return readOrNull(await this.#call(cancelSubmission, { id: submission }, {}, { method: "POST" }));
+  }
+
+  async malformed({ limit, cursor }: RpcListOptions = {}): Promise<Page<MalformedMessage>> {
+    return read(await this.#call(listMalformed, {}, { limit, cursor }));
+  }
+
+  async replayMalformed(id: string): Promise<Replayed | null> {
+    return readOrNull(await this.#call(replayMalformed, { id }, {}, { method: "POST" }));
   }
 
   #call(

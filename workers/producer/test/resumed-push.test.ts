@@ -6,7 +6,7 @@ import { recordMessages } from "./record-messages.ts";
 
 /** The lines of a push. `i`: a part that a message carries, of two documents; two fill a call. `s`: a staged part, of one. */
 function linesOf(order: string): string[] {
-  const sizes = [...order].flatMap((kind) => (kind === "i" ? [60_000, 60_000] : [140_000]));
+  const sizes = order.split("").flatMap((kind) => (kind === "i" ? [60_000, 60_000] : [140_000]));
   return sizes.map(
     (size, index) => `${JSON.stringify({ id: `d${index}`, query: "q", contexts: ["x".repeat(size)] })}\n`,
   );

@@ -19,6 +19,7 @@ import {
 } from "./choices.ts";
 import { DEFAULT_URL, type Cli } from "./cli.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
+import { malformed, type MalformedFlags } from "./commands/malformed.ts";
 import {
   cancel,
   newKey,
@@ -214,6 +215,15 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
       .option("--submission <submission>", "this submission only");
     if (name === "pause") made.option("--reason <words>", "why, for others to read");
   }
+
+  command(
+    "malformed",
+    "quarantined messages, and sending them to their queues again",
+    ["sluice malformed", "sluice malformed --replay", "sluice malformed --replay msg_c2x1aWNl…"],
+    (cli, _, flags: MalformedFlags) => malformed(cli, flags),
+  )
+    .option("--replay [message]", "send this one, or all of them, to their queues again")
+    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "tail",

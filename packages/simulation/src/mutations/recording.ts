@@ -26,7 +26,7 @@ export const RECORDING: readonly Mutation[] = [
     "acknowledge-before-record",
     "a message is acknowledged whether or not D1 has its part",
     CONSUME,
-    `{ kind: standing === "recorded" ? "ack" : "retry" }`,
+    `{ kind: recording.kind === "recorded" ? "ack" : "retry" }`,
     `{ kind: "ack" }`,
   ),
   mutation(
