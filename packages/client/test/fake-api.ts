@@ -1,5 +1,14 @@
 import type { Fetch } from "../src/index.ts";
-import type { Document, DocumentIn, Page, Pause, PushAccepted, RejectedLine, Submission } from "../src/types.ts";
+import type {
+  Document,
+  DocumentIn,
+  MalformedMessage,
+  Page,
+  Pause,
+  PushAccepted,
+  RejectedLine,
+  Submission,
+} from "../src/types.ts";
 import { documentOf, jobOf, statsOf, submissionOf } from "./shapes.ts";
 
 /** A request as it arrived, its body unpacked. */
@@ -43,6 +52,7 @@ export class FakeApi {
   readonly submissions = new Map<string, { submission: Submission; documents: Document[]; looks: number }>();
   readonly #answers = new Map<string, { readonly body: string; readonly text: string }>();
   readonly #pauses: Pause[] = [];
+  readonly malformed: MalformedMessage[] = [];
   looks = 1;
 
   readonly fetch: Fetch = async (input, init) => {
@@ -76,6 +86,7 @@ export class FakeApi {
     if (root === "results") return page(this.#all(), url);
     if (root === "jobs")
       return id === "" ? page([jobOf()], url) : id === "job_nope" ? null : Response.json(jobOf({ id }));
+    if (root === "malformed") return this.#malformed(id, url);
     if (root === "stats") return Response.json(statsOf(this.#pauses));
     if (method === "POST" && (root === "pause" || root === "resume")) return this.#pause(root, text);
     return null;
@@ -184,6 +195,14 @@ export class FakeApi {
     const asked: Pause = { scope, reason: "requested", message: null, since: "2026-01-01T00:00:00.000Z", until: null };
     this.#pauses.splice(0, this.#pauses.length, ...others, ...(action === "pause" ? [asked] : []));
     return Response.json({ data: this.#pauses });
+  }
+
+  #malformed(id: string, url: URL): Response | null {
+    if (id === "") return page(this.malformed, url);
+    const at = this.malformed.findIndex((message) => message.id === id);
+    if (at < 0) return null;
+    this.malformed.splice(at, 1);
+    return Response.json({ replayed: 1 });
   }
 
   #all(): Document[] {

@@ -1,4 +1,14 @@
-import type { Counts, Document, DocumentIn, Job, Pause, Score, Stats, Submission } from "../src/types.ts";
+import type {
+  Counts,
+  Document,
+  DocumentIn,
+  Job,
+  MalformedMessage,
+  Pause,
+  Score,
+  Stats,
+  Submission,
+} from "../src/types.ts";
 
 const CREATED = "2026-01-01T00:00:00.000Z";
 
@@ -95,6 +105,18 @@ export function jobOf(more: Partial<Job> = {}): Job {
     dispatched_at: null,
     ended_at: null,
     ...more,
+  };
+}
+
+export function malformedOf(id: string): MalformedMessage {
+  return {
+    id,
+    queue: "sluice-bulk",
+    message_id: id.slice(4),
+    reason: "the body is not JSON",
+    submission_id: null,
+    bytes: 6,
+    received_at: CREATED,
   };
 }
 

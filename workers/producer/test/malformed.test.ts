@@ -137,9 +137,9 @@ describe("POST /v1/malformed/{id}/replay", () => {
     expect(await list()).toHaveLength(1);
   });
 
-  it.each(["msg_x", "msg_c2x1aWNlLWJ1bGsvbm9uZQ", "nothing", "msg_%FF"])("is 404 for an unknown id: %s", async (id) => {
+  it.each(["msg_x", "msg_c2x1aWNlLWJ1bGsvbm9uZQ", "nothing"])("is 404 for an unknown id: %s", async (id) => {
     const { response } = await refused(`${LIST}/${id}/replay`, post());
-    expect([404, 422]).toContain(response.status);
+    expect(response.status).toBe(404);
   });
 
   it("is over RPC too", async () => {

@@ -29,6 +29,16 @@ export const RECORDING: readonly Mutation[] = [
     `{ kind: recording.kind === "recorded" ? "ack" : "retry" }`,
     `{ kind: "ack" }`,
   ),
+  withKind(
+    "resuming",
+    mutation(
+      "refused-is-quarantined",
+      "a message that a constraint of D1 forbids is quarantined at its first delivery",
+      "workers/consumer/src/after-refusal.ts",
+      "attempts >= MAX_REFUSED_DELIVERIES",
+      "attempts >= 1",
+    ),
+  ),
   mutation(
     "record-twice",
     "a part that is recorded already is recorded and counted again",

@@ -30,7 +30,9 @@ const RACES: readonly ChosenFault[] = [
   "client_deletes_at_once",
 ];
 
-const ALL = Object.keys(FAULTS) as ChosenFault[];
+/** A fault of the product's own code: in seeds of one kind only. */
+const OWN: ReadonlySet<ChosenFault> = new Set(["d1_constraint"]);
+const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fault));
 export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
   { name: "mild", share: 0.14, of: ALL, among: 0.4, times: 0.7 },
@@ -116,6 +118,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
       "d1_error_before",
       "d1_error_after_commit",
       "d1_late_commit",
+      "d1_constraint",
       "queue_send_refused",
       "queue_send_error_after",
       "queue_delay",
