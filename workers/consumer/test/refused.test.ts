@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { SubmissionId } from "@sluice/core";
 import {
   BatchService,
+  bodyOf,
   counters,
   document,
   documents,
@@ -15,7 +16,6 @@ import {
 import configuration from "../wrangler.jsonc?raw";
 import { MAX_REFUSED_DELIVERIES } from "../src/after-refusal.ts";
 import worker from "../src/index.ts";
-import { bodyOf } from "@sluice/dispatch/test-support";
 import { decide, messageOf, QUEUE } from "./deliver.ts";
 
 let service: BatchService;

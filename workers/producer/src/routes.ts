@@ -12,7 +12,6 @@ import { pause, pauseBody, resume, resumeBody } from "./handlers/pause.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import { feedQuery, readResults } from "./handlers/read-results.ts";
 import { retryQuery, retrySubmission } from "./handlers/retry-submission.ts";
-import type { ProblemName } from "./http/problems.ts";
 import { NDJSON_TYPES } from "./http/respond.ts";
 import type { Route } from "./route.ts";
 import { pushQuerySchema } from "./push/options.ts";
@@ -231,9 +230,7 @@ export const routes: readonly Route[] = [
     handle: listMalformed,
     id: "listMalformed",
     summary: "List quarantined messages, without their text",
-    notes:
-      "Messages that could not be read or recorded, by queue. They hold documents that were accepted and are not recorded: " +
-      "replay them once the cause is gone. The list is not ordered by time.",
+    notes: "By queue, not by time. They could not be read or recorded: replay them once the cause is gone.",
     query: malformedQuery,
     answer: answers.malformedPageSchema,
     problems: [],
@@ -245,9 +242,7 @@ export const routes: readonly Route[] = [
     handle: replayMalformed,
     id: "replayMalformed",
     summary: "Send a quarantined message to its queue again",
-    notes:
-      "It leaves the quarantine once the queue has it. If its cause is not gone, it is quarantined again, under another id. " +
-      "Replaying a message twice records its documents once.",
+    notes: "It leaves the quarantine once the queue has it. Replaying a message twice records its documents once.",
     query: noQuery,
     answer: answers.replayedSchema,
     problems: ["not-found", "conflict"],
