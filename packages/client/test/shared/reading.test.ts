@@ -219,7 +219,7 @@ test("quarantined messages are listed and replayed, also where a first answer wa
   expect(await client.replayMalformed("msg_a")).toEqual({ replayed: 1 });
   await expect(client.replayMalformed("msg_a")).rejects.toMatchObject({ code: "not-found" });
   api.instead.push(async (request) => {
-    await api.fetch(request);
+    await api.fetch(request.url, { method: request.method, headers: request.headers });
     throw new TypeError("the connection broke");
   });
   expect(await client.replayMalformed("msg_b")).toEqual({ replayed: 0 });
