@@ -6,7 +6,9 @@ import {
   healthShape,
   jobPageShape,
   jobShape,
+  malformedPageShape,
   pauseListShape,
+  replayedShape,
   resumedShape,
   retryAcceptedShape,
   statsShape,
@@ -24,6 +26,7 @@ import type {
   DocumentOptions,
   FeedOptions,
   JobFilter,
+  ListOptions,
   PauseOptions,
   PauseTarget,
   ResultsOptions,
@@ -38,9 +41,11 @@ import type {
   DocumentList,
   Health,
   Job,
+  MalformedMessage,
   Page,
   Pause,
   PauseBody,
+  Replayed,
   Resumed,
   RetryAccepted,
   Stats,
@@ -158,26 +163,12 @@ export class Sluice {
   }
 
   /** Forgets all versions of a document. */
-  async deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
-    const failures: SluiceError[] = [];
-    const onRetry = (error: SluiceError) => {
-      failures.push(error);
-    };
-    try {
-      const path = `${documentsPath(collection)}/${encodeURIComponent(id)}`;
-      return await this.#call({
-        method: "DELETE",
-        path,
-        answer: deletedDocumentShape,
-        signal: options.signal,
-        onRetry,
-      });
-    } catch (error) {
-      // The try before this one went through, and its answer was lost.
-      const unheard = failures.some(({ status }) => status === null);
-      if (unheard && error instanceof SluiceError && error.code === "not-found") return { deleted: 0 };
-      throw error;
-    }
+  deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
+    const path = `${documentsPath(collection)}/${encodeURIComponent(id)}`;
+    return this.#remove(
+      { method: "DELETE", path, answer: deletedDocumentShape, signal: options.signal },
+      { deleted: 0 },
+    );
   }
 
   /** Documents as they end, across submissions. What is canceled is not among them. */
@@ -222,6 +213,17 @@ export class Sluice {
     return this.#post(resumedShape, "/v1/resume", pauseBody(target), options.signal);
   }
 
+  /** Quarantined messages, without their text. */
+  malformed(options: ListOptions = {}): List<MalformedMessage> {
+    return this.#list(malformedPageShape, "/v1/malformed", { limit: options.limit }, options);
+  }
+
+  /** Sends a quarantined message to its queue again. */
+  replayMalformed(id: string, options: CallOptions = {}): Promise<Replayed> {
+    const path = `/v1/malformed/${encodeURIComponent(id)}/replay`;
+    return this.#remove({ method: "POST", path, answer: replayedShape, signal: options.signal }, { replayed: 0 });
+  }
+
   stats(options: CallOptions = {}): Promise<Stats> {
     return this.#get(statsShape, "/v1/stats", options.signal);
   }
@@ -243,6 +245,21 @@ export class Sluice {
 
   async #call<T>(call: Call<T>): Promise<T> {
     return (await makeCall(this.#connection, call)).value;
+  }
+
+  /** A call after which its thing is gone: `none` where an earlier try went through and its answer was lost. */
+  async #remove<T>(call: Call<T>, none: T): Promise<T> {
+    const failures: SluiceError[] = [];
+    const onRetry = (error: SluiceError) => {
+      failures.push(error);
+    };
+    try {
+      return await this.#call({ ...call, onRetry });
+    } catch (error) {
+      const unheard = failures.some(({ status }) => status === null);
+      if (unheard && error instanceof SluiceError && error.code === "not-found") return none;
+      throw error;
+    }
   }
 
   #list<Item, P extends Page<Item>>(

@@ -14,7 +14,7 @@ export interface DocumentOptions extends CallOptions {
   readonly include?: readonly ("text" | "metadata")[] | undefined;
 }
 
-interface ListOptions extends CallOptions {
+export interface ListOptions extends CallOptions {
   /** Where to start: a `next_cursor`. */
   readonly cursor?: string | undefined;
   /** Items a page, at most 1,000. */

@@ -2,6 +2,7 @@ import type { Fetch } from "../src/index.ts";
 import type {
   Document,
   DocumentIn,
+  MalformedMessage,
   Page,
   Pause,
   PushAccepted,
@@ -53,6 +54,7 @@ export class FakeApi {
   readonly submissions = new Map<string, { submission: Submission; documents: Document[]; looks: number }>();
   readonly #answers = new Map<string, { readonly body: string; readonly text: string }>();
   readonly #pauses: Pause[] = [];
+  readonly malformed: MalformedMessage[] = [];
   looks = 1;
 
   readonly fetch: Fetch = async (input, init) => {
@@ -86,6 +88,7 @@ export class FakeApi {
     if (root === "results") return page(this.#all(), url);
     if (root === "jobs")
       return id === "" ? page([jobOf()], url) : id === "job_nope" ? null : Response.json(jobOf({ id }));
+    if (root === "malformed") return this.#malformed(id, url);
     if (root === "stats") return Response.json(statsOf(this.#pauses, this.scorer));
     if (method === "POST" && (root === "pause" || root === "resume")) return this.#pause(root, text);
     return null;
@@ -198,6 +201,14 @@ export class FakeApi {
     const before = this.#pauses.find((pause) => pause.scope === scope) ?? null;
     this.#pauses.splice(0, this.#pauses.length, ...others, ...(action === "pause" ? [asked] : []));
     return Response.json(action === "pause" ? { data: this.#pauses } : { resumed: before, data: this.#pauses });
+  }
+
+  #malformed(id: string, url: URL): Response | null {
+    if (id === "") return page(this.malformed, url);
+    const at = this.malformed.findIndex((message) => message.id === id);
+    if (at < 0) return null;
+    this.malformed.splice(at, 1);
+    return Response.json({ replayed: 1 });
   }
 
   #all(): Document[] {

@@ -138,8 +138,15 @@ export function partBody(header: PartHeader, part: number, hash: string, documen
   return `${head.slice(0, -1)},"documents":[${text}]}`;
 }
 
-export function stagedBody(header: PartHeader, part: number): string {
-  return JSON.stringify({ v: MESSAGE_VERSION, kind: "staged", submission: header.submission, lane: header.lane, part });
+/** The submission that a body names which may not be a message's; `null` where it names none. */
+export function submissionNamed(body: string): SubmissionId | null {
+  const found = /"submission":"(sub_[0-9a-f-]{36})"/.exec(body)?.[1];
+  return found === undefined ? null : parseSubmissionId(found);
+}
+
+/** The message of a staged part. */
+export function stagedBody({ submission, lane }: Pick<PartHeader, "submission" | "lane">, part: number): string {
+  return JSON.stringify({ v: MESSAGE_VERSION, kind: "staged", submission, lane, part });
 }
 
 /** Bytes of a part's body besides its documents, with the longest number a part can have. */

@@ -12,6 +12,8 @@ export * from "./operations/finalize-job.ts";
 export * from "./operations/find-missing-tables.ts";
 export * from "./operations/keep-malformed-message.ts";
 export * from "./operations/look-up-parts.ts";
+export * from "./operations/read-malformed-messages.ts";
+export * from "./operations/release-malformed-message.ts";
 export * from "./operations/open-submission.ts";
 export * from "./operations/postpone-job.ts";
 export * from "./operations/raise-total.ts";

@@ -9,8 +9,10 @@ export default {
       consumeDelivery(io, batch.queue, batch.messages),
     );
     for (const message of batch.messages) {
-      if (decisions.get(message.id)?.kind === "ack") message.ack();
-      else message.retry();
+      const decision = decisions.get(message.id);
+      if (decision?.kind === "ack") message.ack();
+      else if (decision?.delaySeconds === undefined) message.retry();
+      else message.retry({ delaySeconds: decision.delaySeconds });
     }
   },
 } satisfies ExportedHandler<StepEnv>;

@@ -1,57 +1,24 @@
-import type * as z from "zod";
-import type { Handler } from "./dependencies.ts";
 import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { deleteDocument } from "./handlers/delete-document.ts";
 import { documentQuery, getDocument } from "./handlers/get-document.ts";
 import { documentsQuery, getDocuments } from "./handlers/get-documents.ts";
-import { getStats } from "./handlers/get-stats.ts";
 import { getSubmission, noQuery } from "./handlers/get-submission.ts";
-import { getJob, jobsQuery, listJobs } from "./handlers/list-jobs.ts";
 import { listResults, resultsQuery } from "./handlers/list-results.ts";
 import { listSubmissions, submissionsQuery } from "./handlers/list-submissions.ts";
-import { pause, pauseBody, resume, resumeBody } from "./handlers/pause.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import { feedQuery, readResults } from "./handlers/read-results.ts";
 import { retryQuery, retrySubmission } from "./handlers/retry-submission.ts";
-import type { Scope } from "./http/keys.ts";
-import type { ProblemName } from "./http/problems.ts";
 import { NDJSON_TYPES } from "./http/respond.ts";
-import type { AnswerHeader } from "./openapi/headers.ts";
+import { operatingRoutes } from "./operating-routes.ts";
+import { BODY_PROBLEMS, type Route } from "./route.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import * as answers from "./shapes/answers.ts";
 import { documentOutSchema } from "./shapes/document.ts";
-import { jobSchema } from "./shapes/job.ts";
 import { acceptedSchema } from "./shapes/push.ts";
-import { statsSchema } from "./shapes/stats.ts";
 import { submissionSchema } from "./shapes/submission.ts";
 
-export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  /** What the key must allow. */
-  readonly scope: Scope;
-  readonly handle: Handler;
-  /** What the OpenAPI document says of it. */
-  readonly id: string;
-  readonly summary: string;
-  /** What there is to know besides. */
-  readonly notes?: string;
-  readonly query: z.ZodObject<Record<string, z.ZodType>>;
-  /** `null`: the body is not needed. */
-  readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
-  readonly headers?: readonly string[];
-  readonly status?: number;
-  readonly answer: z.ZodType;
-  readonly answerHeaders?: readonly AnswerHeader[];
-  /** What each line holds, where NDJSON may be asked for. */
-  readonly line?: z.ZodType;
-  /** Besides those that every route has. */
-  readonly problems: readonly ProblemName[];
-  /** Those of them that pass by themselves, and say when in `Retry-After`. */
-  readonly passing?: readonly ProblemName[];
-}
+export type { Route } from "./route.ts";
 
-const BODY_PROBLEMS = ["not-json", "not-utf8", "broken-body", "body-too-large", "unsupported-media-type"] as const;
 const PUSH_PROBLEMS = ["empty-body", "conflict", "idempotency-key-reused", "nothing-acceptable"] as const;
 
 /** Every route that wants a key. */
@@ -199,66 +166,7 @@ export const routes: readonly Route[] = [
     line: documentOutSchema,
     problems: [],
   },
-  {
-    method: "GET",
-    path: "/v1/jobs",
-    scope: "read",
-    handle: listJobs,
-    id: "listJobs",
-    summary: "List jobs, the newest first",
-    query: jobsQuery,
-    answer: answers.jobPageSchema,
-    problems: [],
-  },
-  {
-    method: "GET",
-    path: "/v1/jobs/:id",
-    scope: "read",
-    handle: getJob,
-    id: "getJob",
-    summary: "Look at a job and its attempts",
-    query: noQuery,
-    answer: jobSchema,
-    problems: ["not-found"],
-  },
-  {
-    method: "POST",
-    path: "/v1/pause",
-    scope: "admin",
-    handle: pause,
-    id: "pause",
-    summary: "Stop dispatching: everything, a model or a submission",
-    notes:
-      "No body is everything. What Workers AI has already is polled and finalized all the same. A pause that is in force " +
-      "keeps its `since`, and its `message` unless a new `reason` is given.",
-    query: noQuery,
-    body: { schema: pauseBody, required: false },
-    answer: answers.pauseListSchema,
-    problems: ["not-found", ...BODY_PROBLEMS],
-  },
-  {
-    method: "POST",
-    path: "/v1/resume",
-    scope: "admin",
-    handle: resume,
-    id: "resume",
-    summary: "Go on with what was paused",
-    query: noQuery,
-    body: { schema: resumeBody, required: false },
-    answer: answers.resumedSchema,
-    problems: ["not-found", ...BODY_PROBLEMS],
-  },
-  {
-    method: "GET",
-    path: "/v1/stats",
-    scope: "read",
-    handle: getStats,
-    id: "getStats",
-    summary: "The state of the whole",
-    query: noQuery,
-    answer: statsSchema,
-    problems: [],
-  },
+  ...operatingRoutes,
 ];
 
 export const NDJSON = NDJSON_TYPES[0];

@@ -3,8 +3,11 @@ import { parseAnswer } from "@sluice/client/parse-answer";
 import type {
   Document,
   DocumentIn,
+  MalformedMessage,
   Page,
   PushAccepted,
+  Replayed,
+  RpcListOptions,
   RpcPushOptions,
   RpcResultsOptions,
   RpcView,
@@ -17,6 +20,7 @@ import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { getDocument } from "./handlers/get-document.ts";
 import { getStats } from "./handlers/get-stats.ts";
 import { getSubmission } from "./handlers/get-submission.ts";
+import { listMalformed, replayMalformed } from "./handlers/malformed.ts";
 import { listResults } from "./handlers/list-results.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import type { Handler } from "./dependencies.ts";
@@ -62,6 +66,14 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
 
   async stats(): Promise<Stats> {
     return read(await this.#call(getStats, {}, {}));
+  }
+
+  async malformed({ limit, cursor }: RpcListOptions = {}): Promise<Page<MalformedMessage>> {
+    return read(await this.#call(listMalformed, {}, { limit, cursor }));
+  }
+
+  async replayMalformed(id: string): Promise<Replayed | null> {
+    return readOrNull(await this.#call(replayMalformed, { id }, {}, { method: "POST" }));
   }
 
   #call(

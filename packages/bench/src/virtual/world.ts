@@ -63,7 +63,11 @@ export class VirtualWorld {
     };
     const queue = (lane: Lane) =>
       new VirtualQueue(timeline, queueSettings(`sluice-${lane}`), async (name, messages) => {
-        await consumeDelivery(this.#io, name, messages);
+        await consumeDelivery(
+          this.#io,
+          name,
+          messages.map((message) => ({ ...message, attempts: 1 })),
+        );
       });
     this.#queues = { interactive: queue("interactive"), bulk: queue("bulk") };
     this.#fireCron();

@@ -11,6 +11,7 @@ import type {
   JobStatus,
   JobUsage,
   Lane,
+  MalformedMessage,
   Page,
   Pause,
   PauseList,
@@ -19,6 +20,7 @@ import type {
   ProblemPlace,
   PushAccepted,
   RejectedLine,
+  Replayed,
   Resumed,
   RetryAccepted,
   Score,
@@ -169,6 +171,7 @@ export const statsShape = object<Stats>({
   oldest_waiting_at: nullable(time),
   throughput: object<Stats["throughput"]>({ last_5_minutes: number, last_hour: number }),
   failures: record(number),
+  malformed_messages: number,
   pauses: list(pause),
   poller: nullable(object<NonNullable<Stats["poller"]>>({ last_run_at: time })),
   usage: object<Stats["usage"]>({ ...jobUsage, jobs: number }),
@@ -203,6 +206,19 @@ export const submissionPageShape = object<SubmissionPage>({
   next_cursor: nullable(string),
   counts: optional(counts),
 });
+
+const malformedMessage = object<MalformedMessage>({
+  id: string,
+  queue: string,
+  message_id: string,
+  reason: string,
+  submission_id: nullable(string),
+  bytes: number,
+  received_at: time,
+});
+
+export const malformedPageShape = page(malformedMessage);
+export const replayedShape = object<Replayed>({ replayed: number });
 
 const pointerPlace = object<{ readonly pointer: string; readonly detail: string }>({ pointer: string, detail: string });
 

@@ -17,8 +17,9 @@ import {
   submissionFilters,
   wholeNumber,
 } from "./choices.ts";
-import { DEFAULT_URL, type Cli } from "./cli.ts";
+import type { Cli } from "./cli.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
+import { malformed, type MalformedFlags } from "./commands/malformed.ts";
 import {
   cancel,
   newKey,
@@ -34,17 +35,11 @@ import { results, tail, type ResultsFlags, type TailFlags } from "./commands/res
 import { scores, type ScoresFlags } from "./commands/scores.ts";
 import { status, type StatusFlags } from "./commands/status.ts";
 import { why, type WhyFlags } from "./commands/why.ts";
+import { ENVIRONMENT_HELP } from "./environment.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
 import { harmless, oneLine } from "./text.ts";
-
-const ENVIRONMENT = `Environment:
-  SLUICE_URL      where the API is (default ${DEFAULT_URL})
-  SLUICE_API_KEY  the key to it
-  NO_COLOR        no colors
-  NODE_USE_ENV_PROXY=1
-                  use the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY (Node 22.21, 24 or newer)`;
 
 const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default where stdout is no terminal)").choices([
   "table",
@@ -69,7 +64,7 @@ export function createProgram(run: Run): Command {
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })
-    .addHelpText("after", `\n${ENVIRONMENT}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
+    .addHelpText("after", `\n${ENVIRONMENT_HELP}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
 
   /** A command with its examples; its action gets the arguments, the options, and what it works with. */
   const command = (
@@ -223,6 +218,15 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
       .option("--submission <submission>", "this submission only");
     if (name === "pause") made.option("--reason <words>", "why, for others to read");
   }
+
+  command(
+    "malformed",
+    "quarantined messages, and sending them to their queues again",
+    ["sluice malformed", "sluice malformed --replay", "sluice malformed --replay msg_c2x1aWNl…"],
+    (cli, _, flags: MalformedFlags) => malformed(cli, flags),
+  )
+    .option("--replay [message]", "send this one, or all of them, to their queues again")
+    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "tail",

@@ -103,10 +103,33 @@ export interface Stats {
   readonly throughput: { readonly last_5_minutes: number; readonly last_hour: number };
   /** Failed documents by code. */
   readonly failures: Readonly<Record<string, number>>;
+  /** Quarantined messages, counted up to 1,000. */
+  readonly malformed_messages: number;
   readonly pauses: readonly Pause[];
   /** `null`: it has never run. The time may lag by 30 s: a run that follows another sooner does not write its own down. */
   readonly poller: { readonly last_run_at: string } | null;
   readonly usage: JobUsage & { readonly jobs: number };
+}
+
+/** A message that could not be read or recorded, without its text. */
+export interface MalformedMessage {
+  /** Opaque, and always the same for a message. */
+  readonly id: string;
+  /** The queue that it came from; `staged_parts`: it was staged in D1. */
+  readonly queue: string;
+  readonly message_id: string;
+  readonly reason: string;
+  /** The submission that it names, if any. */
+  readonly submission_id: string | null;
+  /** Of its body, in UTF-8. */
+  readonly bytes: number;
+  readonly received_at: string;
+}
+
+/** The answer to a replay. */
+export interface Replayed {
+  /** Messages that were sent again. */
+  readonly replayed: number;
 }
 
 /** `GET /healthz`. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { problem } from "../fake-api.ts";
-import { jobOf, submissionOf } from "../shapes.ts";
+import { jobOf, malformedOf, submissionOf } from "../shapes.ts";
 import { documents } from "../shared/client.ts";
 import { Bench, records } from "./run.ts";
 
@@ -280,6 +280,24 @@ test("documents that the Queue lost are named with what to do, where a retry or 
     "sub_0001 is canceling. 2 documents have not ended: what is dispatched finishes. 2 in the Queue: canceled on arrival, " +
       "or failed as message_lost if they never arrive.\n",
   );
+});
+
+test("malformed lists what is quarantined, and replays one or all of it", async () => {
+  expect((await bench.run(["malformed", ...TABLE])).stdout).toBe("No message is quarantined.\n");
+  bench.api.malformed.push(...["msg_a", "msg_b", "msg_c"].map(malformedOf));
+  expect((await bench.run(["malformed", ...TABLE])).stdout).toMatch(
+    /^QUEUE .*\nsluice-bulk .*the body is not JSON  msg_a\n/,
+  );
+  expect(records((await bench.run(["malformed", "--limit", "2"])).stdout)).toMatchObject([
+    { id: "msg_a" },
+    { id: "msg_b" },
+  ]);
+  expect((await bench.run(["malformed", "--replay", "msg_b", ...TABLE])).stdout).toBe(
+    "1 message sent again. If the cause is not gone: sluice malformed\n",
+  );
+  expect(bench.api.malformed.map(({ id }) => id)).toEqual(["msg_a", "msg_c"]);
+  expect(records((await bench.run(["malformed", "--replay"])).stdout)).toEqual([{ replayed: 2 }]);
+  expect(bench.api.malformed).toEqual([]);
 });
 
 test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fetch, Sluice } from "../../src/index.ts";
-import { jobOf, statsOf, submissionOf, documentOf } from "../shapes.ts";
+import { jobOf, malformedOf, statsOf, submissionOf, documentOf } from "../shapes.ts";
 import { clientOf, collect, documents } from "./client.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
@@ -50,6 +50,8 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
   jobs: [(client) => collect(client.jobs()), pageOf(job)],
   pause: [(client) => client.pause(), { data: [pause] }],
   resume: [(client) => client.resume(), { resumed: pause, data: [pause] }],
+  malformed: [(client) => collect(client.malformed()), pageOf(malformedOf("msg_a"))],
+  replayMalformed: [(client) => client.replayMalformed("msg_a"), { replayed: 1 }],
   stats: [
     (client) => client.stats(),
     { ...statsOf([], "minilm"), pauses: [pause], failures: { refused: 1 }, oldest_waiting_at: AT },

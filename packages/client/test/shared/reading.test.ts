@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Sluice, type Document } from "../../src/index.ts";
 import { FakeApi, KEY, problem } from "../fake-api.ts";
+import { malformedOf } from "../shapes.ts";
 import { clientOf, collect, documents } from "./client.ts";
 
 async function pushed(count: number) {
@@ -211,6 +212,20 @@ test("a feed that has nothing new is not asked without pause", async () => {
   await expect(collect(client.feed({ cursor: "1", signal: stop.signal }))).rejects.toThrow("enough");
   expect(waits).toEqual([1_000, 1_000, 1_000]);
   expect(api.received).toHaveLength(3);
+});
+
+test("quarantined messages are listed and replayed, also where a first answer was lost", async () => {
+  const { api, client } = await pushed(1);
+  api.malformed.push(malformedOf("msg_a"), malformedOf("msg_b"));
+  expect((await collect(client.malformed({ limit: 1 }))).map(({ id }) => id)).toEqual(["msg_a", "msg_b"]);
+  expect(await client.replayMalformed("msg_a")).toEqual({ replayed: 1 });
+  await expect(client.replayMalformed("msg_a")).rejects.toMatchObject({ code: "not-found" });
+  api.instead.push(async (request) => {
+    await api.fetch(request.url, { method: request.method, headers: request.headers });
+    throw new TypeError("the connection broke");
+  });
+  expect(await client.replayMalformed("msg_b")).toEqual({ replayed: 0 });
+  expect(api.malformed).toEqual([]);
 });
 
 test("operations name what they act on", async () => {

@@ -2,6 +2,7 @@ import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const SWEEP = "packages/db/src/operations/sweep-submissions.ts";
 const LOST = "packages/db/src/operations/count-lost.ts";
+const COUNTED = "workers/producer/src/push/counted-parts.ts";
 const RETRY = "packages/db/src/operations/retry-failed.ts";
 
 /** Cancel, delete, retry, what stands still, and pushes. */
@@ -129,6 +130,38 @@ export const INTERVENING: readonly Mutation[] = [
       "packages/db/src/operations/take-over-push.ts",
       "...unfoldSubmission(id, sql`incomplete AND ${free}`),",
       "",
+    ),
+  ),
+  withKind("resuming", {
+    name: "counted-by-prefix",
+    breaks: "a resumed push takes the documents that total counts for its first ones, whatever their parts are",
+    replacements: [
+      {
+        file: COUNTED,
+        find: "total - known.reduce((sum, { documents }) => sum + documents, 0)",
+        replace: "total",
+      },
+      {
+        file: COUNTED,
+        find: "this.#known.delete(part);",
+        replace: "this.#known.delete(part); this.#ahead = Math.max(0, this.#ahead - documents);",
+      },
+      {
+        file: COUNTED,
+        find: "if (this.#ahead < documents) return null;",
+        replace:
+          'if (this.#ahead < documents) { const uncounted = documents - this.#ahead; this.#ahead = 0; return { state: "unknown", uncounted }; }',
+      },
+    ],
+  }),
+  withKind(
+    "resuming",
+    mutation(
+      "staged-counted-as-inline",
+      "a resumed push takes inline parts for counted in the place of staged ones",
+      "packages/db/src/operations/take-over-push.ts",
+      "WHERE s.submission_id = ${id}\n      AND NOT EXISTS",
+      "WHERE s.submission_id = ''\n      AND NOT EXISTS",
     ),
   ),
   mutation(

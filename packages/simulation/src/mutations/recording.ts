@@ -26,8 +26,18 @@ export const RECORDING: readonly Mutation[] = [
     "acknowledge-before-record",
     "a message is acknowledged whether or not D1 has its part",
     CONSUME,
-    `{ kind: standing === "recorded" ? "ack" : "retry" }`,
+    `{ kind: recording.kind === "recorded" ? "ack" : "retry" }`,
     `{ kind: "ack" }`,
+  ),
+  withKind(
+    "resuming",
+    mutation(
+      "refused-is-quarantined",
+      "a message that a constraint of D1 forbids is quarantined at its first delivery",
+      "workers/consumer/src/after-refusal.ts",
+      "attempts >= MAX_REFUSED_DELIVERIES",
+      "attempts >= 1",
+    ),
   ),
   mutation(
     "record-twice",

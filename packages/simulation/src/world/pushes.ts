@@ -52,14 +52,17 @@ export function drawSecondSend(push: Push, random: Random, faults: Faults): numb
 
 /** Draws a push: small or not so small, of new documents or of other texts for known ones. */
 export function drawPush(number: number, random: Random, faults: Faults): Push {
-  const count = random.pick([() => random.int(1, 3), () => random.int(1, 10), () => random.int(5, 30)])();
+  const isMixed = faults.pushesAreMixed;
+  const count = isMixed
+    ? random.int(15, 40)
+    : random.pick([() => random.int(1, 3), () => random.int(1, 10), () => random.int(5, 30)])();
   const again = faults.strikes("client_new_version");
   const tag = `${number}-${random.int(0, 9_999)}`;
   const names = random.shuffled(
     Array.from({ length: count + 4 }, (_, index) => `doc-${again ? index : `${tag}-${index}`}`),
   );
   const documents = Array.from({ length: count }, (_, place): PushedDocument => {
-    const isLong = random.chance(0.06);
+    const isLong = random.chance(isMixed ? 0.25 : 0.06);
     if (isLong) faults.count("part_staged");
     const contexts = Array.from(
       { length: random.int(1, 4) },
@@ -74,8 +77,8 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
       metadata: place % 2 === 0 ? metadataOf(place, tag) : null,
     };
   });
-  const ndjson = random.chance(0.65);
-  const isKeyed = random.chance(0.7);
+  const ndjson = isMixed || random.chance(0.65);
+  const isKeyed = isMixed || random.chance(0.7);
   const collection = random.pick(["default", "default", "other"]);
   const query = new URLSearchParams({
     collection,

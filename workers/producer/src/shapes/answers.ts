@@ -3,6 +3,7 @@ import * as z from "zod";
 import { envelopeSchema } from "../push/options.ts";
 import { documentOutSchema } from "./document.ts";
 import { jobSchema } from "./job.ts";
+import { malformedMessageSchema } from "./malformed.ts";
 import { pauseSchema } from "./pause.ts";
 import { countsSchema, submissionSchema } from "./submission.ts";
 import { count } from "./time.ts";
@@ -31,6 +32,8 @@ export const retriedSchema = z.strictObject({
   ),
 });
 export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were forgotten.") });
+export const malformedPageSchema = z.strictObject({ data: z.array(malformedMessageSchema), next_cursor: nextCursor });
+export const replayedSchema = z.strictObject({ replayed: count.describe("Messages that were sent again.") });
 const pausesInForce = z.array(pauseSchema).describe("The pauses in force.");
 export const pauseListSchema = z.strictObject({ data: pausesInForce });
 export const resumedSchema = z.strictObject({

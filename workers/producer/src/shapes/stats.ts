@@ -34,6 +34,7 @@ export const statsSchema = z.strictObject({
     .strictObject({ last_5_minutes: count, last_hour: count })
     .describe("Documents that ended with a job; of an hour with more than 6,000 jobs, those of the last 6,000."),
   failures: z.record(z.string(), count).describe("Failed documents by code."),
+  malformed_messages: count.describe("Quarantined messages, up to 1,000: see `/v1/malformed`."),
   pauses: z.array(pauseSchema),
   poller: z
     .strictObject({
@@ -58,6 +59,7 @@ export interface StatsFacts {
   readonly jobs: JobTotals;
   readonly failures: readonly { readonly code: string; readonly count: number }[];
   readonly ended: { readonly fiveMinutes: number; readonly hour: number };
+  readonly malformed: number;
   readonly pauses: readonly Pause[];
   /** Milliseconds. */
   readonly lastRunAt: number | null;
@@ -80,6 +82,7 @@ export function statsShape(facts: StatsFacts): StatsShape {
       ...Object.fromEntries(facts.failures.map(({ code, count }) => [code, count])),
       ...(lost > 0 && { message_lost: lost }),
     },
+    malformed_messages: facts.malformed,
     pauses: facts.pauses.map(pauseShape),
     poller: facts.lastRunAt === null ? null : { last_run_at: time(facts.lastRunAt) },
     usage: {
