@@ -52,5 +52,9 @@ function failureOf(error: unknown): Recording {
   if (!(error instanceof Error) || isPassing(error)) return { kind: "unrecorded" };
   if (UNREADABLE.test(error.message)) return { kind: "unreadable" };
   const [found, kind = "", name = ""] = CONSTRAINT.exec(error.message) ?? [];
-  return found === undefined ? { kind: "unrecorded" } : { kind: "refused", constraint: `${kind} ${name}`.trim() };
+  if (found !== undefined) return { kind: "refused", constraint: `${kind} ${name}`.trim() };
+  // A trigger has words of its own, which may hold values: its code says enough.
+  const { code } = describeError(error);
+  if (code?.startsWith("SQLITE_CONSTRAINT") === true) return { kind: "refused", constraint: code };
+  return { kind: "unrecorded" };
 }
