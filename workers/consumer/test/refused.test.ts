@@ -79,6 +79,18 @@ describe("a message that a constraint of D1 forbids", () => {
     }
   });
 
+  it("is one, too, for which the schema lacks a column", async () => {
+    await env.DB.prepare("ALTER TABLE parts RENAME COLUMN hash TO fingerprint").run();
+    try {
+      const decisions = await decide(io, [good(0, "a")]);
+      expect([...decisions.values()]).toEqual([{ kind: "retry", delaySeconds: 30 }]);
+      const refusal = { event: "recording_refused", level: "error", constraint: "SQLITE_ERROR" };
+      expect(io.events).toContainEqual(expect.objectContaining(refusal));
+    } finally {
+      await env.DB.prepare("ALTER TABLE parts RENAME COLUMN fingerprint TO hash").run();
+    }
+  });
+
   it.each([
     [1, 30],
     [2, 60],
