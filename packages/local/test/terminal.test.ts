@@ -110,7 +110,14 @@ describe("an answer of D1", () => {
   });
 
   it("stays in columns where characters take two cells, and cuts none of them in halves", () => {
-    const said = JSON.stringify([{ results: [{ query: "日本語", id: "a" }, { query: "x😀😀", id: "b" }] }]);
+    const said = JSON.stringify([
+      {
+        results: [
+          { query: "日本語", id: "a" },
+          { query: "x😀😀", id: "b" },
+        ],
+      },
+    ]);
     expect(renderAnswer(said, 60)).toBe(["query   id", "日本語  a", "x😀😀   b"].join("\n"));
     expect(renderAnswer(said, 4)?.split("\n").slice(1)).toEqual(["日…   a", "x😀…  b"]);
   });

@@ -88,7 +88,9 @@ export async function showCost(url: string, push: PushMeasured, sizes: ReadonlyM
   const items = costItems(push, parts, jobs);
   return [
     "On Cloudflare, at list price with free tiers ignored, this push would cost:",
-    ...items.map(({ name, amount, dollars: price }) => `  ${pad(name, 8, "left")} ${pad(dollars(price), 13, "left")} ${amount}`),
+    ...items.map(
+      ({ name, amount, dollars: price }) => `  ${pad(name, 8, "left")} ${pad(dollars(price), 13, "left")} ${amount}`,
+    ),
     `  ${pad("total", 8, "left")} ${dollars(sum(items, (item) => item.dollars))}`,
   ].join("\n");
 }
