@@ -80,9 +80,13 @@ async function sendTooMuch(request: Sent): Promise<Answer> {
   }
 }
 
+async function prepare(before: Provoked["before"] = []): Promise<void> {
+  for (const step of before) await ("sql" in step ? together.sql(step.sql) : send(step));
+}
+
 /** Brings an answer about; D1 is as it is to be already. */
 async function answerTo({ scope }: ToldResponse, { before = [], during, ...request }: Provoked): Promise<Answer> {
-  for (const step of before) await ("sql" in step ? together.sql(step.sql) : send(step));
+  await prepare(before);
   if (during === "rate used up") return sendTooMuch(request);
   return during === "scope lacking" ? send(request, lacking(scope ?? "")) : send(request);
 }
@@ -228,14 +232,17 @@ describe.each([
   const answers = new Map<ToldResponse, { problem: string | null; answer: Answer }[]>();
   // All at once: before a lost D1 is given up on it is tried again for seconds.
   beforeAll(async () => {
+    const requests = responses.map((response) => ({ response, all: requestsFor(response) }));
+    // What a request needs is there before D1 is not.
+    for (const { request } of requests.flatMap(({ all }) => all)) await prepare(request.before);
     await withoutDatabase(together, how, () =>
       Promise.all(
-        responses.map(async (response) => {
-          const all = requestsFor(response).map(async ({ problem, request }) => ({
+        requests.map(async ({ response, all }) => {
+          const given = all.map(async ({ problem, request }) => ({
             problem,
-            answer: await answerTo(response, request),
+            answer: await answerTo(response, { ...request, before: [] }),
           }));
-          answers.set(response, await Promise.all(all));
+          answers.set(response, await Promise.all(given));
         }),
       ),
     );
