@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
-import { submissionScope, weighPart, type PartMessage } from "@sluice/core";
-import type { Pause } from "@sluice/db";
+import { NEVER_DUE, submissionScope, weighPart, type PartMessage } from "@sluice/core";
+import { pauseDispatching, type Pause } from "@sluice/db";
 import { expect, it } from "vitest";
 import { recordJob } from "../src/index.ts";
 import { BatchService, documents, jobs, NOW, open, part, testIo } from "../test-support/index.ts";
@@ -33,9 +33,10 @@ it("a job of a paused submission alone is recorded, and not dispatched", async (
     reason: "requested",
     message: null,
     since: NOW,
-    until: NOW + 5_000,
+    until: null,
   };
+  await pauseDispatching(io.db, pause);
   await recordJob(io, [{ part: message, weight: weighPart(message) }], [pause]);
-  expect(await jobs(env.DB)).toMatchObject([{ status: "pending", documents: ["a0", "a1"], dueAt: NOW + 5_000 }]);
+  expect(await jobs(env.DB)).toMatchObject([{ status: "pending", documents: ["a0", "a1"], dueAt: NEVER_DUE }]);
   expect(service.submits).toEqual([]);
 });

@@ -35,7 +35,7 @@ export async function lookAfterSubmissions(io: StepIo): Promise<void> {
     abandonedBefore: now - ABANDONED_AFTER,
     lostBefore: now - MESSAGE_LIFE,
   });
-  await dropEndedPauses(io.db);
+  await dropEndedPauses(io.db, now);
   for (let folds = 1; folds < MOST_FOLDS && (await foldTotals(io.db, now - FOLD_AFTER)); folds += 1);
   for (let round = 0; round < MOST_STAGED_ROUNDS && (await recordStagedParts(io, now)); round += 1);
 }
