@@ -98,14 +98,14 @@ export function firstSubmissionScope(members: SQL): SQL {
 }
 
 /**
- * What holding a job by the pause of a scope sets: nothing but the end of the pause makes it due. Where the
- * pause has ended meanwhile, the job is due now.
+ * What holding a job by the pause of a scope sets: nothing but the end of the pause makes it due before
+ * `until`. Where the pause has ended meanwhile, the job is due now.
  */
-export function holdingBy(scope: SQL, now: number): { readonly pausedBy: SQL; readonly dueAt: SQL } {
+export function holdingBy(scope: SQL, now: number, until = NEVER_DUE): { readonly pausedBy: SQL; readonly dueAt: SQL } {
   const isInForce = sql`EXISTS (SELECT 1 FROM pauses WHERE scope = ${scope})`;
   return {
     pausedBy: sql`iif(${isInForce}, ${scope}, NULL)`,
-    dueAt: sql`CAST(iif(${isInForce}, ${NEVER_DUE}, ${now}) AS INTEGER)`,
+    dueAt: sql`CAST(iif(${isInForce}, ${until}, ${now}) AS INTEGER)`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { NEVER_DUE } from "@sluice/core";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
@@ -99,8 +100,8 @@ export class Mirror {
   nextDue(): number {
     let due = Infinity;
     for (const { row } of this.jobs.values()) {
-      const dueAt = row.paused_by === null ? (row.due_at ?? Infinity) : this.#releaseOf(row.paused_by);
-      if (dueAt < due) due = dueAt;
+      const released = row.paused_by === null ? Infinity : this.#releaseOf(row.paused_by);
+      due = Math.min(due, released, row.due_at === NEVER_DUE ? Infinity : (row.due_at ?? Infinity));
     }
     return due;
   }
