@@ -1,4 +1,4 @@
-import { Command, Option, type AddHelpTextContext, type Argument } from "commander";
+import { Command, Option, type Argument } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import {
   MOST,
@@ -39,7 +39,8 @@ import { ENVIRONMENT_HELP } from "./environment.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
-import { harmless, oneLine } from "./text.ts";
+import { harmless } from "./text.ts";
+import { refuseUnknown } from "./unknown-command.ts";
 
 const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default where stdout is no terminal)").choices([
   "table",
@@ -261,15 +262,6 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     .option("--collections <names>", "only these, with commas", collectionNames);
 
   return program;
-}
-
-/** Of a command that does not exist there is no help, though `--help` is asked for before its name is looked at. */
-function refuseUnknown({ command }: AddHelpTextContext): string {
-  const [name] = command.args;
-  if (name !== undefined && !name.startsWith("-")) {
-    command.error(`error: unknown command '${oneLine(name)}'`, { code: "commander.unknownCommand" });
-  }
-  return "";
 }
 
 function choice(flags: string, description: string, all: readonly string[]): Option {

@@ -70,7 +70,7 @@ test("status says where a stand-in scores, and nothing where Workers AI does", a
 test("what the API says is printed harmless to a terminal", async () => {
   const detail = "\u{1b}]0;x\u{7}\u{202e}";
   bench.api.instead.push(() =>
-    Response.json({ type: "/problems/x", title: detail, detail, errors: [] }, { status: 422 }),
+    Response.json({ type: "/problems/x", title: detail, status: 422, detail, errors: [] }, { status: 422 }),
   );
   const { code, stderr } = await bench.run(["status", "sub_0001"]);
   expect(code).toBe(1);

@@ -48,12 +48,8 @@ test.runIf(has("curl"))("push.sh ends where its document failed, and shows why",
 test("push-file pushes a document that holds U+2028 and U+2029 as one", async () => {
   const document = { id: "a", query: "one\u2028query", contexts: ["one\u2029text"] };
   bench.write("docs.ndjson", [document, "not JSON"]);
-  const { code, stdout, stderr } = await run(
-    process.execPath,
-    "--conditions=sluice-workspace",
-    "push-file/index.ts",
-    join(bench.folder, "docs.ndjson"),
-  );
+  bench.env = { ...bench.env, NODE_OPTIONS: "--conditions=sluice-workspace" };
+  const { code, stdout, stderr } = await run(process.execPath, "push-file/index.ts", join(bench.folder, "docs.ndjson"));
   expect(bench.api.received[0]?.text.split("\n")[0]).toBe(JSON.stringify(document));
   expect(stdout).toBe("a\t0.900\ttext 0\n");
   expect([code, stderr]).toEqual([1, "document 2: query must be a string\n"]);
