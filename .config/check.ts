@@ -2,6 +2,8 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { print, whenReaderLeaves } from "../packages/client/src/cli/terminal.ts";
 
 /** Everything that is checked without running Sluice. A step prints its output only where it fails. */
 
@@ -28,17 +30,20 @@ const env = {
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_WRITE_LOGS: "false",
 };
+whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
 const failed: string[] = [];
 for (const [name, command, ...args] of steps) {
+  // A step blocks: that the reader has left is noticed between two.
+  await nextTurn();
   const started = performance.now();
   const run = spawnSync(command, args, { cwd: root, env, encoding: "utf8" });
   const ok = run.status === 0;
-  console.log(`${ok ? "✓" : "✗"} ${name} (${((performance.now() - started) / 1_000).toFixed(1)} s)`);
+  print(`${ok ? "✓" : "✗"} ${name} (${((performance.now() - started) / 1_000).toFixed(1)} s)`);
   if (ok) continue;
   failed.push(name);
-  console.log(run.error === undefined ? `${run.stdout}${run.stderr}` : `${command}: ${run.error.message}`);
+  print(run.error === undefined ? `${run.stdout}${run.stderr}` : `${command}: ${run.error.message}`);
 }
-console.log(
+print(
   failed.length === 0
     ? `Everything is in order: ${steps.length} checks.`
     : `${failed.length} of ${steps.length} checks failed: ${failed.join(", ")}. What each found is above.`,

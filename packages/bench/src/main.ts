@@ -1,5 +1,6 @@
 import "./quiet.ts";
 import { parseArgs } from "node:util";
+import { print, printError, whenReaderLeaves } from "@sluice/client/terminal";
 import { measureCounted } from "./measure-counted.ts";
 import { measureFreshness, type Freshness } from "./measures/freshness.ts";
 import { measureMemory } from "./measures/memory.ts";
@@ -21,9 +22,10 @@ Ends with 1 where a counted budget is over. What the clock says fails nothing.`;
 /** Short, and the same for every arm: nobody waits for a fuller delivery where time is measured. */
 const TIMED_BATCH_SECONDS = 0.1;
 
+whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
+
 const startedAt = performance.now();
-const tell = (line: string) =>
-  console.log(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
+const tell = (line: string) => print(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
 
 const tellWarmUp = (line: string) => tell(`${line} (to warm up, not counted)`);
 
@@ -37,7 +39,7 @@ function readArguments() {
       },
     }).values;
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    printError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     process.exit(2);
   }
 }
@@ -68,12 +70,12 @@ async function measureWaits(): Promise<Freshness[]> {
 const given = readArguments();
 const times = Number(given.times);
 if (given.help) {
-  console.log(USAGE);
+  print(USAGE);
 } else if (given.quick && times !== 1) {
-  console.error(`--quick measures no throughput, so it has nothing to do with --times.\n\n${USAGE}`);
+  printError(`--quick measures no throughput, so it has nothing to do with --times.\n\n${USAGE}`);
   process.exitCode = 2;
 } else if (!Number.isInteger(times) || times < 1) {
-  console.error(`--times must be a whole number from 1, not ${JSON.stringify(given.times)}.\n\n${USAGE}`);
+  printError(`--times must be a whole number from 1, not ${JSON.stringify(given.times)}.\n\n${USAGE}`);
   process.exitCode = 2;
 } else {
   const machine = describeMachine();
@@ -88,6 +90,6 @@ if (given.help) {
     writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, freshness, memory });
     tell("wrote packages/bench/RESULTS.md");
   }
-  console.log(`\n${showBudgets(budgets)}`);
+  print(`\n${showBudgets(budgets)}`);
   process.exitCode = budgets.every(({ ok }) => ok) ? 0 : 1;
 }

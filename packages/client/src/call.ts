@@ -1,6 +1,10 @@
-import { errorOf, SluiceError } from "./errors.ts";
+import type { Shape } from "./answers/shape.ts";
+import { errorOf, notTheApi, SluiceError } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { parseAnswer } from "./parse-answer.ts";
+import { redirectOf } from "./redirect.ts";
 import { addWait, NO_WAITS, waitBeforeRetry } from "./retry.ts";
+import { describeFailure } from "./transport.ts";
 
 /** How requests are made. */
 export interface Connection {
@@ -22,10 +26,12 @@ export type OnRetry = (error: SluiceError, wait: number) => void;
 export type Body = string | ReadableStream<Uint8Array>;
 
 /** A request that may safely be made again. */
-export interface Call {
+export interface Call<T> {
   readonly method: "GET" | "POST" | "DELETE";
   /** With its query string. */
   readonly path: string;
+  /** What the API answers. Anything else is not its answer. */
+  readonly answer: Shape<T>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Makes the body anew for each try. */
   readonly body?: () => Body;
@@ -33,24 +39,26 @@ export interface Call {
   readonly timeout?: number | null;
   readonly signal?: AbortSignal | undefined;
   readonly onRetry?: OnRetry | undefined;
+  /** Receives the error of each try, whether or not another one follows. */
+  readonly onFailure?: ((error: SluiceError) => void) | undefined;
 }
 
-export interface Answer {
+export interface Answer<T> {
   readonly headers: Headers;
-  /** Parsed JSON; `null` for an empty body. */
-  readonly value: unknown;
+  readonly value: T;
 }
 
 /**
  * Makes a request, again where that may help, and gives the answer's JSON. Throws a `SluiceError`, or
  * the reason of `signal`.
  */
-export async function makeCall(connection: Connection, call: Call): Promise<Answer> {
+export async function makeCall<T>(connection: Connection, call: Call<T>): Promise<Answer<T>> {
   const { io, retries } = connection;
   let waits = NO_WAITS;
   for (;;) {
     const answer = await tryCall(connection, call);
     if (!(answer instanceof SluiceError)) return answer;
+    call.onFailure?.(answer);
     const wait = waitBeforeRetry(answer, waits, retries, io.random());
     if (wait === null) throw answer;
     (call.onRetry ?? connection.onRetry)?.(answer, wait);
@@ -61,7 +69,7 @@ export async function makeCall(connection: Connection, call: Call): Promise<Answ
 
 const TOO_LATE = new Error("no answer in time");
 
-async function tryCall(connection: Connection, call: Call): Promise<Answer | SluiceError> {
+async function tryCall<T>(connection: Connection, call: Call<T>): Promise<Answer<T> | SluiceError> {
   call.signal?.throwIfAborted();
   const { url, key, io } = connection;
   const timeout = call.timeout === undefined ? connection.timeout : call.timeout;
@@ -74,12 +82,17 @@ async function tryCall(connection: Connection, call: Call): Promise<Answer | Slu
       method: call.method,
       headers: { authorization: `Bearer ${key}`, accept: "application/json", ...call.headers },
       signal: over.signal,
+      // Another origin would get the documents, and not the key.
+      redirect: "manual",
       ...withBody(call.body?.()),
     });
+    const redirect = redirectOf(url, call.path, response);
+    if (redirect !== null) return redirect;
     const text = await response.text();
     if (!response.ok) return errorOf(response, text, io.now());
-    const value = text === "" ? null : parse(text);
-    return value === undefined ? errorOf(response, "", io.now()) : { headers: response.headers, value };
+    const value = parse(text);
+    const flaw = value === undefined ? "it is not JSON" : call.answer.flaw(value, "");
+    return flaw === null ? { headers: response.headers, value: value as T } : notTheApi(response, flaw);
   } catch (error) {
     call.signal?.throwIfAborted();
     return over.signal.reason === TOO_LATE ? tookTooLong(url, timeout ?? 0) : noAnswer(url, error);
@@ -99,15 +112,18 @@ function withBody(body: Body | undefined): RequestInit & { duplex?: "half" } {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseAnswer(text);
   } catch {
     return undefined;
   }
 }
 
 function noAnswer(url: string, cause: unknown): SluiceError {
-  const detail = `${url} gave no answer, or the connection broke.`;
-  return new SluiceError({ status: null, code: "no-answer", title: "No answer", detail, cause });
+  const { isTransient, detail } = describeFailure(url, cause);
+  const kind = isTransient
+    ? ({ code: "no-answer", title: "No answer" } as const)
+    : ({ code: "unreachable", title: "Not reachable" } as const);
+  return new SluiceError({ status: null, ...kind, detail, cause });
 }
 
 function tookTooLong(url: string, timeout: number): SluiceError {

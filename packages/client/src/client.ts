@@ -1,3 +1,21 @@
+import {
+  deletedDocumentShape,
+  documentListShape,
+  documentPageShape,
+  documentShape,
+  healthShape,
+  jobPageShape,
+  jobShape,
+  malformedPageShape,
+  pauseListShape,
+  replayedShape,
+  resumedShape,
+  retryAcceptedShape,
+  statsShape,
+  submissionPageShape,
+  submissionShape,
+} from "./answers/answers.ts";
+import type { Shape } from "./answers/shape.ts";
 import { makeCall, queryString, type Call, type Connection } from "./call.ts";
 import { SluiceError } from "./errors.ts";
 import { Feed, type FeedIo } from "./feed.ts";
@@ -8,6 +26,7 @@ import type {
   DocumentOptions,
   FeedOptions,
   JobFilter,
+  ListOptions,
   PauseOptions,
   PauseTarget,
   ResultsOptions,
@@ -22,15 +41,18 @@ import type {
   DocumentList,
   Health,
   Job,
+  MalformedMessage,
   Page,
   Pause,
   PauseBody,
-  PauseList,
+  Replayed,
+  Resumed,
   RetryAccepted,
   Stats,
   Submission,
   SubmissionPage,
 } from "./types.ts";
+import { wrongUrl } from "./url.ts";
 import { waitFor, type WaitOptions } from "./wait.ts";
 
 export interface SluiceOptions {
@@ -63,8 +85,8 @@ export class Sluice {
   constructor(options: SluiceOptions, io: Partial<Io> = {}) {
     // A header's own complaint would show the key.
     if (!/^[\x21-\x7e]+$/.test(options.key)) throw new TypeError("key must be printable ASCII without spaces");
-    if (!/^https?:\/\/./.test(options.url))
-      throw new TypeError(`url must start with http:// or https://: ${options.url}`);
+    const wrong = wrongUrl("url", options.url);
+    if (wrong !== null) throw new TypeError(wrong);
     this.#connection = {
       url: options.url.replace(/\/+$/, ""),
       key: options.key,
@@ -81,13 +103,18 @@ export class Sluice {
   }
 
   submission(id: string, options: CallOptions = {}): Promise<Submission> {
-    return this.#get(`/v1/submissions/${encodeURIComponent(id)}`, options.signal);
+    return this.#get(submissionShape, `/v1/submissions/${encodeURIComponent(id)}`, options.signal);
   }
 
   /** The newest first. */
   submissions(filter: SubmissionFilter = {}): List<Submission, SubmissionPage> {
     const { status, collection, label, since, limit } = filter;
-    return this.#list("/v1/submissions", { status, collection, label, since: toTime(since), limit }, filter);
+    return this.#list(
+      submissionPageShape,
+      "/v1/submissions",
+      { status, collection, label, since: toTime(since), limit },
+      filter,
+    );
   }
 
   /** Looks at a submission until every document of it ended. */
@@ -99,6 +126,7 @@ export class Sluice {
   results(id: string, options: ResultsOptions = {}): List<Document> {
     const { status, limit = RESULTS_PAGE } = options;
     return this.#list(
+      documentPageShape,
       `/v1/submissions/${encodeURIComponent(id)}/results`,
       { status, ...view(options), limit },
       options,
@@ -107,20 +135,18 @@ export class Sluice {
 
   /** Cancels what is not dispatched yet. */
   cancel(id: string, options: CallOptions = {}): Promise<Submission> {
-    return this.#post(`/v1/submissions/${encodeURIComponent(id)}/cancel`, undefined, options.signal);
+    return this.#post(submissionShape, `/v1/submissions/${encodeURIComponent(id)}/cancel`, undefined, options.signal);
   }
 
   /** Queues failed documents again, all or those of one failure code. */
   retry(id: string, options: CallOptions & { readonly code?: string | undefined } = {}): Promise<RetryAccepted> {
-    const query = queryString({ code: options.code });
-    return this.#post(`/v1/submissions/${encodeURIComponent(id)}/retry${query}`, undefined, options.signal);
+    const path = `/v1/submissions/${encodeURIComponent(id)}/retry${queryString({ code: options.code })}`;
+    return this.#post(retryAcceptedShape, path, undefined, options.signal);
   }
 
   document(collection: string, id: string, options: DocumentOptions = {}): Promise<Document> {
-    return this.#get(
-      `${documentsPath(collection)}/${encodeURIComponent(id)}${queryString(view(options))}`,
-      options.signal,
-    );
+    const path = `${documentsPath(collection)}/${encodeURIComponent(id)}${queryString(view(options))}`;
+    return this.#get(documentShape, path, options.signal);
   }
 
   /** Any number of documents of a collection, in the order asked, 100 a request. */
@@ -129,7 +155,7 @@ export class Sluice {
     const missing: string[] = [];
     for (const id of cutIds(ids)) {
       const query = queryString({ id, ...view(options) });
-      const found: DocumentList = await this.#get(`${documentsPath(collection)}${query}`, options.signal);
+      const found = await this.#get(documentListShape, `${documentsPath(collection)}${query}`, options.signal);
       data.push(...found.data);
       missing.push(...found.missing);
     }
@@ -137,21 +163,12 @@ export class Sluice {
   }
 
   /** Forgets all versions of a document. */
-  async deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
-    const failures: SluiceError[] = [];
-    const onRetry = (error: SluiceError) => {
-      failures.push(error);
-    };
-    try {
-      return await this.#call("DELETE", `${documentsPath(collection)}/${encodeURIComponent(id)}`, options.signal, {
-        onRetry,
-      });
-    } catch (error) {
-      // The try before this one went through, and its answer was lost.
-      const unheard = failures.some(({ status }) => status === null);
-      if (unheard && error instanceof SluiceError && error.code === "not-found") return { deleted: 0 };
-      throw error;
-    }
+  deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
+    const path = `${documentsPath(collection)}/${encodeURIComponent(id)}`;
+    return this.#remove(
+      { method: "DELETE", path, answer: deletedDocumentShape, signal: options.signal },
+      { deleted: 0 },
+    );
   }
 
   /** Documents as they end, across submissions. What is canceled is not among them. */
@@ -165,7 +182,8 @@ export class Sluice {
     };
     const readPage: FeedIo["readPage"] = async (at, wait) => {
       const path = `/v1/results${queryString({ ...at, collection, wait, ...view(options) })}`;
-      const page = await this.#call<Page<Document>>("GET", path, signal, { timeout: timeout + wait * 1_000, onRetry });
+      const most = timeout + wait * 1_000;
+      const page = await this.#call({ method: "GET", path, answer: documentPageShape, timeout: most, signal, onRetry });
       if (away) options.onRetry?.(null);
       away = false;
       return page;
@@ -175,62 +193,83 @@ export class Sluice {
   }
 
   job(id: string, options: CallOptions = {}): Promise<Job> {
-    return this.#get(`/v1/jobs/${encodeURIComponent(id)}`, options.signal);
+    return this.#get(jobShape, `/v1/jobs/${encodeURIComponent(id)}`, options.signal);
   }
 
   /** The newest first. */
   jobs(filter: JobFilter = {}): List<Job> {
     const { status, lane, limit } = filter;
-    return this.#list("/v1/jobs", { status, lane, limit }, filter);
+    return this.#list(jobPageShape, "/v1/jobs", { status, lane, limit }, filter);
   }
 
   /** Stops dispatching: everything, a model or a submission. Gives the pauses in force. */
   async pause(target: PauseTarget = {}, { reason, signal }: PauseOptions = {}): Promise<readonly Pause[]> {
     const body: PauseBody = { ...pauseBody(target), ...(reason !== undefined && { reason }) };
-    return (await this.#post<PauseList>("/v1/pause", body, signal)).data;
+    return (await this.#post(pauseListShape, "/v1/pause", body, signal)).data;
   }
 
-  /** Ends such a pause. Gives those still in force. */
-  async resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<readonly Pause[]> {
-    return (await this.#post<PauseList>("/v1/resume", pauseBody(target), options.signal)).data;
+  /** Ends such a pause. Gives it, and those still in force. */
+  resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<Resumed> {
+    return this.#post(resumedShape, "/v1/resume", pauseBody(target), options.signal);
+  }
+
+  /** Quarantined messages, without their text. */
+  malformed(options: ListOptions = {}): List<MalformedMessage> {
+    return this.#list(malformedPageShape, "/v1/malformed", { limit: options.limit }, options);
+  }
+
+  /** Sends a quarantined message to its queue again. */
+  replayMalformed(id: string, options: CallOptions = {}): Promise<Replayed> {
+    const path = `/v1/malformed/${encodeURIComponent(id)}/replay`;
+    return this.#remove({ method: "POST", path, answer: replayedShape, signal: options.signal }, { replayed: 0 });
   }
 
   stats(options: CallOptions = {}): Promise<Stats> {
-    return this.#get("/v1/stats", options.signal);
+    return this.#get(statsShape, "/v1/stats", options.signal);
   }
 
   /** Whether the API is there at all. */
   health(options: CallOptions = {}): Promise<Health> {
-    return this.#get("/healthz", options.signal);
+    return this.#get(healthShape, "/healthz", options.signal);
   }
 
-  #get<T>(path: string, signal: AbortSignal | undefined): Promise<T> {
-    return this.#call("GET", path, signal);
+  #get<T>(answer: Shape<T>, path: string, signal: AbortSignal | undefined): Promise<T> {
+    return this.#call({ method: "GET", path, answer, signal });
   }
 
-  #post<T>(path: string, body: unknown, signal: AbortSignal | undefined): Promise<T> {
-    if (body === undefined) return this.#call("POST", path, signal);
+  #post<T>(answer: Shape<T>, path: string, body: unknown, signal: AbortSignal | undefined): Promise<T> {
+    if (body === undefined) return this.#call({ method: "POST", path, answer, signal });
     const headers = { "content-type": "application/json" };
-    return this.#call("POST", path, signal, { headers, body: () => JSON.stringify(body) });
+    return this.#call({ method: "POST", path, answer, signal, headers, body: () => JSON.stringify(body) });
   }
 
-  /** What answers is taken at its word: the types are the API's own. */
-  async #call<T>(
-    method: Call["method"],
-    path: string,
-    signal: AbortSignal | undefined,
-    more: Partial<Call> = {},
-  ): Promise<T> {
-    return (await makeCall(this.#connection, { method, path, signal, ...more })).value as T;
+  async #call<T>(call: Call<T>): Promise<T> {
+    return (await makeCall(this.#connection, call)).value;
+  }
+
+  /** A call after which its thing is gone: `none` where an earlier try went through and its answer was lost. */
+  async #remove<T>(call: Call<T>, none: T): Promise<T> {
+    const failures: SluiceError[] = [];
+    const onRetry = (error: SluiceError) => {
+      failures.push(error);
+    };
+    try {
+      return await this.#call({ ...call, onRetry });
+    } catch (error) {
+      const unheard = failures.some(({ status }) => status === null);
+      if (unheard && error instanceof SluiceError && error.code === "not-found") return none;
+      throw error;
+    }
   }
 
   #list<Item, P extends Page<Item>>(
+    answer: Shape<P>,
     path: string,
     parameters: Parameters<typeof queryString>[0],
     { cursor, signal }: { readonly cursor?: string | undefined; readonly signal?: AbortSignal | undefined },
   ): List<Item, P> {
     return new List(
-      (at, over) => this.#get<P>(`${path}${queryString({ ...parameters, cursor: at })}`, over),
+      (at, over) => this.#get(answer, `${path}${queryString({ ...parameters, cursor: at })}`, over),
       cursor,
       signal,
     );

@@ -1,12 +1,15 @@
 import type { PushResult } from "./push/push.ts";
+import { problemPlaceShape, problemShape } from "./answers/answers.ts";
 import type { Problem, ProblemName, ProblemPlace } from "./types.ts";
 
 /**
  * What went wrong, in a word to switch on. Those that are no `ProblemName` come from the client itself:
- * `no-answer` (nothing answered, or the connection broke), `timeout` (no answer in time) and
- * `unreadable` (an answer that is none of this API's, such as a proxy's page).
+ * `no-answer` (nothing answered, or the connection broke), `timeout` (no answer in time), `unreachable`
+ * (no connection until something is changed: the certificate, the name, the port), `redirected` (to another
+ * address, which the request did not follow) and `unreadable` (an answer that is none of this API's, such as
+ * a proxy's page or another service's JSON).
  */
-export type ErrorCode = ProblemName | "no-answer" | "timeout" | "unreadable";
+export type ErrorCode = ProblemName | "no-answer" | "timeout" | "unreachable" | "redirected" | "unreadable";
 
 interface ErrorParts {
   readonly status: number | null;
@@ -59,12 +62,15 @@ export class SluicePushError extends SluiceError {
   override readonly name = "SluicePushError";
   /** What was taken in before, and every line that was refused. */
   readonly pushed: PushResult;
+  /** Documents that went out, at most: some of them may not have arrived. */
+  readonly sent: number;
 
-  constructor(error: SluiceError, pushed: PushResult) {
+  constructor(error: SluiceError, pushed: PushResult, sent: number) {
     const { code, status, title, detail, retryAfter, requestId, problem } = error;
     const errors = code === "nothing-acceptable" ? pushed.rejected : error.errors;
     super({ code, status, title, detail, errors, retryAfter, requestId, problem, cause: error });
     this.pushed = pushed;
+    this.sent = sent;
   }
 }
 
@@ -73,10 +79,7 @@ export function errorOf(response: Response, text: string, now: number): SluiceEr
   const { status, headers } = response;
   const retryAfter = readRetryAfter(headers.get("retry-after"), now);
   const problem = readProblem(text);
-  if (problem === null) {
-    const detail = `The answer, with status ${status}, is not this API's: does the URL lead to it, or to something in front of it?`;
-    return new SluiceError({ status, code: "unreadable", title: "No answer of the API", detail, retryAfter });
-  }
+  if (problem === null) return notTheApi(response, null, retryAfter);
   return new SluiceError({
     status,
     code: problem.type.slice(problem.type.lastIndexOf("/") + 1) as ProblemName,
@@ -89,6 +92,14 @@ export function errorOf(response: Response, text: string, now: number): SluiceEr
   });
 }
 
+/** The error for an answer that is not the API's. `flaw` says what differs, where an answer was expected. */
+export function notTheApi({ status }: Response, flaw: string | null, retryAfter: number | null = null): SluiceError {
+  const detail =
+    `The answer, with status ${status}, is not this API's: does the URL lead to it, or to something in front of it?` +
+    (flaw === null ? "" : ` (${flaw})`);
+  return new SluiceError({ status, code: "unreadable", title: "Not the API's answer", detail, retryAfter });
+}
+
 /** Seconds; a header may give them or a date. */
 function readRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
@@ -97,14 +108,15 @@ function readRetryAfter(header: string | null, now: number): number | null {
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1_000));
 }
 
+/** `null`: the body is not a problem of this API. */
 function readProblem(text: string): Problem | null {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return null;
-    const problem = value as Partial<Problem>;
-    const isProblem = [problem.type, problem.title, problem.detail].every((member) => typeof member === "string");
-    if (!isProblem) return null;
-    return { ...(value as Problem), errors: Array.isArray(problem.errors) ? problem.errors : [] };
+    if (problemShape.flaw(value, "") !== null) return null;
+    const problem = value as Problem;
+    if (!/\/problems\/[a-z0-9-]+$/.test(problem.type)) return null;
+    // A newer server may name places in another way.
+    return { ...problem, errors: problem.errors.filter((place) => problemPlaceShape.flaw(place, "") === null) };
   } catch {
     return null;
   }

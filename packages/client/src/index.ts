@@ -2,6 +2,7 @@ export { Sluice, type SluiceOptions } from "./client.ts";
 export { SluiceError, SluicePushError, type ErrorCode } from "./errors.ts";
 export type { Feed } from "./feed.ts";
 export type { Fetch, Io } from "./io.ts";
+export { readDocuments, type BytesInput } from "./lines.ts";
 export type { List } from "./list.ts";
 export type * from "./options.ts";
 export type { PushOptions, PushProgress, PushResult } from "./push/push.ts";

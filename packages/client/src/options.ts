@@ -1,6 +1,6 @@
 import type { SluiceError } from "./errors.ts";
 import type { FeedStart } from "./feed.ts";
-import type { DocumentStatus, JobStatus, Lane, SubmissionStatus } from "./types.ts";
+import type { DocumentStatus, JobStatus, Lane, SubmissionStatusFilter } from "./types.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -14,7 +14,7 @@ export interface DocumentOptions extends CallOptions {
   readonly include?: readonly ("text" | "metadata")[] | undefined;
 }
 
-interface ListOptions extends CallOptions {
+export interface ListOptions extends CallOptions {
   /** Where to start: a `next_cursor`. */
   readonly cursor?: string | undefined;
   /** Items a page, at most 1,000. */
@@ -26,7 +26,7 @@ export interface ResultsOptions extends DocumentOptions, ListOptions {
 }
 
 export interface SubmissionFilter extends ListOptions {
-  readonly status?: SubmissionStatus | undefined;
+  readonly status?: SubmissionStatusFilter | undefined;
   readonly collection?: string | undefined;
   /** Pages then have the `counts` of all of the label's submissions. */
   readonly label?: string | undefined;

@@ -1,9 +1,11 @@
+import { queryString } from "./call.ts";
 import type { DocumentOptions, PauseTarget } from "./options.ts";
 import type { PauseBody } from "./types.ts";
 
-/** A request asks for at most so many documents, in a URL no longer than proxies take. */
-const MOST_IDS = 100;
-const MOST_ID_CHARACTERS = 6_000;
+/** Documents in a request. */
+const MAX_IDS = 100;
+/** Characters of ids in a URL: with the rest it stays below the 8,000 that RFC 9110 asks every server to take. */
+const MAX_ID_CHARACTERS = 6_000;
 
 export function documentsPath(collection: string): string {
   return `/v1/collections/${encodeURIComponent(collection)}/documents`;
@@ -32,9 +34,9 @@ export function cutIds(ids: readonly string[]): string[][] {
   const cuts: string[][] = [];
   let characters = 0;
   for (const id of ids) {
-    const length = encodeURIComponent(id).length + "&id=".length;
+    const length = queryString({ id }).length;
     const last = cuts.at(-1);
-    if (last === undefined || last.length >= MOST_IDS || characters + length > MOST_ID_CHARACTERS) {
+    if (last === undefined || last.length >= MAX_IDS || characters + length > MAX_ID_CHARACTERS) {
       cuts.push([id]);
       characters = length;
     } else {

@@ -29,7 +29,7 @@ export function waitBeforeRetry(error: SluiceError, waits: Waits, retries: numbe
   const asked = error.retryAfter === null ? 0 : error.retryAfter * 1_000;
   const jitter = 0.5 + random / 2;
   if (error.status === 409) {
-    if (error.retryAfter === null) return null;
+    if (!mayPass(error)) return null;
     const wait = Math.max(asked, 1_000) + FIRST_WAIT * jitter;
     return waits.conflict + wait > LONGEST_CONFLICT ? null : wait;
   }
@@ -38,8 +38,9 @@ export function waitBeforeRetry(error: SluiceError, waits: Waits, retries: numbe
 }
 
 /** Whether the same may succeed another time. */
-export function mayPass({ status, retryAfter }: SluiceError): boolean {
-  if (status === 409) return retryAfter !== null;
+export function mayPass({ status, code, retryAfter }: SluiceError): boolean {
+  if (status === 409) return code === "conflict" && retryAfter !== null;
+  if (code === "unreachable") return false;
   return status === null || status === 408 || status === 429 || status >= 500;
 }
 

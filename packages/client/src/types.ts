@@ -109,6 +109,12 @@ export interface Document {
   readonly attempts: number;
   /** Only with `include=metadata`; `null` where it came without. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined;
+  /**
+   * The text of `metadata` as it was pushed, if JavaScript cannot hold it: a number has more digits than a
+   * double keeps, or a name is repeated. The client and the RPC entrypoint add it; HTTP gives this text as
+   * `metadata`.
+   */
+  readonly metadata_json?: string | undefined;
   /** The push that this version came with. */
   readonly submission_id: string;
   readonly job_id: string | null;
@@ -163,6 +169,8 @@ export interface Waiting {
  * ended after it was canceled.
  */
 export type SubmissionStatus = "receiving" | "queued" | "processing" | "canceling" | "completed" | "canceled";
+/** What submissions are listed by: a status, or that they are stalled, whatever their status. */
+export type SubmissionStatusFilter = SubmissionStatus | "stalled";
 
 /** An accepted push. */
 export interface Submission {
@@ -228,6 +236,8 @@ export interface RetryAccepted {
   readonly submission: Submission;
   /** Documents that were queued again. */
   readonly queued: number;
+  /** Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again. */
+  readonly lost: number;
 }
 
 /** The answer to a deletion. */

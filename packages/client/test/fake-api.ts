@@ -1,5 +1,15 @@
 import type { Fetch } from "../src/index.ts";
-import type { Document, DocumentIn, Page, Pause, PushAccepted, RejectedLine, Submission } from "../src/types.ts";
+import type {
+  Document,
+  DocumentIn,
+  MalformedMessage,
+  Page,
+  Pause,
+  PushAccepted,
+  RejectedLine,
+  Scorer,
+  Submission,
+} from "../src/types.ts";
 import { documentOf, jobOf, statsOf, submissionOf } from "./shapes.ts";
 
 /** A request as it arrived, its body unpacked. */
@@ -40,9 +50,11 @@ export class FakeApi {
   readonly received: Received[] = [];
   /** Answers given in place of the API's own, one after another. */
   readonly instead: Responder[] = [];
+  scorer: Scorer = "workers-ai";
   readonly submissions = new Map<string, { submission: Submission; documents: Document[]; looks: number }>();
   readonly #answers = new Map<string, { readonly body: string; readonly text: string }>();
   readonly #pauses: Pause[] = [];
+  readonly malformed: MalformedMessage[] = [];
   looks = 1;
 
   readonly fetch: Fetch = async (input, init) => {
@@ -76,7 +88,8 @@ export class FakeApi {
     if (root === "results") return page(this.#all(), url);
     if (root === "jobs")
       return id === "" ? page([jobOf()], url) : id === "job_nope" ? null : Response.json(jobOf({ id }));
-    if (root === "stats") return Response.json(statsOf(this.#pauses));
+    if (root === "malformed") return this.#malformed(id, url);
+    if (root === "stats") return Response.json(statsOf(this.#pauses, this.scorer));
     if (method === "POST" && (root === "pause" || root === "resume")) return this.#pause(root, text);
     return null;
   }
@@ -113,7 +126,10 @@ export class FakeApi {
     const found = [...this.submissions.values()]
       .map(({ submission }) => submission)
       .filter((one) => label === null || one.label === label)
-      .filter((one) => (url.searchParams.get("status") ?? one.status) === one.status);
+      .filter((one) => {
+        const status = url.searchParams.get("status") ?? one.status;
+        return status === "stalled" ? one.stalled !== null : status === one.status;
+      });
     return page(found.toReversed(), url);
   }
 
@@ -153,7 +169,7 @@ export class FakeApi {
     }
     if (action !== "retry") return null;
     const failed = found.documents.filter((one) => one.status === "failed").length;
-    return Response.json({ submission: found.submission, queued: failed });
+    return Response.json({ submission: found.submission, queued: failed, lost: 0 });
   }
 
   #document(method: string, collection: string, id: string | undefined, url: URL): Response | null {
@@ -182,8 +198,17 @@ export class FakeApi {
           : "all";
     const others = this.#pauses.filter((pause) => pause.scope !== scope);
     const asked: Pause = { scope, reason: "requested", message: null, since: "2026-01-01T00:00:00.000Z", until: null };
+    const before = this.#pauses.find((pause) => pause.scope === scope) ?? null;
     this.#pauses.splice(0, this.#pauses.length, ...others, ...(action === "pause" ? [asked] : []));
-    return Response.json({ data: this.#pauses });
+    return Response.json(action === "pause" ? { data: this.#pauses } : { resumed: before, data: this.#pauses });
+  }
+
+  #malformed(id: string, url: URL): Response | null {
+    if (id === "") return page(this.malformed, url);
+    const at = this.malformed.findIndex((message) => message.id === id);
+    if (at < 0) return null;
+    this.malformed.splice(at, 1);
+    return Response.json({ replayed: 1 });
   }
 
   #all(): Document[] {

@@ -1,4 +1,15 @@
-import type { Counts, Document, DocumentIn, Job, Pause, Score, Stats, Submission } from "../src/types.ts";
+import type {
+  Counts,
+  Document,
+  DocumentIn,
+  Job,
+  MalformedMessage,
+  Pause,
+  Score,
+  Scorer,
+  Stats,
+  Submission,
+} from "../src/types.ts";
 
 const CREATED = "2026-01-01T00:00:00.000Z";
 
@@ -98,14 +109,28 @@ export function jobOf(more: Partial<Job> = {}): Job {
   };
 }
 
-export function statsOf(pauses: readonly Pause[]): Stats {
+export function malformedOf(id: string): MalformedMessage {
+  return {
+    id,
+    queue: "sluice-bulk",
+    message_id: id.slice(4),
+    reason: "the body is not JSON",
+    submission_id: null,
+    bytes: 6,
+    received_at: CREATED,
+  };
+}
+
+export function statsOf(pauses: readonly Pause[], scorer: Scorer): Stats {
   const lane = { queued: 0, processing: 0, succeeded: 0, failed: 0, canceled: 0 };
   return {
+    scorer,
     lanes: { interactive: lane, bulk: lane },
     backlog: { documents: 0, jobs: 0 },
     oldest_waiting_at: null,
     throughput: { last_5_minutes: 0, last_hour: 0 },
     failures: {},
+    malformed_messages: 0,
     pauses,
     poller: { last_run_at: CREATED },
     usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0, repeated_dispatches: 0 },

@@ -1,16 +1,10 @@
 import * as z from "zod";
-import {
-  MAX_CONTEXTS,
-  MAX_CONTEXT_ID_BYTES,
-  MAX_DOCUMENT_BYTES,
-  MAX_DOCUMENT_ID_BYTES,
-  MAX_METADATA_BYTES,
-} from "./limits.ts";
-import { metadataFlaw } from "./metadata.ts";
+import { MAX_CONTEXTS, MAX_CONTEXT_ID_BYTES, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_ID_BYTES } from "./limits.ts";
+import { readMetadata } from "./metadata.ts";
 import { isSurelyTooLong, type ModelName } from "./models.ts";
 import { problemsOf, type FieldProblem } from "./field-problems.ts";
 import { err, ok, type Result } from "./result.ts";
-import { hasControlCharacter, textFlaw, utf8Length } from "./text.ts";
+import { hasControlCharacter, jsonPointer, textFlaw, utf8Length } from "./text.ts";
 
 /** What is wrong with a field that is not of its type: that it is not given, or what it must be. */
 const missingOr = (what: string, rule: string) => (issue: { readonly input?: unknown }) =>
@@ -61,18 +55,11 @@ const contextSchema = z.union(
   { error: "a context must be a string or { id?, text }" },
 );
 
-/** Metadata comes back to the letter, so it is checked as it stands and never rebuilt. */
-const metadataSchema = z
-  .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
-    error: "metadata must be an object",
-    abort: true,
-  })
-  .check((check) => {
-    const flaw = metadataFlaw(check.value);
-    if (flaw !== null) {
-      check.issues.push({ code: "custom", input: undefined, path: [...flaw.path], message: `metadata ${flaw.detail}` });
-    }
-  });
+/** Only the type is checked here: the text of metadata is what counts, see `readMetadata`. */
+const metadataSchema = z.custom<Record<string, unknown>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  { error: "metadata must be an object" },
+);
 
 const TOO_MANY_CONTEXTS = `contexts must hold at most ${MAX_CONTEXTS} contexts: split the document`;
 
@@ -89,7 +76,12 @@ export const documentSchema = z
         .min(1, "contexts must hold at least one context")
         .max(MAX_CONTEXTS, TOO_MANY_CONTEXTS),
       metadata: metadataSchema
-        .meta({ type: "object", description: "Given back where asked for. At most 4 KB as JSON, 32 levels deep." })
+        .meta({
+          type: "object",
+          description:
+            "Given back where asked for: numbers, strings and names exactly as they were written, without the white space " +
+            "between them. At most 4 KB of JSON in that form, 32 levels deep.",
+        })
         .optional(),
     },
     { error: "a document must be an object { id?, query, contexts, metadata? }" },
@@ -126,7 +118,8 @@ export interface Document {
   readonly contexts: readonly string[];
   /** As many as contexts; `null`: every context has its index for an id. */
   readonly contextIds: readonly string[] | null;
-  readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** JSON text of an object, as it was written, without white space between its parts. */
+  readonly metadata: string | null;
 }
 
 /** Options of a push that a document's own check depends on. */
@@ -136,15 +129,27 @@ interface DocumentRules {
 }
 
 /**
- * Checks one parsed JSON value as a document. Problems name their place by a pointer from the
+ * Checks one parsed JSON value as a document. `metadata` is the text of its member of that name, if it
+ * has one: parsed, a number may have lost digits. Problems name their place by a pointer from the
  * document's root and never hold its text.
  */
-export function parseDocument(value: unknown, rules: DocumentRules): Result<Document, FieldProblem[]> {
+export function parseDocument(
+  value: unknown,
+  metadata: string | null,
+  rules: DocumentRules,
+): Result<Document, FieldProblem[]> {
   // Before each context is looked at: millions of bad ones would become millions of problems in memory.
   if (hasTooManyContexts(value)) return err([{ pointer: "/contexts", detail: TOO_MANY_CONTEXTS }]);
   const parsed = documentSchema.safeParse(value);
-  if (!parsed.success) return err(problemsOf(parsed.error, value));
-  const document = toDocument(parsed.data);
+  // What is no object is a problem of the schema's.
+  const read = metadata === null || !metadata.startsWith("{") ? ok(null) : readMetadata(metadata);
+  const problems = parsed.success ? [] : problemsOf(parsed.error, value);
+  if (!read.ok) {
+    const pointer = jsonPointer(["metadata", ...read.error.path]);
+    problems.push({ pointer, detail: `metadata ${read.error.detail}` });
+  }
+  if (!parsed.success || !read.ok) return err(problems);
+  const document = toDocument(parsed.data, read.value);
   const problem = windowProblem(document, rules);
   return problem === null ? ok(document) : err([problem]);
 }
@@ -154,14 +159,14 @@ function hasTooManyContexts(value: unknown): boolean {
   return Array.isArray(value.contexts) && value.contexts.length > MAX_CONTEXTS;
 }
 
-function toDocument(input: DocumentInput): Document {
+function toDocument(input: DocumentInput, metadata: string | null): Document {
   const named = input.contexts.some((context) => typeof context !== "string" && context.id !== undefined);
   return {
     id: input.id ?? null,
     query: input.query,
     contexts: input.contexts.map((context) => (typeof context === "string" ? context : context.text)),
     contextIds: named ? input.contexts.map(contextId) : null,
-    metadata: input.metadata ?? null,
+    metadata,
   };
 }
 
@@ -191,8 +196,8 @@ const REQUEST_CONTEXT_BYTES = '{"text":}'.length;
 
 /**
  * Serializes a document once: these very characters go into the message, and from there into D1.
- * `place` counts from 0 in its push. Refuses a document of more than 1,000,000 bytes or metadata of
- * more than 4,096.
+ * `place` counts from 0 in its push. Metadata goes as a string that holds its text, so that nothing on
+ * the way parses it. Refuses a document of more than 1,000,000 bytes.
  */
 export function serializeDocument(
   document: Document,
@@ -202,16 +207,10 @@ export function serializeDocument(
   const query = JSON.stringify(document.query);
   const contexts = JSON.stringify(document.contexts);
   const contextIds = document.contextIds === null ? "" : `,"context_ids":${JSON.stringify(document.contextIds)}`;
-  let metadata = "";
-  if (document.metadata !== null) {
-    const text = JSON.stringify(document.metadata);
-    if (utf8Length(text) > MAX_METADATA_BYTES) {
-      return err({ pointer: "/metadata", detail: `metadata must be at most ${MAX_METADATA_BYTES} bytes as JSON` });
-    }
-    metadata = `,"metadata":${text}`;
-  }
+  const metadata = document.metadata === null ? "" : `,"metadata":${JSON.stringify(document.metadata)}`;
   const queryAndContexts = utf8Length(query) + utf8Length(contexts);
-  const content = queryAndContexts + utf8Length(contextIds) + utf8Length(metadata);
+  const idsBytes = utf8Length(contextIds);
+  const content = queryAndContexts + idsBytes + (document.metadata === null ? 0 : utf8Length(document.metadata));
   if (content > MAX_DOCUMENT_BYTES) {
     return err({ pointer: "", detail: `the document must be at most ${MAX_DOCUMENT_BYTES} bytes: it has ${content}` });
   }
@@ -222,7 +221,7 @@ export function serializeDocument(
   return ok({
     id,
     json,
-    bytes: utf8Length(head) + content + '},"contexts":'.length,
+    bytes: utf8Length(head) + queryAndContexts + idsBytes + utf8Length(metadata) + '},"contexts":'.length,
     payloadBytes,
     contexts: document.contexts.length,
   });

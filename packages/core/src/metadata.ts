@@ -1,43 +1,85 @@
+import { skipScalar, skipSpace, skipString, stringAt } from "./json-text.ts";
 import { MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from "./limits.ts";
-import { textFlaw } from "./text.ts";
+import { err, ok, type Result } from "./result.ts";
+import { textFlaw, utf8Length } from "./text.ts";
 
 interface Flaw {
   readonly path: readonly PropertyKey[];
   readonly detail: string;
 }
 
-const TOO_LARGE = `must be at most ${MAX_METADATA_BYTES} bytes as JSON`;
+const TOO_LARGE: Flaw = { path: [], detail: `must be at most ${MAX_METADATA_BYTES} bytes as JSON` };
 
 /**
- * The first thing in `metadata` that would not come back to the letter. Walks without recursion:
- * what is nested a hundred thousand deep is refused, not a stack overflow. And it walks no further
- * than metadata may reach: each value and each character of a name or text is a byte of JSON at least.
+ * Reads the JSON text of an object as metadata: every number, string and name exactly as it is written,
+ * repeated names included, without the white space between them. Refuses what cannot be stored: strings
+ * that are not well-formed or hold NUL, more than 32 levels, and more than 4,096 bytes. `json` is one
+ * that `JSON.parse` accepts; no more of it is read than metadata may have.
  */
-export function metadataFlaw(metadata: Readonly<Record<string, unknown>>): Flaw | null {
-  const open: { readonly value: unknown; readonly path: readonly PropertyKey[] }[] = [{ value: metadata, path: [] }];
-  let bytes = 0;
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, path } = next;
-    bytes += typeof value === "string" ? value.length : 1;
-    if (bytes > MAX_METADATA_BYTES) return { path: [], detail: TOO_LARGE };
-    if (typeof value === "string") {
-      const flaw = textFlaw(value);
-      if (flaw !== null) return { path, detail: flaw };
-    } else if (typeof value === "number") {
-      if (!Number.isFinite(value)) return { path, detail: "holds a number that is too large" };
-    } else if (typeof value === "object" && value !== null) {
-      if (path.length >= MAX_METADATA_DEPTH) {
-        return { path, detail: `must be at most ${MAX_METADATA_DEPTH} levels deep` };
-      }
-      if (Array.isArray(value) && value.length > MAX_METADATA_BYTES) return { path: [], detail: TOO_LARGE };
-      for (const [key, child] of Object.entries(value)) {
-        bytes += key.length;
-        if (bytes + open.length > MAX_METADATA_BYTES) return { path: [], detail: TOO_LARGE };
-        const flaw = textFlaw(key);
-        if (flaw !== null) return { path, detail: `has a name that ${flaw}` };
-        open.push({ value: child, path: [...path, key] });
-      }
-    }
+export function readMetadata(json: string): Result<string, Flaw> {
+  const reader = new MetadataReader(json);
+  const flaw = reader.readValue([]);
+  if (flaw !== null) return err(flaw);
+  const text = reader.text();
+  return utf8Length(text) > MAX_METADATA_BYTES ? err(TOO_LARGE) : ok(text);
+}
+
+class MetadataReader {
+  readonly #json: string;
+  #at: number;
+  readonly #pieces: string[] = [];
+  /** Characters in `#pieces`: at most as many as bytes. */
+  #length = 0;
+
+  constructor(json: string) {
+    this.#json = json;
+    this.#at = skipSpace(json, 0);
   }
-  return null;
+
+  text(): string {
+    return this.#pieces.join("");
+  }
+
+  /** Reads the value at hand. It recurses no deeper than metadata may be. */
+  readValue(path: readonly PropertyKey[]): Flaw | null {
+    const first = this.#json[this.#at];
+    if (first === '"') return this.#readString(path, "");
+    if (first === "{") return this.#readList(path, "}", () => this.#readMember(path));
+    if (first === "[") return this.#readList(path, "]", (index) => this.readValue([...path, index]));
+    return this.#take(skipScalar(this.#json, this.#at));
+  }
+
+  #readList(path: readonly PropertyKey[], close: string, readEntry: (index: number) => Flaw | null): Flaw | null {
+    if (path.length >= MAX_METADATA_DEPTH) return { path, detail: `must be at most ${MAX_METADATA_DEPTH} levels deep` };
+    let flaw = this.#take(this.#at + 1);
+    for (let index = 0; flaw === null && this.#json[this.#at] !== close; index += 1) {
+      flaw = readEntry(index);
+      if (flaw === null && this.#json[this.#at] === ",") flaw = this.#take(this.#at + 1);
+    }
+    return flaw ?? this.#take(this.#at + 1);
+  }
+
+  #readMember(path: readonly PropertyKey[]): Flaw | null {
+    const start = this.#at;
+    const flaw = this.#readString(path, "has a name that ");
+    if (flaw !== null) return flaw;
+    const name = stringAt(this.#json, start, skipString(this.#json, start));
+    return this.#take(this.#at + 1) ?? this.readValue([...path, name]);
+  }
+
+  #readString(path: readonly PropertyKey[], which: string): Flaw | null {
+    const end = skipString(this.#json, this.#at);
+    if (end - this.#at > MAX_METADATA_BYTES) return TOO_LARGE;
+    const flaw = textFlaw(stringAt(this.#json, this.#at, end));
+    return flaw === null ? this.#take(end) : { path, detail: which + flaw };
+  }
+
+  /** Keeps the text up to `end`, and moves behind the white space that follows. */
+  #take(end: number): Flaw | null {
+    this.#length += end - this.#at;
+    if (this.#length > MAX_METADATA_BYTES) return TOO_LARGE;
+    this.#pieces.push(this.#json.slice(this.#at, end));
+    this.#at = skipSpace(this.#json, end);
+    return null;
+  }
 }

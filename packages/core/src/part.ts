@@ -40,7 +40,19 @@ function stringsSchema(least: { readonly entries: number; readonly length: numbe
   );
 }
 
-/** A document as a part carries it: `bytes` is its size in a Batch API payload, `place` counts from 0 in the push. */
+/** Routes put the text of metadata into their answers as it is: it must be an object's. */
+function isObjectText(text: string): boolean {
+  try {
+    return text.startsWith("{") && JSON.parse(text) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A document as a part carries it; `metadata` is JSON text. `bytes` is its size in a Batch API
+ * payload, `place` counts from 0 in the push.
+ */
 const partDocumentSchema = z
   .object({
     place: z.int().min(0),
@@ -49,7 +61,7 @@ const partDocumentSchema = z
     query: z.string().min(1),
     contexts: stringsSchema({ entries: 1, length: 1 }),
     context_ids: stringsSchema({ entries: 0, length: 0 }).optional(),
-    metadata: z.looseObject({}).optional(),
+    metadata: z.string().refine(isObjectText).optional(),
   })
   .refine((document) => document.context_ids === undefined || document.context_ids.length === document.contexts.length);
 
@@ -126,8 +138,15 @@ export function partBody(header: PartHeader, part: number, hash: string, documen
   return `${head.slice(0, -1)},"documents":[${text}]}`;
 }
 
-export function stagedBody(header: PartHeader, part: number): string {
-  return JSON.stringify({ v: MESSAGE_VERSION, kind: "staged", submission: header.submission, lane: header.lane, part });
+/** The submission that a body names which may not be a message's; `null` where it names none. */
+export function submissionNamed(body: string): SubmissionId | null {
+  const found = /"submission":"(sub_[0-9a-f-]{36})"/.exec(body)?.[1];
+  return found === undefined ? null : parseSubmissionId(found);
+}
+
+/** The message of a staged part. */
+export function stagedBody({ submission, lane }: Pick<PartHeader, "submission" | "lane">, part: number): string {
+  return JSON.stringify({ v: MESSAGE_VERSION, kind: "staged", submission, lane, part });
 }
 
 /** Bytes of a part's body besides its documents, with the longest number a part can have. */
@@ -200,7 +219,7 @@ export class PartPacker {
 
 const COMMA = 0x2c;
 /** Quotes and the comma around an id in a list. */
-const ID_FRAME_BYTES = 3;
+export const ID_FRAME_BYTES = 3;
 
 /** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
 export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {

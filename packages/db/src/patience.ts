@@ -22,12 +22,12 @@ export class D1Timeout extends Error {
 export const PATIENT: Patience = {
   tries: 4,
   bounded: async (call) => {
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new D1Timeout(`D1 gave no answer within ${CALL_LIMIT / 1_000} s`)), CALL_LIMIT);
-    });
+    const limit = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      limit.reject(new D1Timeout(`D1 gave no answer within ${CALL_LIMIT / 1_000} s`));
+    }, CALL_LIMIT);
     try {
-      return await Promise.race([call(), limit]);
+      return await Promise.race([call(), limit.promise]);
     } finally {
       clearTimeout(timer);
     }
@@ -39,12 +39,19 @@ export const PATIENT: Patience = {
 const PASSING =
   /network connection lost|caused object to be reset|reset because its code was updated|cannot resolve d1 db due to transient issue|internal error; reference =|overloaded|exceeded timeout|timed out|memory limit|cpu time limit|database is locked/i;
 
+/** An error may be its own cause. */
+const MAX_CAUSES = 5;
+
+/** An error and its causes, innermost last; none of a value that is no error. */
+export function withCauses(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let next = error; next instanceof Error && chain.length < MAX_CAUSES; next = next.cause) chain.push(next);
+  return chain;
+}
+
 /** Whether an error of D1 passes by itself. Drizzle wraps D1's own error, so causes are looked at too. */
 export function isPassing(error: unknown): boolean {
-  for (let next = error; next instanceof Error; next = next.cause) {
-    if (next instanceof D1Timeout || PASSING.test(next.message)) return true;
-  }
-  return false;
+  return withCauses(error).some((next) => next instanceof D1Timeout || PASSING.test(next.message));
 }
 
 async function patiently<T>(patience: Patience, call: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
 import type { Database } from "./database.ts";
-import { best, failures, scores } from "./views.ts";
+import { best, failures, ranked, scores } from "./views.ts";
 
 /*
  * For other Workers bound to the same D1: the views, by document. Each reads the documents asked for
@@ -9,6 +9,8 @@ import { best, failures, scores } from "./views.ts";
 
 /** A row of the view `scores`, or of `best`. */
 export type ScoreRow = typeof scores.$inferSelect;
+/** A row of the view `ranked`. */
+export type RankedRow = typeof ranked.$inferSelect;
 /** A row of the view `failures`. */
 export type FailureRow = typeof failures.$inferSelect;
 
@@ -23,6 +25,23 @@ export async function readScores(
     .from(scores)
     .where(and(eq(scores.documentId, document.id), eq(scores.collection, document.collection)))
     .orderBy(asc(scores.rank))
+    .limit(limit);
+}
+
+/**
+ * A document's contexts with their texts, best first; empty if it has no scores. `limit`: the top K. Each
+ * row repeats the query and the metadata.
+ */
+export async function readRanked(
+  db: Database,
+  document: { readonly collection: string; readonly id: string },
+  limit = 1_000,
+): Promise<RankedRow[]> {
+  return db
+    .select()
+    .from(ranked)
+    .where(and(eq(ranked.collection, document.collection), eq(ranked.documentId, document.id)))
+    .orderBy(asc(ranked.rank))
     .limit(limit);
 }
 

@@ -138,8 +138,8 @@ export const stagedParts = sqliteTable(
 export const documents = sqliteTable(
   "documents",
   {
-    documentId: text("document_id").notNull(),
     collection: text("collection").notNull(),
+    documentId: text("document_id").notNull(),
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     part: integer("part").notNull(),
     /** From 0, in its push. */
@@ -156,7 +156,7 @@ export const documents = sqliteTable(
     metadata: text("metadata"),
     query: text("query").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.documentId, table.collection, table.submissionId] })],
+  (table) => [primaryKey({ columns: [table.collection, table.documentId, table.submissionId] })],
 );
 
 export const outcomeStatuses = ["succeeded", "failed", "canceled"] as const;
@@ -166,8 +166,8 @@ export type OutcomeStatus = (typeof outcomeStatuses)[number];
 export const outcomes = sqliteTable(
   "outcomes",
   {
-    documentId: text("document_id").notNull(),
     collection: text("collection").notNull(),
+    documentId: text("document_id").notNull(),
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     status: text("status", { enum: outcomeStatuses }).notNull(),
     model: text("model").$type<ModelName>().notNull(),
@@ -183,7 +183,7 @@ export const outcomes = sqliteTable(
     scores: text("scores"),
   },
   (table) => [
-    primaryKey({ columns: [table.documentId, table.collection, table.submissionId] }),
+    primaryKey({ columns: [table.collection, table.documentId, table.submissionId] }),
     index("outcomes_failed")
       .on(table.submissionId, table.code)
       .where(sql`status = 'failed'`),

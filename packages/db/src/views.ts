@@ -2,17 +2,24 @@ import { sql } from "drizzle-orm";
 import { integer, real, sqliteView, text } from "drizzle-orm/sqlite-core";
 
 /*
- * The public face for people who query D1. Columns keep their names and meaning. Each view looks a
- * document up by its key: `WHERE document_id = …` reads that document and no other.
+ * The public face for people who query D1. Columns keep their names and meaning. Each view looks
+ * documents up by their key, which begins with the collection: `WHERE collection = … AND document_id = …`
+ * reads that document only, and `WHERE collection = …` that collection only. Without the collection a
+ * query reads everything.
+ *
+ * A column of a view has a type only if it is a column of a table or a CAST: without one SQLite compares
+ * the text '42' with the number 42 as different values. So every computed column is a CAST.
  */
 
-/** A finalized time as RFC 3339. */
-const finalizedAt = sql.raw("strftime('%Y-%m-%dT%H:%M:%fZ', o.finalized_at / 1000.0, 'unixepoch')");
+/** A time of D1 as RFC 3339, null if there is none. */
+const rfc3339 = (column: string) =>
+  sql.raw(`CAST(strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS TEXT)`);
+const finalizedAt = rfc3339("o.finalized_at");
 
-/** The newest version that succeeded: what is older stays until it is there. */
+/** The newest version that succeeded. An older one stays visible until a newer one has scores. */
 const newestSucceeded = sql.raw(`o.status = 'succeeded' AND NOT EXISTS (
     SELECT 1 FROM outcomes n
-    WHERE n.document_id = o.document_id AND n.collection = o.collection
+    WHERE n.collection = o.collection AND n.document_id = o.document_id
       AND n.submission_id > o.submission_id AND n.status = 'succeeded')`);
 
 const scoreColumns = {
@@ -28,20 +35,41 @@ const scoreColumns = {
   finalizedAt: text("finalized_at").notNull(),
 };
 
-/** A row a context of each document that has scores. */
-export const scores = sqliteView("scores", scoreColumns).as(sql`SELECT o.collection, o.document_id,
-    coalesce(s.value ->> 2, CAST(s.value ->> 0 AS TEXT)) AS context_id,
-    s.value ->> 0 AS context_index, s.value ->> 1 AS score, s.key + 1 AS rank,
-    o.model, o.submission_id, ${finalizedAt} AS finalized_at
+/** Values of `scoreColumns` for an outcome `o` and an element `s` of its scores: `[index, score, id?]`. */
+const scoreValues = sql`o.collection, o.document_id,
+    CAST(coalesce(s.value ->> 2, s.value ->> 0) AS TEXT) AS context_id,
+    CAST(s.value ->> 0 AS INTEGER) AS context_index, CAST(s.value ->> 1 AS REAL) AS score,
+    CAST(s.key + 1 AS INTEGER) AS rank, o.model, o.submission_id, ${finalizedAt} AS finalized_at`;
+
+/** One row per context of each document that has scores. */
+export const scores = sqliteView("scores", scoreColumns).as(sql`SELECT ${scoreValues}
   FROM outcomes o CROSS JOIN json_each(o.scores) s
   WHERE ${newestSucceeded}`);
 
 /** The best context of each document: the rows of `scores` with rank 1. */
 export const best = sqliteView("best", scoreColumns).as(sql`SELECT o.collection, o.document_id,
-    coalesce(o.scores ->> '$[0][2]', CAST(o.scores ->> '$[0][0]' AS TEXT)) AS context_id,
-    o.scores ->> '$[0][0]' AS context_index, o.scores ->> '$[0][1]' AS score, 1 AS rank,
-    o.model, o.submission_id, ${finalizedAt} AS finalized_at
+    CAST(coalesce(o.scores ->> '$[0][2]', o.scores ->> '$[0][0]') AS TEXT) AS context_id,
+    CAST(o.scores ->> '$[0][0]' AS INTEGER) AS context_index, CAST(o.scores ->> '$[0][1]' AS REAL) AS score,
+    CAST(1 AS INTEGER) AS rank, o.model, o.submission_id, ${finalizedAt} AS finalized_at
   FROM outcomes o
+  WHERE ${newestSucceeded}`);
+
+/** The rows of `scores` with what was scored. A row stays when its texts are gone. */
+export const ranked = sqliteView("ranked", {
+  ...scoreColumns,
+  /** Null once the document's input is gone. */
+  query: text("query"),
+  /** The context's text; null once it is gone. */
+  text: text("text"),
+  /** JSON; null if the document came without any. */
+  metadata: text("metadata"),
+}).as(sql`SELECT ${scoreValues}, d.query,
+    CAST(t.texts ->> ('$[' || d.contexts_at || '][' || (s.value ->> 0) || ']') AS TEXT) AS text, d.metadata
+  FROM outcomes o
+  LEFT JOIN documents d
+    ON d.collection = o.collection AND d.document_id = o.document_id AND d.submission_id = o.submission_id
+  LEFT JOIN contexts t ON t.id = d.contexts_id
+  CROSS JOIN json_each(o.scores) s
   WHERE ${newestSucceeded}`);
 
 /** Documents whose newest version to end, canceled ones aside, failed. */
@@ -58,5 +86,40 @@ export const failures = sqliteView("failures", {
   FROM outcomes o
   WHERE o.status = 'failed' AND NOT EXISTS (
     SELECT 1 FROM outcomes n
-    WHERE n.document_id = o.document_id AND n.collection = o.collection
+    WHERE n.collection = o.collection AND n.document_id = o.document_id
       AND n.submission_id > o.submission_id AND n.status <> 'canceled')`);
+
+/** Each submission with its status and counts, as the API gives them: `total` is the sum of the five after it. */
+export const submissionsProgress = sqliteView("submissions_progress", {
+  submissionId: text("submission_id").notNull(),
+  collection: text("collection").notNull(),
+  model: text("model").notNull(),
+  lane: text("lane").notNull(),
+  label: text("label"),
+  status: text("status").notNull(),
+  total: integer("total").notNull(),
+  queued: integer("queued").notNull(),
+  processing: integer("processing").notNull(),
+  succeeded: integer("succeeded").notNull(),
+  /** Including documents whose message was lost: those have no row in `failures`. */
+  failed: integer("failed").notNull(),
+  canceled: integer("canceled").notNull(),
+  /** 1 if its push was interrupted and closed with what it had sent. */
+  incomplete: integer("incomplete", { mode: "boolean" }).notNull(),
+  tokens: integer("tokens").notNull(),
+  jobs: integer("jobs").notNull(),
+  unconfirmedDispatches: integer("unconfirmed_dispatches").notNull(),
+  createdAt: text("created_at").notNull(),
+  completedAt: text("completed_at"),
+}).as(sql`SELECT id AS submission_id, collection, model, lane, label,
+    CAST(CASE
+      WHEN completed_at IS NOT NULL THEN iif(cancel_requested_at IS NULL, 'completed', 'canceled')
+      WHEN cancel_requested_at IS NOT NULL THEN 'canceling'
+      WHEN closed_at IS NULL THEN 'receiving'
+      WHEN recorded + lost = 0 THEN 'queued'
+      ELSE 'processing' END AS TEXT) AS status,
+    total, CAST(total - recorded - lost AS INTEGER) AS queued,
+    CAST(recorded - succeeded - failed - canceled AS INTEGER) AS processing,
+    succeeded, CAST(failed + lost AS INTEGER) AS failed, canceled, incomplete, tokens, jobs, unconfirmed_dispatches,
+    ${rfc3339("created_at")} AS created_at, ${rfc3339("completed_at")} AS completed_at
+  FROM submissions`);

@@ -1,6 +1,13 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { EVERYTHING, modelScope, NEVER_DUE, RELEASE_SPACING_MS, submissionScope, type SubmissionId } from "@sluice/core";
+import {
+  EVERYTHING,
+  modelScope,
+  NEVER_DUE,
+  RELEASE_SPACING_MS,
+  submissionScope,
+  type SubmissionId,
+} from "@sluice/core";
 import {
   cancelSubmission,
   claimDueJobs,
@@ -30,12 +37,9 @@ const pause = (scope: string) =>
   pauseDispatching(db, { scope, reason: "requested", message: null, since: NOW, until: null });
 const pending = (id: ReturnType<typeof jobId>) => ({ id, attempt: 0, status: "pending" }) as const;
 const claim = (now: number, pausesEndedBy = now - MINUTE) =>
-  claimDueJobs(
-    db,
-    { interactive: 30, bulk: 30, dispatchLeaseUntil: now + 2 * MINUTE, nextPollAt: now + MINUTE },
-    now,
-    { pausesEndedBy },
-  );
+  claimDueJobs(db, { interactive: 30, bulk: 30, dispatchLeaseUntil: now + 2 * MINUTE, nextPollAt: now + MINUTE }, now, {
+    pausesEndedBy,
+  });
 
 /** A pending job of one document, due at `NOW + 2 * MINUTE`. */
 async function recorded(id: string): Promise<{ submission: SubmissionId; id: ReturnType<typeof jobId> }> {
@@ -170,8 +174,7 @@ it("a job whose pause was deleted by hand is released, and a held one is not rea
     return counts.reduce((sum, one) => sum + one.read, 0);
   };
   await pause(EVERYTHING);
-  const hold = async (id: string) =>
-    holdPausedJobs(db, { kind: "everything" }, [(await recorded(id)).id], NOW);
+  const hold = async (id: string) => holdPausedJobs(db, { kind: "everything" }, [(await recorded(id)).id], NOW);
   await hold("a");
   const rowsOfOne = await readRows();
   await hold("b");

@@ -12,6 +12,7 @@ import {
   pauseDispatching,
   readDocument,
   readPauses,
+  resumeDispatching,
   readSubmission,
   recordParts,
   retryFailed,
@@ -106,6 +107,33 @@ describe("pausing", () => {
     await pauseDispatching(db, requested);
     await pauseDispatching(db, pause);
     expect(await readPauses(db, NOW + MINUTE)).toEqual([requested]);
+  });
+
+  it("asked for again keeps its start, and its message unless there is a new one", async () => {
+    const requested = (message: string | null, since: number) =>
+      pauseDispatching(db, { scope: pause.scope, reason: "requested", message, since, until: null });
+    await pauseDispatching(db, pause);
+    await requested("too dear", NOW + 1);
+    const kept = { scope: pause.scope, reason: "requested", message: "too dear", since: NOW + 1, until: null };
+    expect(await readPauses(db, NOW)).toEqual([kept]);
+    await requested(null, NOW + 2);
+    expect(await readPauses(db, NOW)).toEqual([kept]);
+    await requested("on holiday", NOW + 3);
+    expect(await readPauses(db, NOW)).toEqual([{ ...kept, message: "on holiday" }]);
+  });
+
+  it("asked for does not take a fault's message for its own", async () => {
+    await pauseDispatching(db, pause);
+    await pauseDispatching(db, { ...pause, reason: "requested", message: null, until: null });
+    expect(await readPauses(db, NOW)).toMatchObject([{ reason: "requested", message: null }]);
+  });
+
+  it("is given back by its end, if it was in force", async () => {
+    await pauseDispatching(db, pause);
+    expect(await resumeDispatching(db, pause.scope, NOW)).toEqual(pause);
+    expect(await resumeDispatching(db, pause.scope, NOW)).toBeNull();
+    await pauseDispatching(db, pause);
+    expect(await resumeDispatching(db, pause.scope, NOW + MINUTE)).toBeNull();
   });
 });
 

@@ -9,7 +9,7 @@ import {
   openKeyedSubmission,
   raiseTotal,
   readIdempotencyKey,
-  readPartHashes,
+  readCountedParts,
   stagePart,
   takeOverPush,
   type Database,
@@ -147,14 +147,24 @@ describe("taking a push over", () => {
     expect(await rows("SELECT submission_id FROM watched_submissions")).toEqual([{ submission_id: id }]);
   });
 
-  it("tells which parts are recorded, a row each", async () => {
-    const id = await open(db, { total: 5 });
-    await record(db, jobId(), [
-      Array.from({ length: 5 }, (_, number) => part(id, number, [{ id: `d${number}` }], number)),
-    ]);
-    expect(await readPartHashes(db, id, 2, 2)).toEqual([
-      { part: 2, hash: "hash-2" },
-      { part: 3, hash: "hash-3" },
+  it("finds the parts that are recorded or staged, each once", async () => {
+    const id = await open(db, { total: 9, closed: false });
+    const numbered = (number: number, documents: number) =>
+      part(
+        id,
+        number,
+        Array.from({ length: documents }, (_, index) => ({ id: `d${number}-${index}` })),
+        number,
+      );
+    for (const number of [4, 1]) await record(db, jobId(), [[numbered(number, number)]]);
+    // Part 4 was staged again after it was recorded, as by a request that did not know.
+    for (const number of [3, 4]) {
+      await stagePart(db, id, { part: number, body: numbered(number, 1).body, total: 9 }, NOW);
+    }
+    expect(await readCountedParts(db, id)).toEqual([
+      { part: 1, documents: 1, hash: "hash-1", isRecorded: true },
+      { part: 3, documents: 1, hash: "hash-3", isRecorded: false },
+      { part: 4, documents: 4, hash: "hash-4", isRecorded: true },
     ]);
   });
 });

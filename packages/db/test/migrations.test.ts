@@ -1,15 +1,18 @@
 import { applyD1Migrations, env, reset } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
 import {
+  cancelSubmission,
   deleteDocument,
+  finalizeJob,
   findPosition,
   openDatabase,
   readDocument,
   readStagedPart,
   stagePart,
+  startAttempt,
   type Database,
 } from "../src/index.ts";
-import { jobId, NOW, open, part, record } from "./fixtures.ts";
+import { dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
 
 let db: Database;
 beforeEach(async () => {
@@ -121,4 +124,85 @@ it("0002 keeps the parts that are staged, each once", async () => {
   }
   await record(db, jobId(), [staged]);
   expect(await rows("SELECT * FROM staged_parts")).toEqual([]);
+});
+
+/** Documents of every kind of end, in several collections, some in two versions; writes it with the operations. */
+async function writeEveryEnd(): Promise<void> {
+  const push = async (collection: string, ids: readonly string[], now: number) => {
+    const submission = await open(db, { collection, total: ids.length }, now);
+    const job = jobId(now);
+    const documents = ids.map((id) => ({ id, query: `${collection} ${id}`, contexts: [`${id} 1`, `${id} 2`] }));
+    await record(db, job, [[part(submission, 0, documents, 0, collection)]], now);
+    return { submission, job };
+  };
+  const collections = ["zeta", "alpha", "Alpha", "m.1"];
+  for (const [index, collection] of collections.entries()) {
+    const now = NOW + 10 * index;
+    const scored = await push(collection, ["b", "a", "17", "\u00e9"], now);
+    await succeed(db, scored.job, await dispatch(db, scored.job, now), now);
+    const failed = await push(collection, ["a", "c"], now + 1);
+    await dispatch(db, failed.job, now + 1);
+    const outcomes = ["a", "c"].map(
+      (document) => ({ submission: failed.submission, document, code: "model_error", message: 'it\'s "no"' }) as const,
+    );
+    const end = { status: "failed", outcomes, children: [], tokens: null, error: null } as const;
+    await finalizeJob(db, { id: failed.job, attempt: 1, status: "dispatched" }, end, now + 1);
+    const again = await push(collection, ["17"], now + 2);
+    await succeed(db, again.job, await dispatch(db, again.job, now + 2), now + 2, [0.5, 0.125]);
+    const canceled = await push(collection, ["b", "d"], now + 3);
+    await cancelSubmission(db, canceled.submission, now + 3);
+    const lease = { until: now + 4, token: "t" };
+    await startAttempt(db, { id: canceled.job, attempt: 0, status: "pending" }, lease, now + 4);
+    await push(collection, ["open", "a"], now + 5);
+  }
+}
+
+it("0003 moves every document and outcome to the new key, and the views answer as before", async () => {
+  await migrate(3);
+  await writeEveryEnd();
+  const tables = (
+    await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")
+  )
+    .map(({ name }) => String(name))
+    .filter((name) => name !== "d1_migrations" && !name.startsWith("sqlite_"));
+  const state = async () => {
+    const contents: Record<string, unknown> = {};
+    for (const table of tables) {
+      const found = await rows(`SELECT * FROM ${table}`);
+      contents[table] = found.map((row) => JSON.stringify(Object.entries(row).toSorted())).toSorted();
+    }
+    for (const view of ["scores", "best"])
+      contents[view] = await rows(`SELECT * FROM ${view} ORDER BY collection, document_id, rank`);
+    contents["failures"] = await rows("SELECT * FROM failures ORDER BY collection, document_id");
+    return contents;
+  };
+  const before = await state();
+  expect(tables).toContain("outcomes");
+  expect(before).toMatchObject({ documents: { length: 44 }, outcomes: { length: 36 }, scores: { length: 32 } });
+  await migrate(4);
+  expect(await state()).toEqual(before);
+
+  for (const table of ["documents", "outcomes"]) {
+    expect(await rows(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`)).toEqual([
+      { name: "collection" },
+      { name: "document_id" },
+      { name: "submission_id" },
+    ]);
+    const [declared] = await rows(`SELECT sql FROM sqlite_schema WHERE name = '${table}'`);
+    expect(declared?.["sql"]).toMatch(/WITHOUT ROWID$/);
+  }
+  expect(await rows("SELECT tbl_name, sql FROM sqlite_schema WHERE name = 'outcomes_failed'")).toEqual([
+    {
+      tbl_name: "outcomes",
+      sql: "CREATE INDEX `outcomes_failed` ON `outcomes` (`submission_id`,`code`) WHERE status = 'failed'",
+    },
+  ]);
+  expect(await rows("SELECT name FROM sqlite_schema WHERE name LIKE '%new%' OR sql LIKE '%new%'")).toEqual([]);
+  const bad = (status: string, code: string | null, scores: string | null) =>
+    env.DB.prepare(
+      `INSERT INTO outcomes (collection, document_id, submission_id, status, model, attempts, finalized_at, code, scores)
+       VALUES ('c', 'd', 's', ?, 'm', 1, 1, ?, ?)`,
+    ).bind(status, code, scores);
+  await expect(bad("succeeded", null, null).run()).rejects.toThrow("outcomes_scores");
+  await expect(bad("failed", null, null).run()).rejects.toThrow("outcomes_code");
 });

@@ -4,6 +4,8 @@ export * from "./dispatch-unless-paused.ts";
 export * from "./io.ts";
 export * from "./keep-back-paused.ts";
 export * from "./pauses.ts";
+export * from "./record-apart.ts";
 export * from "./record-job.ts";
 export * from "./settle-refusal.ts";
 export * from "./step-io.ts";
+export * from "./run-logged.ts";

@@ -14,11 +14,11 @@ export interface StepIo {
   readonly randomBytes: (count: number) => Uint8Array;
   /** Milliseconds between two runs of the poller. */
   readonly runInterval: number;
-  /** One line of ids, counts and codes; never text of a document. */
+  /** One line of ids, counts and codes; never text of a document. `level: "error"` is for someone to look at. */
   readonly log: (event: LogEvent) => void;
 }
 
 export interface LogEvent {
   readonly event: string;
-  readonly [field: string]: string | number | boolean | null;
+  readonly [field: string]: string | number | boolean | null | readonly string[];
 }

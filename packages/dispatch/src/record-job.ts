@@ -1,5 +1,5 @@
 import { dispatchLease, mintJobId, planJobs, type PartMessage, type PartWeight } from "@sluice/core";
-import { partToRecord, recordParts, type DocumentContent, type Pause } from "@sluice/db";
+import { describeError, partToRecord, recordParts, type DocumentContent, type Pause } from "@sluice/db";
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { StepIo } from "./io.ts";
@@ -41,7 +41,7 @@ export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pause
     await dispatchUnlessPaused(io, pending, async () => contentOf(parts), pauses);
   } catch (error) {
     // The job is recorded: once its lease has run out the poller takes it from here.
-    io.log({ event: "dispatch_broke_off", job: job.id, error: error instanceof Error ? error.name : typeof error });
+    io.log({ event: "dispatch_broke_off", job: job.id, ...describeError(error) });
   }
   return recorded;
 }

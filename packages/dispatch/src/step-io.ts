@@ -24,7 +24,8 @@ export function stepIo(env: StepEnv): StepIo {
     randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
     runInterval,
     log: (event) => {
-      console.log(JSON.stringify(event));
+      if (event["level"] === "error") console.error(JSON.stringify(event));
+      else console.log(JSON.stringify(event));
     },
   };
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { printError } from "@sluice/client/terminal";
 import { err, ok, type Result } from "@sluice/core";
+import { shellCommand, shellWord } from "@sluice/core/shell";
 import { keepApiKey } from "./api-key.ts";
 import { DEFAULT_STATE, readSettings, type Settings } from "./settings.ts";
 import { prepareState } from "./state.ts";
@@ -27,18 +29,17 @@ export function commandKey(settings: Settings): Result<string, string> {
 }
 
 /** A command of this workspace, as a person types it to find this state. */
-export function commandLine(settings: Pick<Settings, "state">, command: string): string {
+export function commandLine(
+  settings: Pick<Settings, "state">,
+  words: readonly string[],
+  positionals: readonly string[] = [],
+): string {
   const state = settings.state === DEFAULT_STATE ? "" : `SLUICE_STATE=${shellWord(settings.state)} `;
-  return `${state}${PNPM} ${command}`;
+  return `${state}${shellCommand([...PNPM.split(" "), ...words], positionals)}`;
 }
 
 export function sqlLine(settings: Pick<Settings, "state">, sql: string): string {
-  return commandLine(settings, `sql "${sql}"`);
-}
-
-/** A word that a POSIX shell takes as it is. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return commandLine(settings, ["sql"], [sql]);
 }
 
 /** Parsed arguments, or the line that says what is wrong with them. */
@@ -52,6 +53,6 @@ export function parseArguments<Options extends ParseArgsOptionsConfig>(options: 
 
 /** Ends the command with a message. Exit codes: 1, it did not work; 2, it was called wrongly. */
 export function refuse(message: string, code: 1 | 2): void {
-  console.error(message);
+  printError(message);
   process.exitCode = code;
 }

@@ -131,7 +131,7 @@ function forEachWorker<T>(make: (worker: LocalWorker) => T): Record<LocalWorker,
 function localVars(worker: LocalWorker, options: LocalOptions): Record<string, string> {
   switch (worker) {
     case "producer":
-      return { SLUICE_API_KEYS: JSON.stringify(options.apiKeys ?? []) };
+      return { SLUICE_API_KEYS: JSON.stringify(options.apiKeys ?? []), SLUICE_SCORER: options.mode };
     case "consumer":
     case "poller":
       return { RUN_INTERVAL_SECONDS: String(options.tickSeconds) };

@@ -1,4 +1,5 @@
 import { join, relative, resolve } from "node:path";
+import { print } from "@sluice/client/terminal";
 import {
   callerFolder,
   commandKey,
@@ -10,13 +11,15 @@ import {
   sqlLine,
 } from "./command.ts";
 import { ROOT } from "./configuration.ts";
+import { recordQueue } from "./demo/drain.ts";
 import { seconds, stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";
 import { runDemo, type DemoEnd } from "./demo/run-demo.ts";
+import { describeStop } from "./demo/stopped.ts";
 import { tellRunFailures } from "./run-failures.ts";
 import { startStack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
-import { aborted, pause, stopSignal } from "./signals.ts";
+import { aborted, hasReaderLeft, pause, stopSignal } from "./signals.ts";
 
 const TICK_SECONDS = 1;
 const SAMPLE = join(ROOT, "packages/local/sample/everyday.ndjson");
@@ -24,6 +27,8 @@ const SAMPLE = join(ROOT, "packages/local/sample/everyday.ndjson");
 const STOPPED = 130;
 /** A terminal's line may have a bar on it. */
 const CLEAR_LINE = "\r\u001B[2K";
+/** How long a stack whose output nobody reads goes on, so that the Queue is empty at its end. */
+const DRAIN_MS = 10_000;
 /** How long after one end of a run another, which explains it, may be noticed. */
 const SETTLE_MS = 500;
 
@@ -36,10 +41,11 @@ const HELP = `The main job, from a file of documents to scores in D1: ${PNPM} de
 ${describeEnvironment(TICK_SECONDS)}`;
 
 async function main(): Promise<void> {
+  const stop = stopSignal();
   const args = parseArguments({ help: { type: "boolean", short: "h" }, kill: { type: "boolean" } }, true);
   if (!args.ok) return refuse(args.error, 2);
   const { values, positionals } = args.value;
-  if (values.help === true) return console.log(HELP);
+  if (values.help === true) return print(HELP);
   if (positionals.length > 1) return refuse(`demo takes one file: it was given ${positionals.length}`, 2);
   const settings = commandSettings(TICK_SECONDS);
   if (!settings.ok) return refuse(settings.error, 2);
@@ -47,22 +53,22 @@ async function main(): Promise<void> {
   const path = given === undefined ? SAMPLE : resolve(callerFolder(), given);
   const file = readFile(path, given ?? relative(ROOT, SAMPLE));
   if (!file.ok) return refuse(file.error, 1);
-  await demo(settings.value, file.value, values.kill === true);
+  await demo(settings.value, file.value, values.kill === true, stop);
 }
 
-async function demo(settings: Settings, file: File, kill: boolean): Promise<void> {
-  const stop = stopSignal();
+async function demo(settings: Settings, file: File, kill: boolean, stop: AbortSignal): Promise<void> {
   const begun = performance.now();
   const key = commandKey(settings);
   if (!key.ok) return refuse(key.error, 1);
-  console.log(stage("starting", `the Workers, D1 and the Queues on this machine; scores by ${settings.localAi}`));
+  print(stage("starting", `the Workers, D1 and the Queues on this machine; scores by ${settings.localAi}`));
   const stack = await startStack(settings, key.value, stop);
   if (stop.aborted && !stack.ok) {
+    if (hasReaderLeft(stop)) return;
     process.exitCode = STOPPED;
-    return console.log("\nStopped while starting. Nothing was pushed.");
+    return print("\nStopped while starting. Nothing was pushed.");
   }
   if (!stack.ok) return refuse(stack.error, 1);
-  console.log(stage("started", `${stack.value.url} in ${seconds(performance.now() - begun)}`));
+  print(stage("started", `${stack.value.url} in ${seconds(performance.now() - begun)}`));
 
   tellRunFailures(stack.value, process.stderr.isTTY ? CLEAR_LINE : "");
 
@@ -70,6 +76,7 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
   const around = {
     stack: stack.value,
     key: key.value,
+    localAi: settings.localAi,
     signal: AbortSignal.any([stop, ending.signal]),
     output: process.stdout,
   };
@@ -85,26 +92,29 @@ async function demo(settings: Settings, file: File, kill: boolean): Promise<void
     end = await Promise.race([failed, pause(SETTLE_MS, stop).then(() => end)]);
     await pause(SETTLE_MS, stop);
   }
+  // Nobody waits for a prompt: what is in the local Queue, which is memory, can be recorded first.
+  if (hasReaderLeft(stop)) await recordQueue({ url: stack.value.url, key: key.value }, DRAIN_MS);
   ending.abort();
   await stack.value.stop();
   await running;
+  if (hasReaderLeft(stop)) return;
   if (stop.aborted) {
     process.exitCode = STOPPED;
-    return console.log("\nStopped. What D1 has recorded is finished by the next dev or demo.");
+    return print(`\n${await describeStop(settings.state)}`);
   }
   if (end.shortcomings.length > 0) refuse(`\n${end.shortcomings.join("\n")}`, 1);
-  if (end.complete) console.log(`\n${whatNext(settings, end)}`);
+  if (end.complete) print(`\n${whatNext(settings, end)}`);
 }
 
 function whatNext(settings: Settings, { shortcomings, lostBefore }: DemoEnd): string {
   const failures = sqlLine(settings, "SELECT document_id, code, message FROM failures LIMIT 5");
   return `${verdict(shortcomings.length > 0, lostBefore)}What to try next:
-  your own documents    ${commandLine(settings, "demo FILE.ndjson")}
-  a crash on the way    ${commandLine(settings, "demo --kill")}
+  your own documents    ${commandLine(settings, ["demo"], ["FILE.ndjson"])}
+  a crash on the way    ${commandLine(settings, ["demo", "--kill"])}
   SQL on the scores     ${sqlLine(settings, "SELECT document_id, context_id, score FROM best ORDER BY score DESC LIMIT 5")}${
     shortcomings.length === 0 ? "" : `\n  SQL on failures       ${failures}`
   }
-  keep it running       ${commandLine(settings, "dev")}    (prints a curl line to push with)`;
+  keep it running       ${commandLine(settings, ["dev"])}    (prints a curl line to push with)`;
 }
 
 function verdict(short: boolean, lostBefore: boolean): string {

@@ -30,7 +30,11 @@ if (isMainThread && process.send !== undefined) {
 function endWithParent(parent: number): void {
   // Wrangler closes the channel too, when a command is done: only a new parent means that the old one is gone.
   process.on("disconnect", () => {
-    setInterval(() => process.ppid !== parent && process.exit(1), 50).unref();
+    setInterval(() => {
+      if (process.ppid === parent) return;
+      for (const child of children) child.kill("SIGKILL");
+      process.exit(1);
+    }, 50).unref();
   });
 }
 

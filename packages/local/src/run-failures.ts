@@ -1,3 +1,4 @@
+import { printError } from "@sluice/client/terminal";
 import type { Stack } from "./runtime.ts";
 
 /**
@@ -9,6 +10,7 @@ export function tellRunFailures(stack: Stack, before = ""): void {
   stack.onRunFailure((reason) => {
     if (told.has(reason)) return;
     told.add(reason);
-    console.error(`${before}A run of the poller failed: ${reason}. See ${stack.log}`);
+    process.stderr.write(before);
+    printError(`A run of the poller failed: ${reason}. See ${stack.log}`);
   });
 }

@@ -1,14 +1,17 @@
 import { renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
+import { endQueue, readUnfinished } from "@sluice/db";
 import { fullKey, writeLocalConfigurations, type Adapt, type LocalWorker } from "./configuration.ts";
 import { runCron } from "./cron.ts";
+import { NOTHING_LEFT, type Leftovers } from "./demo/leftovers.ts";
 import { lockState } from "./lock.ts";
 import { readNew } from "./log.ts";
 import { startModel } from "./model-process.ts";
 import { portProblem } from "./port.ts";
 import type { Settings } from "./settings.ts";
 import { unlessAborted } from "./signals.ts";
+import { withStateDatabase } from "./state-database.ts";
 import { prepareState } from "./state.ts";
 import { cannotStart, startRuntime, type Running } from "./start-runtime.ts";
 import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
@@ -18,6 +21,8 @@ export interface Stack {
   readonly url: string;
   /** What the Workers and the runtime say. */
   readonly log: string;
+  /** What the runtimes before this one left in the state. */
+  readonly leftovers: Leftovers;
   /** Says why, if a part of it ends by itself. */
   readonly failed: Promise<string>;
   /** The poller's runs that failed, each with the reason. */
@@ -73,9 +78,15 @@ export async function startStack(
   const runFailureListeners: ((reason: string) => void)[] = [];
 
   let current: Running | null = null;
+  let leftovers = NOTHING_LEFT;
   const run = async (): Promise<Result<string, string>> => {
     // A runtime that was killed is still in there, and would be asked instead of this one.
     rmSync(registryPath(settings.state), { recursive: true, force: true });
+    // The Queue is memory: whatever it had is gone.
+    leftovers = await withStateDatabase(settings.state, async (db) => ({
+      lost: await endQueue(db, Date.now()),
+      unfinished: await readUnfinished(db),
+    }));
     const started = await startRuntime(settings, configurations, log, signal);
     if (!started.ok) return started;
     const running = started.value;
@@ -105,6 +116,9 @@ export async function startStack(
   return ok({
     get url() {
       return current?.url ?? url.value;
+    },
+    get leftovers() {
+      return leftovers;
     },
     log,
     failed: failed.promise,

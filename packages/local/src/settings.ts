@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
+import { BLOCKED_PORTS } from "./blocked-ports.ts";
 import { localAiModes, ROOT, type LocalAiMode } from "./configuration.ts";
 
 /** How a person wants the local stack. */
@@ -50,6 +51,11 @@ export function readSettings(
     return fallback;
   };
   const port = number("SLUICE_PORT", DEFAULT_PORT, 0, 65_535);
+  if (BLOCKED_PORTS.has(port)) {
+    errors.push(
+      `SLUICE_PORT must not be ${port}: fetch and browsers block this port, so nothing could reach Sluice there`,
+    );
+  }
   const tick = number("SLUICE_TICK_SECONDS", tickSeconds, 1, MOST_TICK_SECONDS);
 
   const modeText = env["SLUICE_LOCAL_AI"] ?? "";

@@ -1,9 +1,14 @@
+import { whenReaderLeaves } from "@sluice/client/terminal";
+
 /** One Ctrl-C reaches a process several times: from the terminal, and passed on by npx and pnpm. */
 const SAME_KEY_PRESS_MS = 1_000;
 
+const READER_LEFT = new Error("whoever read the output has left");
+
 /**
- * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP. At a second one, a second or more
- * later, the process ends at once; its children end themselves when they notice.
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when whoever reads the output leaves
+ * (`| head`). At a second SIGINT, SIGTERM or SIGHUP, a second or more later, the process ends at once; its
+ * children end themselves when they notice.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
@@ -17,7 +22,16 @@ export function stopSignal(): AbortSignal {
     }
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
+  whenReaderLeaves([process.stdout, process.stderr], () => {
+    first = performance.now();
+    controller.abort(READER_LEFT);
+  });
   return controller.signal;
+}
+
+/** Whether the signal aborted since nobody reads the output any more: the command ends quietly then, with 0. */
+export function hasReaderLeft(signal: AbortSignal): boolean {
+  return signal.reason === READER_LEFT;
 }
 
 /** Settles when the signal aborts. */

@@ -1,64 +1,113 @@
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { callerFolder, commandSettings, PNPM, refuse, shellWord } from "./command.ts";
+import { createInterface } from "node:readline/promises";
+import { harmlessJson, print, printError, whenReaderLeaves } from "@sluice/client/terminal";
+import { shellCommand } from "@sluice/core/shell";
+import { commandSettings, PNPM, refuse } from "./command.ts";
 import { configurationPath } from "./configuration.ts";
+import { readSqlArguments, type SqlCall } from "./sql/arguments.ts";
+import { checkStatements, type Checked } from "./sql/check-statements.ts";
+import { executeSql, type Target } from "./sql/execute.ts";
+import { migratedSchema, readSchema } from "./sql/schema.ts";
 import { folderProblem, unusable } from "./state.ts";
 import { renderAnswer } from "./table.ts";
-import { WRANGLER, wranglerEnvironment } from "./wrangler.ts";
 
-const HELP = `SQL on D1: ${PNPM} sql "SELECT … FROM scores …" [--remote] [flags of wrangler d1 execute]
+const HELP = `SQL on D1: ${PNPM} sql "SELECT … FROM scores …" [options]
 
   Local state of dev and demo (SLUICE_STATE, default .sluice), whether they run or not.
-  --remote   the database on Cloudflare
-  --json     as JSON, with every text in full`;
+  It only reads: SELECT, WITH … SELECT, VALUES, EXPLAIN, and PRAGMA that reports.
+  --write        run it whatever it does
+  --remote       the database on Cloudflare; with --write it asks first
+  --yes          do not ask
+  --json         as JSON, with every text in full
+  --file PATH    SQL from a file; needs --write
+  --env NAME, --profile NAME, --preview
+                 as wrangler d1 execute takes them`;
 
 /** On a terminal. */
 const WIDEST_CELL = 60;
 
-function main(args: readonly string[]): void {
-  if (args.includes("--help") || args.includes("-h")) return console.log(HELP);
-  const given = args.some((argument) => /^--(file|command)(=|$)/.test(argument));
-  const statement = given ? -1 : args.findIndex((argument) => !argument.startsWith("-"));
-  if (statement < 0 && !given) return refuse(`sql wants a statement: ${PNPM} sql "SELECT * FROM best LIMIT 5"`, 2);
+async function main(): Promise<void> {
+  whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
+  const read = readSqlArguments(process.argv.slice(2));
+  if (!read.ok) return refuse(read.error, 2);
+  if (read.value === "help") return print(HELP);
+  const call = read.value;
   const settings = commandSettings(60);
   if (!settings.ok) return refuse(settings.error, 2);
   const { state } = settings.value;
-  const remote = args.includes("--remote");
-  const problem = remote ? null : folderProblem(state);
+  const problem = call.remote ? null : folderProblem(state);
   if (problem !== null) return refuse(unusable(state, problem), 1);
-  const configuration = remote ? configurationPath("producer") : join(state, "config", "producer", "wrangler.json");
-  if (!remote && !existsSync(configuration)) {
+  const configuration = call.remote
+    ? configurationPath("producer")
+    : join(state, "config", "producer", "wrangler.json");
+  if (!call.remote && !existsSync(configuration)) {
     return refuse(`There is no state in ${state} yet: run ${PNPM} demo first, or set SLUICE_STATE to where it is.`, 1);
   }
-  const where = remote ? [] : ["--local", "--persist-to", state];
-  const passed = args.flatMap((argument, index) => (index === statement ? ["--command", argument] : [argument]));
-  const line = ["d1", "execute", "sluice", ...where, "-c", configuration, ...passed];
-  console.error(`$ wrangler ${line.map(shellWord).join(" ")}`);
-  // Questions of --remote need a terminal; everything else about wrangler is as in the stack.
-  const { CI: _, ...env } = wranglerEnvironment(state);
-  if (remote || args.includes("--json")) {
-    runWrangler(line, "inherit", remote ? { ...process.env, WRANGLER_HIDE_BANNER: "true" } : env);
+  const target = { remote: call.remote, state, configuration, flags: call.flags };
+  if (!call.write) {
+    const refusal = checkReads(call, target);
+    if (refusal !== null) return refuse(refusal.message, refusal.code);
+  } else if (call.remote && !call.yes && !(await confirmed())) {
+    return refuse("Nothing was run.", 1);
+  }
+  run(call, target);
+}
+
+/** Why the call may do more than read; `null`: it only reads. */
+function checkReads({ sql, remote }: SqlCall, target: Target): { message: string; code: 1 | 2 } | null {
+  if (sql === null) return { message: `The SQL in a file is not checked. ${howToWrite(remote)}`, code: 2 };
+  const checked = check(sql, target);
+  switch (checked.kind) {
+    case "reads":
+      return null;
+    case "writes":
+      return { message: `Not run, since it does more than read: ${checked.statement}\n${howToWrite(remote)}`, code: 2 };
+    case "unknown":
+      return { message: `Not run: ${checked.reason}`, code: 1 };
+  }
+}
+
+function howToWrite(remote: boolean): string {
+  const where = remote ? "the database on Cloudflare" : "the local database";
+  return (
+    "Without --write, sql runs SELECT, WITH … SELECT, VALUES, EXPLAIN, and PRAGMA that reports. " +
+    `To change ${where}, add --write.`
+  );
+}
+
+/** The schema of the migrations settles most statements; the database itself is asked about a name that is not in it. */
+function check(sql: string, target: Target): Checked {
+  const checked = checkStatements(sql, migratedSchema());
+  if (checked.kind !== "unknown" || !checked.reason.startsWith("no such ")) return checked;
+  const schema = readSchema(target);
+  return schema === null ? checked : checkStatements(sql, schema);
+}
+
+async function confirmed(): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    printError("This may change the database on Cloudflare: add --yes where nobody can be asked.");
+    return false;
+  }
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await asking.question("This may change the database on Cloudflare. Type yes to run it: ");
+  asking.close();
+  return answer.trim() === "yes";
+}
+
+function run({ sql, file, json }: SqlCall, target: Target): void {
+  const what = sql === null ? `--file=${file ?? ""}` : `--command=${sql}`;
+  const { line, output, errors, code } = executeSql(what, target);
+  printError(`$ ${shellCommand(["wrangler", ...line])}`);
+  if (errors !== "") printError(errors);
+  process.exitCode = code;
+  if (json) {
+    process.stdout.write(`${harmlessJson(output)}\n`);
     return;
   }
-  // Around its table wrangler recommends --remote twice, and off a terminal it prints no table.
-  const said = runWrangler([...line, "--json"], "pipe", env);
-  const answer = renderAnswer(said, process.stdout.isTTY ? WIDEST_CELL : Number.POSITIVE_INFINITY);
-  if (answer === null || process.exitCode !== 0) console.error(answer ?? said.trim());
-  else console.log(answer);
+  const answer = renderAnswer(output, process.stdout.isTTY ? WIDEST_CELL : Number.POSITIVE_INFINITY);
+  if (answer === null || code !== 0) printError(answer ?? output);
+  else print(answer);
 }
 
-/** Gives what it printed, where that is not shown. */
-function runWrangler(line: readonly string[], output: "inherit" | "pipe", env: NodeJS.ProcessEnv): string {
-  const run = spawnSync(process.execPath, ["--no-warnings", WRANGLER, ...line], {
-    stdio: ["inherit", output, "inherit"],
-    env,
-    cwd: callerFolder(),
-    maxBuffer: Number.POSITIVE_INFINITY,
-    encoding: "utf8",
-  });
-  process.exitCode = run.status ?? 1;
-  return output === "pipe" ? run.stdout : "";
-}
-
-main(process.argv.slice(2));
+await main();

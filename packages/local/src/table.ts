@@ -1,3 +1,4 @@
+import { oneLine } from "@sluice/client/terminal";
 import * as z from "zod";
 import { pad } from "./demo/figures.ts";
 
@@ -8,16 +9,33 @@ const errorSchema = z.object({ error: z.object({ text: z.string() }) });
 
 /** What `wrangler d1 execute --json` printed, for a person; `null` where it is something else. */
 export function renderAnswer(said: string, widest: number): string | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(said);
-  } catch {
-    return null;
-  }
+  const value = parse(said);
   const error = errorSchema.safeParse(value);
   if (error.success) return error.data.error.text;
+  return (
+    readRows(value)
+      ?.map((rows) => renderTable(rows, widest))
+      .join("\n\n") ?? null
+  );
+}
+
+/** The rows of each statement, of what `wrangler d1 execute --json` printed; `null` where it is something else. */
+export function readAnswer(said: string): (readonly Row[])[] | null {
+  const value = parse(said);
+  return value === undefined ? null : readRows(value);
+}
+
+function readRows(value: unknown): (readonly Row[])[] | null {
   const answer = answerSchema.safeParse(value);
-  return answer.success ? answer.data.map(({ results }) => renderTable(results, widest)).join("\n\n") : null;
+  return answer.success ? answer.data.map(({ results }) => results) : null;
+}
+
+function parse(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Rows of D1 as lines under each other. A cell that is longer than `widest` characters is cut. */
@@ -25,7 +43,7 @@ function renderTable(rows: readonly Row[], widest: number): string {
   const [first] = rows;
   if (first === undefined) return "no rows";
   const names = Object.keys(first);
-  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))].map((line) =>
+  const lines = [names.map(cell), ...rows.map((row) => names.map((name) => cell(row[name])))].map((line) =>
     line.map((text) => (text.length > widest ? `${text.slice(0, widest - 1)}…` : text)),
   );
   const widths = names.map((_, index) => lines.reduce((most, line) => Math.max(most, (line[index] ?? "").length), 0));
@@ -40,7 +58,5 @@ function renderTable(rows: readonly Row[], widest: number): string {
 }
 
 function cell(value: unknown): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
-  // One row, one line.
-  return text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return oneLine(typeof value === "string" ? value : JSON.stringify(value ?? null));
 }

@@ -26,7 +26,7 @@ const options: LocalOptions = {
 describe("what is deployed", () => {
   it.each(productionWorkers)("%s never mentions the stand-in", (worker) => {
     const text = readFileSync(configurationPath(worker), "utf8");
-    expect(text).not.toMatch(/local-ai|WorkersAI/);
+    expect(text).not.toMatch(/local-ai|WorkersAI|SLUICE_SCORER/);
     expect(readConfiguration(worker).services).toBeUndefined();
   });
 
@@ -110,6 +110,7 @@ describe("what runs locally", () => {
 
   it("tells each Worker what it must know", () => {
     expect(local.poller.vars).toEqual({ RUN_INTERVAL_SECONDS: "7", STUCK_AFTER_MINUTES: "60" });
+    expect(local.producer.vars).toMatchObject({ SLUICE_SCORER: "minilm" });
     expect(local["local-ai"].vars).toMatchObject({ MODE: "minilm", MODEL_URL: "http://127.0.0.1:4321" });
     expect(JSON.parse(String(local.producer.vars?.["SLUICE_API_KEYS"]))).toEqual([
       {

@@ -1,15 +1,35 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SubmissionId } from "@sluice/core";
+import {
+  DEFAULT_MODEL,
+  estimateCost,
+  parseDocument,
+  PartPacker,
+  partBody,
+  scaleTotals,
+  serializeDocument,
+  type PartHeader,
+  type SubmissionId,
+} from "@sluice/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { costItems, describeMillion } from "../src/demo/cost.ts";
+import { Checker } from "../../client/src/cli/check.ts";
+import { Estimator } from "../../client/src/cli/estimate.ts";
+import { costItems, describeMillion, messageBytes } from "../src/demo/cost.ts";
 import { cut, dollars } from "../src/demo/figures.ts";
+import { measureDocuments } from "../src/demo/measure.ts";
 import { rejectedPlaces } from "../src/demo/push-and-follow.ts";
 import { documentName, readFile } from "../src/demo/read-file.ts";
 import { notSucceeded } from "../src/demo/tell.ts";
 
 const submission = "sub_01a22896-7c5c-71cc-b584-4f90670e70ac" as SubmissionId;
+const header: PartHeader = {
+  submission,
+  collection: "default",
+  model: DEFAULT_MODEL,
+  lane: "bulk",
+  truncateInputs: true,
+};
 const counts = { total: 10, queued: 0, processing: 0, succeeded: 7, failed: 3, canceled: 0 };
 
 describe("the file of a demo", () => {
@@ -70,7 +90,8 @@ describe("the file of a demo", () => {
     ["", "file.ndjson is empty"],
     ["\n \n", "file.ndjson is empty"],
     ["hello\n", "file.ndjson holds no document"],
-    ['[{"query":"a","contexts":["x"]}]', "file.ndjson holds no document"],
+    ['[{"query":"a","contexts":["x"]}]', "file.ndjson holds one JSON list"],
+    ['[\n  {\n    "query": "a",\n    "contexts": ["x"]\n  }\n]\n', "as `jq -c '.[]'` does"],
   ])("is refused in one line when it is %j", (text, line) => {
     const file = read(text);
     expect(file).toEqual({ ok: false, error: expect.stringContaining(line) });
@@ -111,7 +132,7 @@ describe("a push of the demo", () => {
 });
 
 describe("the cost of a push", () => {
-  const push = { submission, ended: 10, tokens: 1_000_000 };
+  const push = { submission, ended: 10, tokens: 1_000_000, killed: false };
   const job = { dispatches: 1, again: 0, tokens: 1_000_000 };
 
   it("counts an operation for each 64 KB of a message written, read and deleted", () => {
@@ -120,11 +141,36 @@ describe("the cost of a push", () => {
       { documents: 5, bytes: 64_001, textRow: 7 },
     ];
     const [queues, d1, workers, model] = costItems(push, parts, [job]);
+    expect(queues?.amount).toBe("9 operations: 2 messages in 3 units of 64 KB, written, read and deleted");
     expect(queues?.dollars).toBeCloseTo((3 * (1 + 2) * 0.4) / 1e6, 12);
     // 10 documents, 10 outcomes, 2 parts, 1 row of their texts, 1 job, 2 for its dispatch, 1 submission.
     expect(d1?.dollars).toBeCloseTo(27 / 1e6, 12);
     expect(workers?.dollars).toBeCloseTo((2 * 0.3) / 1e6, 12);
     expect(model?.dollars).toBeCloseTo(0.012, 12);
+  });
+
+  it.each([
+    [1, 27_000, "3 operations: 1 message, written, read and deleted"],
+    [1, 90_000, "6 operations: 1 message in 2 units of 64 KB, written, read and deleted"],
+    [2, 27_000, "6 operations: 2 messages, written, read and deleted"],
+  ])("says what %i messages of %i bytes make of operations", (messages, bytes, words) => {
+    const parts = Array.from({ length: messages }, () => ({ documents: 5, bytes, textRow: 7 }));
+    expect(costItems(push, parts, [job])[0]?.amount).toBe(words);
+  });
+
+  it("counts the operations of a push that was killed as the least", () => {
+    const [queues] = costItems({ ...push, killed: true }, [{ documents: 5, bytes: 500, textRow: 1 }], [job]);
+    expect(queues?.amount).toBe("at least 3 operations: 1 message, written, read and deleted");
+  });
+
+  it("names one of each in the singular", () => {
+    const items = costItems({ ...push, ended: 1, tokens: 1 }, [{ documents: 1, bytes: 500, textRow: 1 }], [job]);
+    expect(items.map(({ amount }) => amount)).toEqual([
+      "3 operations: 1 message, written, read and deleted",
+      "at least 8 rows written: 1 document, 1 outcome, 1 part, 1 row of texts, 1 job, 1 dispatch, the submission",
+      "at least 2 requests: the push and its delivery",
+      "1 input token, as the local stand-in estimates them",
+    ]);
   });
 
   it("sends of a staged document a reference only, and writes and deletes it in D1", () => {
@@ -143,14 +189,53 @@ describe("the cost of a push", () => {
     ];
     const [, d1, , model] = costItems(push, parts, jobs);
     expect(model?.dollars).toBeCloseTo(0.012 * 1.75, 12);
-    expect(model?.amount).toContain("up to 750,000 more for 1 dispatch again");
+    expect(model?.amount).toContain("up to 750,000 more for 1 repeated dispatch");
     expect(d1?.dollars).toBeCloseTo((10 + 10 + 1 + 1 + 2 + 3 * 2 + 1) / 1e6, 12);
   });
 
-  it("says of a million documents how large they are and what the money is for", () => {
-    const parts = [{ documents: 1, bytes: 980_000, textRow: 1 }];
-    const line = describeMillion(costItems({ ...push, ended: 1, tokens: 245_000 }, parts, [job]), parts);
-    expect(line).toBe("a million documents like these (980 KB each): about $2,953, 100 % of it bge-m3");
+  const line = JSON.stringify({ query: "q".repeat(60), contexts: Array(5).fill("c".repeat(277)) });
+  const pushed = (count: number, from: SubmissionId = submission) =>
+    Array.from({ length: count }, (_, place) => ({
+      document: { id: null, place, query: "", contexts: [], line },
+      submission: from,
+    }));
+
+  it("says the same of a million documents from one, from forty, and from those of a push that was killed", () => {
+    const other = submission.replace("ac", "ad") as SubmissionId;
+    const [one, ...more] = [pushed(1), pushed(40), [...pushed(25), ...pushed(15, other)]].map((documents) =>
+      describeMillion(measureDocuments(documents).totals),
+    );
+    expect(one).toMatch(
+      /^On Cloudflare, a million documents like these \(1\.6 KB each\): about \$7\.\d\d, \d\d % of it bge-m3\. /,
+    );
+    expect(one).toContain("messages and batches as full as they can be");
+    expect(more).toEqual([one, one]);
+  });
+
+  it("agrees on a million documents with the client's estimate of them", () => {
+    const estimator = new Estimator(undefined);
+    const checker = new Checker({ truncateInputs: true });
+    for (let place = 0; place < 5_000; place += 1)
+      estimator.add(checker.check({ kind: "document", first: place, last: place, document: line }));
+    const { totals } = measureDocuments(pushed(7));
+    expect(estimateCost(scaleTotals(totals, 5_000)).usd.total).toBeCloseTo(estimator.estimate().usd.total, 9);
+  });
+
+  it("knows to the byte what a part's message holds", () => {
+    const { sizes } = measureDocuments(pushed(3));
+    const packer = new PartPacker(header);
+    for (const { document } of pushed(3)) {
+      const parsed = parseDocument(JSON.parse(document.line), null, { model: DEFAULT_MODEL, truncateInputs: true });
+      if (!parsed.ok) throw new Error("not a document");
+      const sent = serializeDocument(parsed.value, documentName(document, submission), document.place);
+      if (sent.ok) packer.add(sent.value);
+    }
+    const packed = packer.flush();
+    const body = partBody(header, 0, "0".repeat(64), packed?.documents ?? "");
+    const ids = [...(sizes.get(submission)?.keys() ?? [])];
+    expect(messageBytes(header, { part: 0, hash: "0".repeat(64), ids }, sizes.get(submission) ?? new Map())).toBe(
+      Buffer.byteLength(body),
+    );
   });
 
   it.each([

@@ -1,22 +1,29 @@
 import { readFileSync } from "node:fs";
-import { parseDocument, type Document } from "@sluice/core";
+import { join } from "node:path";
+import { memberText, parseDocument, type Document } from "@sluice/core";
 
-const FILE = new URL("../sample/everyday.ndjson", import.meta.url);
+const FILE = join(import.meta.dirname, "../sample/everyday.ndjson");
 
 /** The sample's documents, as the producer would take them in. */
 export function readSample(): Document[] {
   const lines = readFileSync(FILE, "utf8").trimEnd().split("\n");
   return lines.map((line, index) => {
-    const parsed = parseDocument(JSON.parse(line), { model: "@cf/baai/bge-m3", truncateInputs: false });
+    const rules = { model: "@cf/baai/bge-m3", truncateInputs: false } as const;
+    const parsed = parseDocument(JSON.parse(line), memberText(line, "metadata"), rules);
     if (!parsed.ok) throw new Error(`line ${index + 1}: ${JSON.stringify(parsed.error)}`);
     return parsed.value;
   });
 }
 
+/** A member of the document's metadata. */
+export function metadataOf(document: Document, name: string): unknown {
+  return (JSON.parse(document.metadata ?? "{}") as Record<string, unknown>)[name];
+}
+
 /** The index of the context that answers the query, or -1 where the metadata names none. */
 export function bestIndex(document: Document): number {
   const ids = document.contextIds ?? document.contexts.map((_, index) => String(index));
-  return ids.indexOf(String(document.metadata?.["best"]));
+  return ids.indexOf(String(metadataOf(document, "best")));
 }
 
 /** Whether word search has nothing to find the best context by. */

@@ -4,11 +4,11 @@ import type { SubmissionId } from "@sluice/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Submission } from "../src/demo/api.ts";
 import { follow } from "../src/demo/follow.ts";
-import { describeLeftovers, finishLeftovers, sortLeftovers } from "../src/demo/leftovers.ts";
+import { describeLeftovers, finishLeftovers, listed } from "../src/demo/leftovers.ts";
 import { describeWait } from "../src/demo/waits.ts";
 
 const ids = ["0", "1", "2"].map((end) => `sub_01a22896-7c5c-71cc-b584-4f90670e70a${end}` as SubmissionId);
-const [first = "" as SubmissionId, second = "" as SubmissionId] = ids;
+const [first = "" as SubmissionId, second = "" as SubmissionId, third = "" as SubmissionId] = ids;
 
 function submission(id: SubmissionId, counts: Partial<Submission["counts"]>): Submission {
   return {
@@ -43,30 +43,41 @@ async function standingStill() {
 }
 
 describe("what an earlier run left open", () => {
-  it("is lost only where D1 has not staged it", () => {
-    const open = [submission(first, { queued: 30 }), submission(second, { queued: 10, processing: 15, succeeded: 5 })];
-    const leftovers = sortLeftovers(
-      open,
-      new Map([
-        [first, 30],
-        [second, 4],
-      ]),
-    );
-    expect(leftovers).toEqual({
+  it("is told apart: what D1 has, what the Queue lost, what its push can still deliver", () => {
+    const leftovers = {
       unfinished: [
-        { id: first, documents: 30, staged: 30 },
-        { id: second, documents: 19, staged: 4 },
+        { submission: first, recorded: 0, staged: 30, queued: 0 },
+        { submission: second, recorded: 15, staged: 4, queued: 7 },
       ],
-      lost: [{ id: second, documents: 6 }],
-    });
-    const [left, stalled, ...more] = describeLeftovers(leftovers);
-    expect(left).toMatch(/^left over +49 documents of an earlier run, in D1 \(34 of them as staged parts\)/);
-    expect(stalled).toMatch(new RegExp(`^stalled +6 documents lost: .*${second}`));
-    expect(more).toEqual([]);
+      lost: [
+        { submission: second, documents: 6, canceled: false },
+        { submission: third, documents: 2, canceled: true },
+      ],
+    };
+    const lines = describeLeftovers(leftovers);
+    expect(lines).toEqual([
+      expect.stringMatching(/^left over +49 documents of an earlier run, in D1 \(34 of them as staged parts\)/),
+      expect.stringMatching(
+        new RegExp(
+          `^lost +6 documents of ${second}: .*failed as message_lost\\. Push the same file again to score them$`,
+        ),
+      ),
+      expect.stringMatching(new RegExp(`^lost +2 documents of ${third}, canceled before: .*failed as message_lost$`)),
+      expect.stringMatching(
+        new RegExp(`^incomplete +7 documents of ${second}: .*The same push under its key resumes it, for an hour$`),
+      ),
+    ]);
+  });
+
+  it("names the first submissions of many, with their documents", () => {
+    const lost = ["a", "b", "c", "d", "e"].map((id) => ({ submission: `sub_${id}` as SubmissionId, documents: 1_000 }));
+    expect(listed(lost)).toBe(
+      "5,000 documents (1,000 of sub_a, 1,000 of sub_b, 1,000 of sub_c, and of 2 more submissions)",
+    );
   });
 
   it("is not mentioned where there is nothing", () => {
-    expect(describeLeftovers(sortLeftovers([submission(first, { succeeded: 30 })], new Map()))).toEqual([]);
+    expect(describeLeftovers({ unfinished: [], lost: [] })).toEqual([]);
   });
 
   it("is not waited for without an end where nothing of it moves", async () => {
@@ -75,7 +86,7 @@ describe("what an earlier run left open", () => {
     const shown: (string | undefined)[] = [];
     let time = 0;
     const shortcomings = await finishLeftovers(
-      { unfinished: [{ id: first, documents: 30, staged: 0 }], lost: [] },
+      { unfinished: [{ submission: first, recorded: 30, staged: 0, queued: 0 }], lost: [] },
       {
         api: () => stack,
         signal: new AbortController().signal,

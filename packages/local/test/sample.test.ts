@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { wordSearchRanks } from "../src/word-search.ts";
-import { bestIndex, readSample, sharesNoWord } from "./everyday.ts";
+import { bestIndex, metadataOf, readSample, sharesNoWord } from "./everyday.ts";
 
 const sample = readSample();
 
@@ -12,7 +12,7 @@ test("the sample has 40 documents of 5 contexts with ids of their own", () => {
 
 test("every document names its topic and the one context that answers it", () => {
   for (const document of sample) {
-    expect(document.metadata?.["topic"], document.id ?? "").toEqual(expect.any(String));
+    expect(metadataOf(document, "topic"), document.id ?? "").toEqual(expect.any(String));
     expect(bestIndex(document), document.id ?? "").toBeGreaterThanOrEqual(0);
   }
 });

@@ -1,7 +1,24 @@
 import { describe, expect, it } from "vitest";
+import { BLOCKED_PORTS } from "../src/blocked-ports.ts";
 import { DEFAULT_STATE, readSettings } from "../src/settings.ts";
 
 const read = (env: Record<string, string>) => readSettings(env, "/home/me", 60);
+
+/** Nothing is sent: the dispatcher fails in its place. */
+async function isBlocked(port: number): Promise<boolean> {
+  const notSent = new Error("not sent");
+  const dispatcher = {
+    dispatch(_: unknown, handler: { readonly onError: (error: Error) => void }) {
+      handler.onError(notSent);
+      return true;
+    },
+  };
+  const init = { dispatcher } as unknown as RequestInit;
+  const thrown: unknown = await fetch(`http://127.0.0.1:${port}`, init).catch((error: unknown) => error);
+  const cause = (thrown as Error).cause as Error;
+  if (cause !== notSent) expect(cause.message).toBe("bad port");
+  return cause !== notSent;
+}
 
 describe("settings", () => {
   it("have defaults, for variables that are empty too", () => {
@@ -28,6 +45,7 @@ describe("settings", () => {
   it.each([
     [{ SLUICE_PORT: "65536" }, "SLUICE_PORT must be a whole number from 0 to 65535"],
     [{ SLUICE_PORT: "80a" }, "SLUICE_PORT must be a whole number from 0 to 65535"],
+    [{ SLUICE_PORT: "6000" }, "SLUICE_PORT must not be 6000: fetch and browsers block this port"],
     [{ SLUICE_PORT: "-1" }, "SLUICE_PORT must be a whole number from 0 to 65535"],
     [{ SLUICE_TICK_SECONDS: "0" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
     [{ SLUICE_TICK_SECONDS: "0.5" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
@@ -36,6 +54,16 @@ describe("settings", () => {
   ])("refuse %j in one line that says what is allowed", (env, line) => {
     const settings = read(env);
     expect(settings).toEqual({ ok: false, error: [expect.stringContaining(line)] });
+  });
+
+  it("refuse the ports that fetch blocks, and no other", async () => {
+    const around = [...BLOCKED_PORTS].flatMap((port) => [port - 1, port, port + 1]);
+    const ports = [...new Set([...around, 80, 443, 8080, 8787, 65_535])].filter((port) => port > 0);
+    const refused = ports.filter((port) => !read({ SLUICE_PORT: String(port) }).ok);
+    const blocked: number[] = [];
+    for (const port of ports) if (await isBlocked(port)) blocked.push(port);
+    expect(refused).toEqual(blocked);
+    expect(blocked.toSorted((a, b) => a - b)).toEqual([...BLOCKED_PORTS]);
   });
 
   it("name everything that is wrong at once, and never the key", () => {

@@ -83,9 +83,12 @@ describe("the rankings", () => {
 describe("a line to copy", () => {
   it("finds the state that this command used, whichever command it is", () => {
     const settings = { state: "/tmp/my state" };
-    expect(commandLine(settings, "demo --kill")).toBe("SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 demo --kill");
-    expect(sqlLine(settings, "SELECT 1")).toBe(`SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 sql "SELECT 1"`);
-    expect(commandLine({ state: DEFAULT_STATE }, "dev")).toBe("npx -y pnpm@12.4.2 dev");
+    expect(commandLine(settings, ["demo", "--kill"])).toBe(
+      "SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 demo --kill",
+    );
+    expect(sqlLine(settings, "SELECT 1")).toBe("SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 sql -- 'SELECT 1'");
+    expect(sqlLine(settings, "SELECT 'a'")).toBe(`SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 sql -- "SELECT 'a'"`);
+    expect(commandLine({ state: DEFAULT_STATE }, ["dev"])).toBe("npx -y pnpm@12.4.2 dev");
   });
 });
 
@@ -102,8 +105,14 @@ describe("an answer of D1", () => {
       },
       { results: [], success: true, meta: {} },
     ]);
-    expect(renderAnswer(said, 60)).toBe(["id    score", String.raw`a\nb  0.5`, "c     null", "", "no rows"].join("\n"));
-    expect(renderAnswer(said, 3)).toContain(String.raw`a\…`);
+    expect(renderAnswer(said, 60)).toBe(["id   score", "a b  0.5", "c    null", "", "no rows"].join("\n"));
+    expect(renderAnswer(said, 2)).toContain("a…");
+  });
+
+  it("is harmless to a terminal, in its names and its cells", () => {
+    const hostile = "\u001B]0;x\u0007\u202E";
+    const said = JSON.stringify([{ results: [{ [hostile]: hostile }, { [hostile]: { a: hostile } }] }]);
+    expect(renderAnswer(said, 60)).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
   });
 
   it("may be an error, of which the text is told, or no JSON", () => {

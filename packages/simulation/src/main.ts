@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { print, printError, whenReaderLeaves } from "@sluice/client/terminal";
 import { compare } from "./compare/compare.ts";
 import { checkMutations } from "./run/check-mutations.ts";
 import { showSeed, simulate } from "./run/simulate.ts";
@@ -12,10 +13,12 @@ pnpm simulate --mutations     break the product on purpose: each breakage must b
 pnpm simulate --compare       500 seeds, or --seeds N, with Sluice and with designs that one would build instead;
                               --faultless: the same pushes without a fault`;
 
+whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
+
 const wholeNumber = (name: string, text: string): number => {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= 1 && number < 2 ** 31) return number;
-  console.error(`--${name} must be a whole number from 1, not ${JSON.stringify(text)}.\n\n${USAGE}`);
+  printError(`--${name} must be a whole number from 1, not ${JSON.stringify(text)}.\n\n${USAGE}`);
   process.exit(2);
 };
 
@@ -33,7 +36,7 @@ function readArguments() {
       },
     }).values;
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    printError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     process.exit(2);
   }
 }
@@ -46,14 +49,13 @@ if (modes.length > 1) refuse(`--${modes.join(" and --")} cannot go together.`);
 if (given.faultless && !given.compare) refuse("--faultless goes with --compare.");
 
 function refuse(flaw: string): never {
-  console.error(`${flaw}\n\n${USAGE}`);
+  printError(`${flaw}\n\n${USAGE}`);
   process.exit(2);
 }
 
 const processes = availableParallelism();
 const from = wholeNumber("from", given.from);
 const count = (usual: number) => (given.seeds === undefined ? usual : wholeNumber("seeds", given.seeds));
-const print = (line: string) => console.log(line);
 
 if (given.help) print(USAGE);
 else {

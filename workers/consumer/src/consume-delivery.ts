@@ -1,10 +1,10 @@
-import { weighPart } from "@sluice/core";
-import { isPassing, keepMalformedMessage, lookUpParts, readPauses, type Pause } from "@sluice/db";
-import { planRecording, recordJob, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import { submissionNamed, weighPart } from "@sluice/core";
+import { describeError, keepMalformedMessage, lookUpParts, readPauses } from "@sluice/db";
+import { planRecording, recordApart, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import { afterRefusal } from "./after-refusal.ts";
 import {
   fetchStaged,
   readMessage,
-  submissionNamed,
   type DeliveredMessage,
   type ReadMalformed,
   type ReadPart,
@@ -12,7 +12,10 @@ import {
 } from "./read-messages.ts";
 
 /** What should happen to a message. */
-export type MessageDecision = { readonly kind: "ack" } | { readonly kind: "retry" };
+export type MessageDecision =
+  | { readonly kind: "ack" }
+  /** Without `delaySeconds` after the queue's own delay. */
+  | { readonly kind: "retry"; readonly delaySeconds?: number };
 
 interface DeliveredPart extends PlannedPart {
   readonly message: DeliveredMessage;
@@ -23,7 +26,8 @@ interface DeliveredPart extends PlannedPart {
 /**
  * Takes one delivery of a queue, dead-letter queues included: records its parts with as few jobs as
  * fit, dispatches those, and decides over each message by its id. What is recorded is acknowledged
- * whether or not its job got through: from there on D1 drives. What D1 did not take comes again.
+ * whether or not its job got through: from there on D1 drives. What D1 did not take comes again; what
+ * a constraint forbids comes again ever later, and is quarantined before its last queue would drop it.
  * Staged parts follow, so many at a time as memory allows.
  */
 export async function consumeDelivery(
@@ -48,14 +52,32 @@ export async function consumeDelivery(
     });
     decisions.set(one.message.id, { kind: "ack" });
   };
+  const refuse = async (one: DeliveredPart, constraint: string): Promise<void> => {
+    const { message, part } = one;
+    const next = afterRefusal(message.attempts);
+    io.log({
+      event: "recording_refused",
+      level: "error",
+      constraint,
+      queue,
+      message: message.id,
+      submission: part.submission,
+      part: part.part,
+      attempts: message.attempts,
+      retry_in_seconds: next.kind === "retry" ? (next.delaySeconds ?? null) : null,
+    });
+    if (next.kind === "quarantine") await keep({ ...one, reason: `D1 refuses its documents: ${constraint}` });
+    else decisions.set(message.id, next);
+  };
   for (const one of malformed) await keep(one);
   const pauses = parts.length + staged.length > 0 ? await readPauses(io.db, io.now()) : [];
   const record = async (read: readonly ReadPart[]): Promise<void> => {
     const weighed: DeliveredPart[] = read.map((one) => ({ ...one, weight: weighPart(one.part) }));
     for (const planned of planRecording(weighed)) {
-      for (const { part, standing } of await recordApart(io, planned, pauses)) {
-        if (standing === "refused") await keep({ ...part, reason: "D1 does not take its documents in" });
-        else decisions.set(part.message.id, { kind: standing === "recorded" ? "ack" : "retry" });
+      for (const { part, recording } of await recordApart(io, planned, pauses)) {
+        if (recording.kind === "unreadable") await keep({ ...part, reason: "D1 cannot read its documents" });
+        else if (recording.kind === "refused") await refuse(part, recording.constraint);
+        else decisions.set(part.message.id, { kind: recording.kind === "recorded" ? "ack" : "retry" });
       }
     }
   };
@@ -68,7 +90,7 @@ export async function consumeDelivery(
       io.log({
         event: "fetching_broke_off",
         parts: group.length,
-        error: error instanceof Error ? error.name : typeof error,
+        ...describeError(error),
       });
       return null;
     });
@@ -88,38 +110,6 @@ export async function consumeDelivery(
     retried: [...decisions.values()].filter((decision) => decision.kind === "retry").length,
   });
   return decisions;
-}
-
-/** D1's words for rows that it will never take in, from SQLite's own. */
-const REFUSED = /constraint failed|malformed json|too big/i;
-
-interface RecordedPart {
-  readonly part: DeliveredPart;
-  readonly standing: "recorded" | "unrecorded" | "refused";
-}
-
-/**
- * Records a job's parts. D1 says no to all of them where one is at fault, so then each is tried by
- * itself: a message that no producer of this version sends must not take its neighbours along.
- */
-async function recordApart(io: StepIo, parts: readonly DeliveredPart[], pauses: Pause[]): Promise<RecordedPart[]> {
-  try {
-    const recorded = await recordJob(io, parts, pauses);
-    return parts.map((part, index) => ({ part, standing: recorded[index] === true ? "recorded" : "unrecorded" }));
-  } catch (error) {
-    const refused = error instanceof Error && !isPassing(error) && REFUSED.test(error.message);
-    io.log({
-      event: "recording_broke_off",
-      parts: parts.length,
-      refused,
-      error: error instanceof Error ? error.name : typeof error,
-    });
-    if (!refused) return parts.map((part) => ({ part, standing: "unrecorded" }));
-    if (parts.length === 1) return parts.map((part) => ({ part, standing: "refused" }));
-    const apart: RecordedPart[] = [];
-    for (const part of parts) apart.push(...(await recordApart(io, [part], pauses)));
-    return apart;
-  }
 }
 
 /** Tells parts that are to be recorded from what needs nothing more and from what cannot be used. */

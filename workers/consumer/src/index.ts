@@ -1,13 +1,18 @@
-import { stepIo, type StepEnv } from "@sluice/dispatch";
+import { runLogged, stepIo, type StepEnv } from "@sluice/dispatch";
 import { consumeDelivery } from "./consume-delivery.ts";
 
 /** The consumer: a delivery of Queue messages becomes rows in D1 and jobs at Workers AI. */
 export default {
   async queue(batch, env) {
-    const decisions = await consumeDelivery(stepIo(env), batch.queue, batch.messages);
+    const io = stepIo(env);
+    const decisions = await runLogged("delivery_broke_off", io.log, () =>
+      consumeDelivery(io, batch.queue, batch.messages),
+    );
     for (const message of batch.messages) {
-      if (decisions.get(message.id)?.kind === "ack") message.ack();
-      else message.retry();
+      const decision = decisions.get(message.id);
+      if (decision?.kind === "ack") message.ack();
+      else if (decision?.delaySeconds === undefined) message.retry();
+      else message.retry({ delaySeconds: decision.delaySeconds });
     }
   },
 } satisfies ExportedHandler<StepEnv>;

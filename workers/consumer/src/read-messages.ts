@@ -1,10 +1,12 @@
-import { parseMessage, parseSubmissionId, type Message, type PartMessage } from "@sluice/core";
+import { parseMessage, type Message, type PartMessage } from "@sluice/core";
 import { readStagedPart, type Database } from "@sluice/db";
 
 /** A message as a delivery holds it. */
 export interface DeliveredMessage {
   readonly id: string;
   readonly body: unknown;
+  /** Deliveries in this queue, this one among them. */
+  readonly attempts: number;
 }
 
 /** A part, with the text of its message. */
@@ -61,10 +63,4 @@ function bodyText(body: unknown): string {
   } catch {
     return "(a value that JSON cannot hold)";
   }
-}
-
-/** The submission and lane that a malformed body names, for the log; null where it names none. */
-export function submissionNamed(body: string): string | null {
-  const found = /"submission":"(sub_[0-9a-f-]{36})"/.exec(body)?.[1];
-  return found === undefined ? null : parseSubmissionId(found);
 }

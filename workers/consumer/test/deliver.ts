@@ -3,27 +3,46 @@ import { createExecutionContext, createMessageBatch, getQueueResult } from "clou
 import { bodyOf, type TestPart } from "@sluice/dispatch/test-support";
 import worker from "../src/index.ts";
 import { consumeDelivery, type MessageDecision } from "../src/consume-delivery.ts";
-import type { DeliveredMessage } from "../src/read-messages.ts";
+
+/** Delivered for the first time where it does not say otherwise. */
+export interface TestMessage {
+  readonly id: string;
+  readonly body: unknown;
+  readonly attempts?: number;
+}
 
 export const QUEUE = "sluice-bulk";
 
 /** A message that carries a part; its id tells which. */
-export function messageOf(recordable: TestPart, changes?: Record<string, unknown>): DeliveredMessage {
+export function messageOf(recordable: TestPart, changes?: Record<string, unknown>): TestMessage {
   return { id: `${recordable.submission}/${recordable.part}`, body: bodyOf(recordable, changes) };
 }
 
 /** What becomes of each message of a delivery, in its order. */
 export async function deliver(
   io: Parameters<typeof consumeDelivery>[0],
-  messages: readonly DeliveredMessage[],
+  messages: readonly TestMessage[],
   queue = QUEUE,
 ): Promise<MessageDecision["kind"][]> {
-  const decisions = await consumeDelivery(io, queue, messages);
+  const decisions = await decide(io, messages, queue);
   return messages.map((message) => {
     const decision = decisions.get(message.id);
     if (decision === undefined) throw new Error(`nothing was decided over ${message.id}`);
     return decision.kind;
   });
+}
+
+/** The decisions over a delivery, by message. */
+export function decide(
+  io: Parameters<typeof consumeDelivery>[0],
+  messages: readonly TestMessage[],
+  queue = QUEUE,
+): Promise<Map<string, MessageDecision>> {
+  return consumeDelivery(
+    io,
+    queue,
+    messages.map((message) => ({ attempts: 1, ...message })),
+  );
 }
 
 interface QueueResult {
@@ -34,12 +53,12 @@ interface QueueResult {
 /** The Worker as the Queue calls it: the ids of what it acknowledged, and of what it wants again. */
 export async function queueDelivery(
   bindings: { readonly DB: D1Database; readonly AI: unknown },
-  messages: readonly DeliveredMessage[],
+  messages: readonly TestMessage[],
   queue = QUEUE,
 ) {
   const batch = createMessageBatch(
     queue,
-    messages.map((message) => ({ ...message, timestamp: new Date(0), attempts: 1 })),
+    messages.map((message) => ({ attempts: 1, ...message, timestamp: new Date(0) })),
   );
   const context = createExecutionContext();
   await worker.queue(batch, { ...bindings, RUN_INTERVAL_SECONDS: "60" });

@@ -17,15 +17,14 @@ import {
   type Fault,
   type TestIo,
 } from "@sluice/dispatch/test-support";
-import type { DeliveredMessage } from "../src/read-messages.ts";
-import { deliver, messageOf } from "./deliver.ts";
+import { deliver, messageOf, type TestMessage } from "./deliver.ts";
 
 const DISPATCH_LEASE = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;
 let submission: SubmissionId;
-let messages: DeliveredMessage[];
+let messages: TestMessage[];
 beforeEach(async () => {
   service = new BatchService();
   io = testIo(env.DB, service);

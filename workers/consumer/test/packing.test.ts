@@ -14,8 +14,7 @@ import {
   type TestDocument,
   type TestIo,
 } from "@sluice/dispatch/test-support";
-import type { DeliveredMessage } from "../src/read-messages.ts";
-import { deliver, messageOf } from "./deliver.ts";
+import { deliver, messageOf, type TestMessage } from "./deliver.ts";
 
 /** The limits as promised, spelled out: a constant that moves must not move the test along. */
 const MAX_JOB_BYTES = 9_500_000;
@@ -42,7 +41,7 @@ function pack(
   submission: SubmissionId,
   count: number,
   make: (place: number) => TestDocument,
-): { messages: DeliveredMessage[]; documents: number } {
+): { messages: TestMessage[]; documents: number } {
   const header = {
     submission,
     collection: "default",
@@ -51,7 +50,7 @@ function pack(
     truncateInputs: false,
   } as const;
   const packer = new PartPacker(header);
-  const messages: DeliveredMessage[] = [];
+  const messages: TestMessage[] = [];
   let documents = 0;
   for (let place = 0; messages.length < count; place += 1) {
     const { id = `${submission}-${place}`, query = "", contexts = [] } = make(place);
@@ -66,7 +65,7 @@ function pack(
   return { messages, documents };
 }
 
-const sizes = (messages: readonly DeliveredMessage[]) => messages.map(({ body }) => utf8Length(String(body)));
+const sizes = (messages: readonly TestMessage[]) => messages.map(({ body }) => utf8Length(String(body)));
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 const words = (place: number, length: number) =>
   `${place} is a text of some words. `.repeat(Math.ceil(length / 27)).slice(0, length);
@@ -166,7 +165,7 @@ describe("a job", () => {
 
   it("holds documents of one lane", async () => {
     const lanes: readonly Lane[] = ["bulk", "interactive", "bulk", "interactive", "interactive"];
-    const messages: DeliveredMessage[] = [];
+    const messages: TestMessage[] = [];
     for (const [index, lane] of lanes.entries()) {
       const submission = await open(io.db, { lane });
       messages.push(messageOf(part(submission, 0, [document(`${lane}${index}`)]), { lane }));

@@ -1,3 +1,4 @@
+import { estimateTokens, type ModelName } from "@sluice/core";
 import type { Mode } from "./env.ts";
 import type { ScoringRequest } from "./inputs.ts";
 import { instantScore } from "./instant.ts";
@@ -15,15 +16,15 @@ export function scoreAtOnce(mode: Mode, requests: readonly ScoringRequest[]): nu
   }
 }
 
-/** UTF-16 units that make a token of English, about. */
-const UNITS_PER_TOKEN = 4;
-
-/** About how many tokens a batch has: each context is read together with its query. */
-export function estimateTokens(requests: readonly ScoringRequest[]): number {
-  let units = 0;
+/** The tokens of a batch, by the estimate that `sluice push --estimate` uses. */
+export function batchTokens(model: ModelName, requests: readonly ScoringRequest[]): number {
+  let tokens = 0;
   for (const { query, contexts } of requests) {
-    units += query.length * contexts.length;
-    for (const { text } of contexts) units += text.length;
+    tokens += estimateTokens(
+      model,
+      query,
+      contexts.map(({ text }) => text),
+    );
   }
-  return Math.ceil(units / UNITS_PER_TOKEN);
+  return tokens;
 }

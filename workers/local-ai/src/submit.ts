@@ -6,7 +6,7 @@ import { codelessError, serviceError, thrownFault, unsuccessful } from "./errors
 import { decideItems, decideSubmit } from "./faults.ts";
 import { checkRequests, fitsPayload, type ScoringRequest } from "./inputs.ts";
 import type { SubmitRule } from "./plan.ts";
-import { estimateTokens, scoreAtOnce } from "./scoring.ts";
+import { batchTokens, scoreAtOnce } from "./scoring.ts";
 
 /** Takes a batch in. Throws, as the service does, where it is refused or the plan has it fail. */
 export async function submit(model: ModelName, input: unknown, deps: Deps): Promise<unknown> {
@@ -35,7 +35,7 @@ export async function submit(model: ModelName, input: unknown, deps: Deps): Prom
       submittedAt: deps.now(),
       references: requests.map((request) => request.external_reference ?? null),
       scores: scoreAtOnce(deps.mode, requests),
-      tokens: estimateTokens(requests),
+      tokens: batchTokens(model, requests),
       struck: plan.items.length === 0 ? [] : decideItems(plan, calls.submit.taken, requests, deps.ledger.strikes),
     },
     deps,

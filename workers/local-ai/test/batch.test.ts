@@ -21,6 +21,21 @@ test("a batch is queued, then running, then answered in shape A without a status
   expect(answer.responses).toHaveLength(3);
 });
 
+test("usage counts the query with each context, as the client's estimate does", async () => {
+  const standIn = makeStandIn();
+  const contexts = Array.from({ length: 100 }, () => ({ text: "c".repeat(40) }));
+  const requests = makeRequests(20).map((request) => ({ ...request, query: "q".repeat(400), contexts }));
+  const { usage } = await standIn.poll(await standIn.submit(requests));
+  expect(usage.total_tokens).toBe(20 * 100 * (100 + 10));
+});
+
+test("usage counts Chinese by the character", async () => {
+  const standIn = makeStandIn();
+  const requests = makeRequests(1).map((request) => ({ ...request, query: "雪崩", contexts: [{ text: "雪" }] }));
+  const { usage } = await standIn.poll(await standIn.submit(requests));
+  expect(usage.total_tokens).toBe(3);
+});
+
 test("every item carries the scores of its own request, whatever its place", async () => {
   const standIn = makeStandIn();
   const requests = makeRequests(50);

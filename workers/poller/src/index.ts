@@ -1,4 +1,4 @@
-import { milliseconds, stepIo, type StepEnv } from "@sluice/dispatch";
+import { milliseconds, runLogged, stepIo, type StepEnv } from "@sluice/dispatch";
 import { runPoller } from "./run-poller.ts";
 
 interface PollerEnv extends StepEnv {
@@ -9,9 +9,10 @@ interface PollerEnv extends StepEnv {
 /** The poller: every minute, what is due is polled, finalized, or dispatched again. */
 export default {
   async scheduled(_controller, env) {
-    await runPoller({
+    const io = {
       ...stepIo(env),
       stuckAfter: milliseconds("STUCK_AFTER_MINUTES", env.STUCK_AFTER_MINUTES, 60_000),
-    });
+    };
+    await runLogged("poller_run_broke_off", io.log, () => runPoller(io));
   },
 } satisfies ExportedHandler<PollerEnv>;

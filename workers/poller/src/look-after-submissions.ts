@@ -6,17 +6,20 @@ import {
   stagedAfter,
   STALLED_AFTER,
   weighPart,
+  type SubmissionId,
 } from "@sluice/core";
 import {
   dropEndedPauses,
   foldTotals,
   keepMalformedMessage,
   listStagedParts,
+  postponeStagedPart,
   readPauses,
+  STAGED_PARTS,
   sweepSubmissions,
   unstagePart,
 } from "@sluice/db";
-import { planRecording, recordJob, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import { planRecording, recordApart, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
 
 /** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
 const MOST_FOLDS = 20;
@@ -40,28 +43,46 @@ export async function lookAfterSubmissions(io: StepIo): Promise<void> {
   for (let round = 0; round < MOST_STAGED_ROUNDS && (await recordStagedParts(io, now)); round += 1);
 }
 
+interface StagedPart extends PlannedPart {
+  readonly body: string;
+}
+
 /** Records the oldest staged parts whose message does not come. Gives whether there may be more. */
 async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
+  // Kept with the messages that cannot be read, so that it does not keep back those behind it.
+  const quarantine = async (submission: SubmissionId, part: number, reason: string, body: string) => {
+    await keepMalformedMessage(io.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
+    await unstagePart(io.db, submission, part);
+    io.log({ event: "staged_part_unreadable", submission, part, reason });
+  };
   const staged = await listStagedParts(io.db, now - stagedAfter(io.runInterval), STAGED_AT_ONCE);
   if (staged.length === 0) return false;
-  const parts: PlannedPart[] = [];
+  const parts: StagedPart[] = [];
   for (const { body, submission, part: number } of staged) {
     const read = parseMessage(body);
     if (read.ok && read.value.kind === "part") {
-      parts.push({ part: read.value, weight: weighPart(read.value) });
+      parts.push({ part: read.value, weight: weighPart(read.value), body });
       continue;
     }
-    // Kept with the messages that nobody can read, so that it does not stand before those behind it.
-    const reason = read.ok ? "it refers to another part" : read.error;
-    await keepMalformedMessage(io.db, { queue: "staged_parts", id: `${submission}/${number}`, reason, body }, now);
-    await unstagePart(io.db, submission, number);
-    io.log({ event: "staged_part_unreadable", submission, part: number, reason });
+    await quarantine(submission, number, read.ok ? "it refers to another part" : read.error, body);
   }
   const pauses = await readPauses(io.db, now);
   let recorded = 0;
+  let left = 0;
   for (const job of planRecording(parts)) {
-    recorded += (await recordJob(io, job, pauses)).filter((one) => one).length;
+    for (const { part: one, recording } of await recordApart(io, job, pauses)) {
+      const { submission, part } = one.part;
+      if (recording.kind === "recorded") recorded += 1;
+      else if (recording.kind === "unrecorded") left += 1;
+      else if (recording.kind === "unreadable")
+        await quarantine(submission, part, "D1 cannot read its documents", one.body);
+      else {
+        // Those behind it come first from now on.
+        await postponeStagedPart(io.db, submission, part, now);
+        io.log({ event: "recording_refused", level: "error", constraint: recording.constraint, submission, part });
+      }
+    }
   }
   io.log({ event: "staged_parts_recorded", parts: recorded });
-  return staged.length === STAGED_AT_ONCE && recorded === parts.length;
+  return staged.length === STAGED_AT_ONCE && left === 0;
 }

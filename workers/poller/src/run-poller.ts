@@ -1,5 +1,5 @@
 import { dispatchLease, isSweepDue, nextPollAt } from "@sluice/core";
-import { claimDueJobs, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
+import { claimDueJobs, describeError, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
 import { dispatchUnlessPaused, holdPaused, type StepIo } from "@sluice/dispatch";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
@@ -96,7 +96,7 @@ async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promi
       event: "job_broke_off",
       job: job.id,
       status: job.status,
-      error: error instanceof Error ? error.name : typeof error,
+      ...describeError(error),
     });
     return "failed";
   }

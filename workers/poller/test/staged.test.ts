@@ -73,4 +73,31 @@ describe("staged parts whose messages do not come", () => {
     ]);
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
   });
+
+  it("stay staged where a constraint forbids them, and do not keep back those behind them", async () => {
+    const refused = await open(io.db, { total: 1 });
+    for (const [number, document] of documents("r", 10).entries()) {
+      const { body } = part(refused, number, [document], number);
+      await stagePart(io.db, refused, { part: number, body, total: 1 }, NOW);
+    }
+    const good = await stage(documents("d", 3));
+    io.clock.now += 20 * RUN;
+    await run(5);
+    expect(await counters(env.DB, good)).toMatchObject({ total: 3, recorded: 3 });
+    expect(await counters(env.DB, refused)).toMatchObject({ total: 1, recorded: 1 });
+    expect(await rows(env.DB, "SELECT * FROM malformed_messages")).toEqual([]);
+    expect(await rows(env.DB, "SELECT part FROM staged_parts")).toHaveLength(9);
+    expect(io.events).toContainEqual({
+      event: "recording_refused",
+      level: "error",
+      constraint: "CHECK submissions_recorded",
+      submission: refused,
+      part: 9,
+    });
+    await env.DB.prepare("UPDATE submissions SET total = 10, completed_at = NULL WHERE id = ?").bind(refused).run();
+    io.clock.now += 20 * RUN;
+    await run(5);
+    expect(await counters(env.DB, refused)).toMatchObject({ total: 10, recorded: 10 });
+    expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
+  });
 });

@@ -1,8 +1,7 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
-import { isPassing } from "@sluice/db";
+import { describeError, isPassing } from "@sluice/db";
 import { Hono, type Context } from "hono";
 import type { Call, Dependencies } from "./dependencies.ts";
-import { describeError } from "./log.ts";
 import { hasBody } from "./http/body.ts";
 import { preflight, shareWith } from "./http/cors.ts";
 import { encodingProblems } from "./http/encoding.ts";

@@ -3,6 +3,7 @@ import type { Database } from "@sluice/db";
 import type { ApiKey } from "./http/keys.ts";
 import type { Log } from "./log.ts";
 import type { BodiesInWork } from "./push/bodies-in-work.ts";
+import type { Scorer } from "./shapes/stats.ts";
 
 /** The one thing that is done to a Queue. */
 export interface SendQueue {
@@ -31,6 +32,7 @@ export interface Dependencies {
   readonly rateLimiter: RateLimiter | null;
   /** Origins whose pages may call the API from a browser; `*` is all. None: no page may. */
   readonly corsOrigins: readonly string[];
+  readonly scorer: Scorer;
   /** What the page at `/docs` is made of. */
   readonly docsAssets: { readonly script: string; readonly style: string };
 }

@@ -1,7 +1,7 @@
 import { countFailures, readHoldingJobs, readPauses, readWaitingJobs } from "@sluice/db";
 import type { DocumentRow, HoldingJob, SubmissionRow } from "@sluice/db";
 import type { Dependencies } from "./dependencies.ts";
-import { documentShape, rootJob, type DocumentShape, type DocumentView } from "./shapes/document.ts";
+import { documentJson, documentShape, rootJob, type DocumentView } from "./shapes/document.ts";
 import { processing, submissionShape, type SubmissionShape } from "./shapes/submission.ts";
 
 type Reader = Pick<Dependencies, "db" | "now">;
@@ -39,12 +39,12 @@ export async function describeSubmission(reader: Reader, row: SubmissionRow): Pr
   return shape;
 }
 
-/** Documents in the shape that every route gives, with the jobs that hold those which have not ended. */
+/** Documents as JSON text in the shape that every route gives, with the jobs that hold those which have not ended. */
 export async function describeDocuments(
   { db, now }: Reader,
   rows: readonly DocumentRow[],
   view: DocumentView,
-): Promise<DocumentShape[]> {
+): Promise<string[]> {
   const time = now();
   const open = rows.filter((row) => row.status === null);
   // Its first job has ended, or was divided: then one that follows may have it.
@@ -60,6 +60,7 @@ export async function describeDocuments(
   const jobs = new Map<string, HoldingJob>(holding.map((job) => [`${job.submission}\n${job.document}`, job]));
   return rows.map((row) => {
     const job = rootJob(row) ?? jobs.get(`${row.submission_id}\n${row.document_id}`) ?? null;
-    return documentShape(row, row.status === null ? job : null, view, { now: time, pauses });
+    const shape = documentShape(row, row.status === null ? job : null, view, { now: time, pauses });
+    return documentJson(shape, row, view);
   });
 }

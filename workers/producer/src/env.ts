@@ -5,6 +5,7 @@ import type { Dependencies, RateLimiter } from "./dependencies.ts";
 import { logLine } from "./log.ts";
 import { parseKeys, type ApiKey } from "./http/keys.ts";
 import { BodiesInWork } from "./push/bodies-in-work.ts";
+import { scorers } from "./shapes/stats.ts";
 
 export interface Env {
   readonly DB: D1Database;
@@ -14,6 +15,8 @@ export interface Env {
   readonly SLUICE_API_KEYS?: string;
   /** Origins, separated by commas: see `corsOrigins`. */
   readonly SLUICE_CORS_ORIGINS?: string;
+  /** Set on one machine only, by its configuration: the stand-in that scores in place of Workers AI. */
+  readonly SLUICE_SCORER?: string;
   /** A rate-limit binding, where there is one: it counts requests by API key. */
   readonly RATE_LIMITER?: RateLimiter;
 }
@@ -40,6 +43,7 @@ export function dependencies(env: Env): Dependencies {
     bodies,
     rateLimiter: env.RATE_LIMITER ?? null,
     corsOrigins: (env.SLUICE_CORS_ORIGINS ?? "").split(/[\s,]+/).filter((origin) => origin !== ""),
+    scorer: scorers.find((scorer) => scorer === env.SLUICE_SCORER) ?? "workers-ai",
     docsAssets: { script: docsScript, style: docsStyle },
   };
 }

@@ -2,7 +2,7 @@ import { listEndedJobs, listFeedEntries, readLastSequence, readVersions, type Fe
 import type { Dependencies } from "./dependencies.ts";
 import { describeDocuments } from "./describe.ts";
 import { allowsCollection, type ApiKey } from "./http/keys.ts";
-import type { DocumentShape, DocumentView } from "./shapes/document.ts";
+import type { DocumentView } from "./shapes/document.ts";
 
 /** Where a feed stands: behind this place of the job that ended with this sequence. */
 export interface FeedPosition {
@@ -31,7 +31,8 @@ export interface FeedQuery extends DocumentView {
 }
 
 export interface FeedPage {
-  readonly documents: readonly DocumentShape[];
+  /** As JSON text. */
+  readonly documents: readonly string[];
   readonly next: FeedPosition;
   /** Whether everything that has ended so far is behind `next`. */
   readonly ended: boolean;

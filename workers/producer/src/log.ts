@@ -10,14 +10,3 @@ export type Log = (entry: LogEntry) => void;
 export const logLine: Log = (entry) => {
   console.error(JSON.stringify(entry));
 };
-
-/** What may be told of an exception: a Drizzle error's message holds the values it bound, so no message is. */
-export function describeError(error: unknown): { error: string; cause: string; at: string[] } {
-  if (!(error instanceof Error)) return { error: typeof error, cause: "", at: [] };
-  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  return {
-    error: error.name,
-    cause: error.cause instanceof Error ? error.cause.name : "",
-    at: frames.slice(0, 4).map((line) => line.trim()),
-  };
-}

@@ -41,8 +41,8 @@ export const openRoutes: readonly OpenRoute[] = [
       id: "getReadiness",
       summary: "Whether what is pushed is scored",
       notes:
-        "503 when the poller has not run for 5 minutes, or dispatching of a model is stopped since Workers AI refuses the " +
-        "account or the model (a pause for `configuration`). A pause that someone asked for and the daily limit are no " +
+        "503 when the database lacks a table, the poller has not run for 5 minutes, or dispatching of a model is stopped " +
+        "since Workers AI refuses the account or the model (a pause for `configuration`). A pause that someone asked for and the daily limit are no " +
         "fault, and leave it 200.",
       type: JSON_TYPE,
       schema: healthSchema,

@@ -2,7 +2,7 @@ import { listSubmissionDocuments, readSubmissionDocuments } from "@sluice/db";
 import type { ResultPosition, SubmissionRow } from "@sluice/db";
 import type { Dependencies } from "./dependencies.ts";
 import { describeDocuments } from "./describe.ts";
-import type { DocumentShape, DocumentStatus, DocumentView } from "./shapes/document.ts";
+import type { DocumentStatus, DocumentView } from "./shapes/document.ts";
 
 /** Documents that one query looks at; of those, about as many bytes are read whole. */
 const WINDOW = 1_000;
@@ -15,7 +15,8 @@ export interface ResultsQuery extends DocumentView {
 }
 
 export interface ResultsPage {
-  readonly documents: readonly DocumentShape[];
+  /** As JSON text. */
+  readonly documents: readonly string[];
   /** Where to go on; `null` at the end. */
   readonly next: ResultPosition | null;
 }

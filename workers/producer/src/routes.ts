@@ -1,57 +1,24 @@
-import type * as z from "zod";
-import type { Handler } from "./dependencies.ts";
 import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { deleteDocument } from "./handlers/delete-document.ts";
 import { documentQuery, getDocument } from "./handlers/get-document.ts";
 import { documentsQuery, getDocuments } from "./handlers/get-documents.ts";
-import { getStats } from "./handlers/get-stats.ts";
 import { getSubmission, noQuery } from "./handlers/get-submission.ts";
-import { getJob, jobsQuery, listJobs } from "./handlers/list-jobs.ts";
 import { listResults, resultsQuery } from "./handlers/list-results.ts";
 import { listSubmissions, submissionsQuery } from "./handlers/list-submissions.ts";
-import { pause, pauseBody, resume, resumeBody } from "./handlers/pause.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import { feedQuery, readResults } from "./handlers/read-results.ts";
 import { retryQuery, retrySubmission } from "./handlers/retry-submission.ts";
-import type { Scope } from "./http/keys.ts";
-import type { ProblemName } from "./http/problems.ts";
 import { NDJSON_TYPES } from "./http/respond.ts";
-import type { AnswerHeader } from "./openapi/headers.ts";
+import { operatingRoutes } from "./operating-routes.ts";
+import { BODY_PROBLEMS, type Route } from "./route.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import * as answers from "./shapes/answers.ts";
 import { documentOutSchema } from "./shapes/document.ts";
-import { jobSchema } from "./shapes/job.ts";
 import { acceptedSchema } from "./shapes/push.ts";
-import { statsSchema } from "./shapes/stats.ts";
 import { submissionSchema } from "./shapes/submission.ts";
 
-export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  /** What the key must allow. */
-  readonly scope: Scope;
-  readonly handle: Handler;
-  /** What the OpenAPI document says of it. */
-  readonly id: string;
-  readonly summary: string;
-  /** What there is to know besides. */
-  readonly notes?: string;
-  readonly query: z.ZodObject<Record<string, z.ZodType>>;
-  /** `null`: the body is not needed. */
-  readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
-  readonly headers?: readonly string[];
-  readonly status?: number;
-  readonly answer: z.ZodType;
-  readonly answerHeaders?: readonly AnswerHeader[];
-  /** What each line holds, where NDJSON may be asked for. */
-  readonly line?: z.ZodType;
-  /** Besides those that every route has. */
-  readonly problems: readonly ProblemName[];
-  /** Those of them that pass by themselves, and say when in `Retry-After`. */
-  readonly passing?: readonly ProblemName[];
-}
+export type { Route } from "./route.ts";
 
-const BODY_PROBLEMS = ["not-json", "not-utf8", "broken-body", "body-too-large", "unsupported-media-type"] as const;
 const PUSH_PROBLEMS = ["empty-body", "conflict", "idempotency-key-reused", "nothing-acceptable"] as const;
 
 /** Every route that wants a key. */
@@ -118,7 +85,10 @@ export const routes: readonly Route[] = [
     handle: cancelSubmission,
     id: "cancelSubmission",
     summary: "Cancel what is not dispatched yet",
-    notes: "What is dispatched finishes. Repeated, or after the end, it changes nothing.",
+    notes:
+      "What is dispatched finishes. What is still in the Queue is `canceled` when it arrives, or fails as `message_lost` " +
+      "once its message can no longer arrive (8.5 days on Cloudflare; locally, the next start); `counts` and `failures` " +
+      "say which. Repeated, or after the end, it changes nothing.",
     query: noQuery,
     answer: submissionSchema,
     problems: ["not-found"],
@@ -132,7 +102,8 @@ export const routes: readonly Route[] = [
     summary: "Queue failed documents again",
     notes:
       "They keep their version, and are `processing` again. One request queues up to some 60 jobs: where more failed, ask " +
-      "until `queued` is 0. A submission that was canceled is answered 409.",
+      "until `queued` is 0. What failed as `message_lost` was never recorded and cannot be queued again: `lost` counts it. " +
+      "A submission that was canceled is answered 409.",
     query: retryQuery,
     answer: answers.retriedSchema,
     problems: ["not-found", "conflict"],
@@ -144,6 +115,9 @@ export const routes: readonly Route[] = [
     handle: getDocuments,
     id: "getDocuments",
     summary: "Read up to 100 documents by their ids, in the order asked",
+    notes:
+      "Cloudflare takes URLs of up to 16 KB; the runtime answers a longer one with 414 and no problem, since the request " +
+      "never reaches Sluice. Long ids do not fit a hundred at a time: ask for fewer at once.",
     query: documentsQuery,
     answer: answers.documentListSchema,
     problems: [],
@@ -192,64 +166,7 @@ export const routes: readonly Route[] = [
     line: documentOutSchema,
     problems: [],
   },
-  {
-    method: "GET",
-    path: "/v1/jobs",
-    scope: "read",
-    handle: listJobs,
-    id: "listJobs",
-    summary: "List jobs, the newest first",
-    query: jobsQuery,
-    answer: answers.jobPageSchema,
-    problems: [],
-  },
-  {
-    method: "GET",
-    path: "/v1/jobs/:id",
-    scope: "read",
-    handle: getJob,
-    id: "getJob",
-    summary: "Look at a job and its attempts",
-    query: noQuery,
-    answer: jobSchema,
-    problems: ["not-found"],
-  },
-  {
-    method: "POST",
-    path: "/v1/pause",
-    scope: "admin",
-    handle: pause,
-    id: "pause",
-    summary: "Stop dispatching: everything, a model or a submission",
-    notes: "No body is everything. What Workers AI has already is polled and finalized all the same.",
-    query: noQuery,
-    body: { schema: pauseBody, required: false },
-    answer: answers.pauseListSchema,
-    problems: ["not-found", ...BODY_PROBLEMS],
-  },
-  {
-    method: "POST",
-    path: "/v1/resume",
-    scope: "admin",
-    handle: resume,
-    id: "resume",
-    summary: "Go on with what was paused",
-    query: noQuery,
-    body: { schema: resumeBody, required: false },
-    answer: answers.pauseListSchema,
-    problems: ["not-found", ...BODY_PROBLEMS],
-  },
-  {
-    method: "GET",
-    path: "/v1/stats",
-    scope: "read",
-    handle: getStats,
-    id: "getStats",
-    summary: "The state of the whole",
-    query: noQuery,
-    answer: statsSchema,
-    problems: [],
-  },
+  ...operatingRoutes,
 ];
 
 export const NDJSON = NDJSON_TYPES[0];

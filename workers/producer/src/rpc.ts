@@ -1,19 +1,26 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { parseAnswer } from "@sluice/client/parse-answer";
 import type {
   Document,
   DocumentIn,
+  MalformedMessage,
   Page,
   PushAccepted,
+  Replayed,
+  RpcListOptions,
   RpcPushOptions,
   RpcResultsOptions,
   RpcView,
   SluiceService,
+  Stats,
   Submission,
 } from "@sluice/client/types";
 import { dependencies, type Env } from "./env.ts";
 import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { getDocument } from "./handlers/get-document.ts";
+import { getStats } from "./handlers/get-stats.ts";
 import { getSubmission } from "./handlers/get-submission.ts";
+import { listMalformed, replayMalformed } from "./handlers/malformed.ts";
 import { listResults } from "./handlers/list-results.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import type { Handler } from "./dependencies.ts";
@@ -57,6 +64,18 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
     return readOrNull(await this.#call(cancelSubmission, { id: submission }, {}, { method: "POST" }));
   }
 
+  async stats(): Promise<Stats> {
+    return read(await this.#call(getStats, {}, {}));
+  }
+
+  async malformed({ limit, cursor }: RpcListOptions = {}): Promise<Page<MalformedMessage>> {
+    return read(await this.#call(listMalformed, {}, { limit, cursor }));
+  }
+
+  async replayMalformed(id: string): Promise<Replayed | null> {
+    return readOrNull(await this.#call(replayMalformed, { id }, {}, { method: "POST" }));
+  }
+
   #call(
     handle: Handler,
     parameters: Readonly<Record<string, string>>,
@@ -78,7 +97,7 @@ function viewQuery({ topK, include }: RpcView): Query {
 }
 
 async function read<T>(response: Response): Promise<T> {
-  if (response.ok) return response.json();
+  if (response.ok) return parseAnswer(await response.text()) as T;
   const { type, detail } = await response.json<{ readonly type: string; readonly detail: string }>();
   const error = new Error(`${type.slice(type.lastIndexOf("/") + 1)}: ${detail}`);
   error.name = "SluiceError";

@@ -60,6 +60,18 @@ const letGo = (key: string) => ({
   sql: `UPDATE submissions SET holder = '' WHERE id = (SELECT submission_id FROM idempotency_keys WHERE key = '${key}')`,
 });
 
+/** A message in quarantine, and the replay of it. */
+const quarantined = (queue: string) => ({
+  sql:
+    "INSERT OR REPLACE INTO malformed_messages (queue, message_id, reason, received_at, body) " +
+    `VALUES ('${queue}', 'm', 'the body is not JSON', 0, 'x')`,
+});
+const replayOf = (queue: string): Provoked => ({
+  path: `/v1/malformed/msg_${btoa(`${queue}/m`).replaceAll("=", "")}/replay`,
+  method: "POST",
+  before: [quarantined(queue)],
+});
+
 type Good = readonly [Provoked, ...Provoked[]];
 
 /** Requests that succeed, for every operation: between them, in every type and with every header that it may answer. */
@@ -87,6 +99,8 @@ const GOOD: Readonly<Record<string, (world: World) => Good>> = {
   getJob: ({ job }) => [{ path: `/v1/jobs/${job}` }],
   pause: ({ submission }) => [json("/v1/pause", JSON.stringify({ submission }))],
   resume: () => [{ path: "/v1/resume", method: "POST" }],
+  listMalformed: () => [{ path: "/v1/malformed", before: [quarantined("sluice-bulk")] }],
+  replayMalformed: () => [replayOf("sluice-bulk")],
   getStats: () => [{ path: "/v1/stats" }],
   getHealth: () => [{ path: "/healthz" }],
   getReadiness: () => [{ path: "/readyz" }],
@@ -101,7 +115,10 @@ export function successes(operationId: string, world: World): Good {
 }
 
 const withNothing = (path: string) =>
-  path.replace(/(sub|job)_[0-9a-f-]+/, `$1_${UNKNOWN}`).replace("documents/a", "documents/none");
+  path
+    .replace(/(sub|job)_[0-9a-f-]+/, `$1_${UNKNOWN}`)
+    .replace(/msg_\w+/, "msg_unknown")
+    .replace("documents/a", "documents/none");
 const withoutQuery = (path: string) => path.split("?")[0] ?? path;
 
 /** Requests that bring about a problem, by the plain one that succeeds: between them, with every header that it may have. */
@@ -143,7 +160,9 @@ const PROVOKE: Readonly<Record<ProblemName, (good: Sent, operationId: string, wo
             before: [{ path: `/v1/submissions/${open}/cancel`, method: "POST" }],
           },
         ]
-      : [{ ...underKey("running"), before: [underKey("running"), unanswered("running")] }],
+      : id === "replayMalformed"
+        ? [replayOf("another")]
+        : [{ ...underKey("running"), before: [underKey("running"), unanswered("running")] }],
 };
 
 function isProblemName(name: string): name is ProblemName {

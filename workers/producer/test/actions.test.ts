@@ -1,5 +1,6 @@
 import { env } from "cloudflare:test";
-import { openDatabase, startAttempt } from "@sluice/db";
+import { MESSAGE_LIFE } from "@sluice/core";
+import { openDatabase, startAttempt, sweepSubmissions } from "@sluice/db";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
 import { dispatch, jobId, open, part, record, succeed } from "../../../packages/db/test/fixtures.ts";
@@ -34,6 +35,31 @@ describe("canceling a submission", () => {
     await ask(`/v1/submissions/${submission}/cancel`, post());
     await succeed(db(), job, members);
     expect(await ask(`/v1/submissions/${submission}`)).toMatchObject({ status: "canceled", counts: { succeeded: 1 } });
+  });
+
+  it("ends what is in the Queue as canceled on arrival, and as lost if it never arrives", async () => {
+    const submission = await open(db(), { total: 3 });
+    const path = `/v1/submissions/${submission}`;
+    expect(await ask<SubmissionShape>(`${path}/cancel`, post())).toMatchObject({
+      status: "canceling",
+      counts: { queued: 3, canceled: 0 },
+    });
+    await record(db(), jobId(), [[part(submission, 0, ids(0, 1))]]);
+    expect(await ask<SubmissionShape>(path)).toMatchObject({ status: "canceling", counts: { queued: 2, canceled: 1 } });
+    const later = NOW + MESSAGE_LIFE + 1;
+    await sweepSubmissions(db(), {
+      now: later,
+      settledBy: later,
+      abandonedBefore: NOW,
+      lostBefore: later - MESSAGE_LIFE,
+    });
+    expect(await ask<SubmissionShape>(path)).toMatchObject({
+      status: "canceled",
+      counts: { total: 3, queued: 0, canceled: 1, failed: 2 },
+      failures: { message_lost: 2 },
+      stalled: null,
+      waiting: null,
+    });
   });
 
   it("repeated, or after its end, changes nothing", async () => {
@@ -121,6 +147,14 @@ describe("retrying a submission", () => {
     const open = await rows("SELECT id, parent_id, document_count FROM jobs WHERE due_at IS NOT NULL");
     expect(open).toMatchObject([{ parent_id: job, document_count: 6 }]);
     expect(await ask(documentPath("d5"))).toMatchObject({ status: "processing", job_id: open[0]?.["id"] });
+  });
+
+  it("says how many documents the Queue lost, which it cannot queue again", async () => {
+    const { submission } = await failed(ids(0, 2));
+    await env.DB.prepare("UPDATE submissions SET total = total + 3, lost = 3 WHERE id = ?1").bind(submission).run();
+    const path = `/v1/submissions/${submission}/retry`;
+    expect(await ask(path, post())).toMatchObject({ queued: 2, lost: 3 });
+    expect(await ask(`${path}?code=message_lost`, post())).toMatchObject({ queued: 0, lost: 3 });
   });
 
   it("queues nothing where nothing failed", async () => {

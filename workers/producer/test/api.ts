@@ -64,6 +64,7 @@ export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi
     log: (entry) => logs.push(entry),
     bodies: new BodiesInWork(),
     rateLimiter: null,
+    scorer: "workers-ai",
     corsOrigins: [],
     docsAssets: { script: "script", style: "style" },
     ...more,

@@ -51,6 +51,23 @@ describe("the list of submissions", () => {
     expect(await listed("?status=canceled")).toEqual([]);
   });
 
+  it("is filtered by what it shows as stalled, whatever its status", async () => {
+    const queued = await open(db(), { total: 2 });
+    await open(db(), { total: 2, closed: false });
+    const { submission: processing } = await recorded(ids(0, 1), { total: 2 });
+    await scored(ids(1, 2));
+    const api = await testApi({ now: () => NOW + HOUR });
+    const listed = async (status: string) =>
+      (await ask<Page<SubmissionShape>>(`/v1/submissions?status=${status}`, {}, api)).data;
+    expect((await listed("stalled")).map(({ id, status }) => [id, status])).toEqual([
+      [processing, "processing"],
+      [queued, "queued"],
+    ]);
+    expect((await listed("stalled")).every(({ stalled }) => stalled !== null)).toBe(true);
+    expect((await listed("queued")).map(({ id }) => id)).toEqual([queued]);
+    expect(await ask<Page<SubmissionShape>>("/v1/submissions?status=stalled")).toMatchObject({ data: [] });
+  });
+
   it("is filtered by collection, by label, and by time, and by all of them together", async () => {
     const mine = await open(db(), { collection: "mine", label: "l" }, NOW);
     const other = await open(db(), { collection: "other", label: "l" }, NOW + HOUR);
@@ -61,6 +78,7 @@ describe("the list of submissions", () => {
     expect(await listed("?label=l")).toEqual([other, mine]);
     expect(await listed(`?since=${at(NOW + HOUR)}`)).toEqual([plain, third, other]);
     expect(await listed(`?since=${encodeURIComponent("2026-09-21T15:13:20.001+01:00")}&label=l`)).toEqual([other]);
+    expect(await listed(`?since=${at(NOW + 3 * HOUR).toLowerCase()}`)).toEqual([plain]);
     expect(await listed("?label=l&collection=mine&status=queued")).toEqual([mine]);
   });
 

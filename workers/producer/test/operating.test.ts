@@ -13,12 +13,9 @@ const limited = async () =>
   testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 const pausesOf = async (path: string, body?: unknown) => (await ask<{ data: PauseShape[] }>(path, post(body))).data;
 const poller = (now: number) =>
-  claimDueJobs(
-    db(),
-    { interactive: 20, bulk: 10, dispatchLeaseUntil: now + MINUTE, nextPollAt: now + MINUTE },
-    now,
-    { pausesEndedBy: now - MINUTE },
-  );
+  claimDueJobs(db(), { interactive: 20, bulk: 10, dispatchLeaseUntil: now + MINUTE, nextPollAt: now + MINUTE }, now, {
+    pausesEndedBy: now - MINUTE,
+  });
 
 describe("pausing", () => {
   it("stops everything, a model or a submission, and tells the pauses in force", async () => {
@@ -32,7 +29,12 @@ describe("pausing", () => {
       { scope: `model:${MODEL}`, message: "too dear", ...requested },
       { scope: `submission:${submission}`, message: null, ...requested },
     ]);
-    await pausesOf("/v1/resume", { model: MODEL });
+    await pausesOf("/v1/pause", { model: MODEL });
+    expect(await ask("/v1/resume", post({ model: MODEL }))).toEqual({
+      resumed: { scope: `model:${MODEL}`, message: "too dear", ...requested },
+      data: all.filter(({ scope }) => !scope.startsWith("model:")),
+    });
+    expect(await ask("/v1/resume", post({ model: MODEL }))).toMatchObject({ resumed: null });
     await pausesOf("/v1/resume", {});
     expect(await pausesOf("/v1/resume", { submission })).toEqual([]);
   });
@@ -75,7 +77,7 @@ describe("pausing", () => {
       next_poll_at: expect.any(String) as string,
       waiting: { reason: "answer" },
     });
-    expect(await ask<{ data: PauseShape[] }>("/v1/resume", post(body))).toEqual({ data: [] });
+    expect(await ask("/v1/resume", post(body))).toMatchObject({ resumed: { reason: "requested" }, data: [] });
   });
 
   it("of what Workers AI has already changes nothing", async () => {
@@ -124,15 +126,21 @@ describe("the stats", () => {
   it("are all zero before anything is pushed", async () => {
     const none = { queued: 0, processing: 0, succeeded: 0, failed: 0, canceled: 0 };
     expect(await stats()).toEqual({
+      scorer: "workers-ai",
       lanes: { interactive: none, bulk: none },
       backlog: { documents: 0, jobs: 0 },
       oldest_waiting_at: null,
       throughput: { last_5_minutes: 0, last_hour: 0 },
       failures: {},
+      malformed_messages: 0,
       pauses: [],
       poller: null,
       usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0, repeated_dispatches: 0 },
     });
+  });
+
+  it("name the stand-in that scores where there is one", async () => {
+    expect(await ask("/v1/stats", {}, await testApi({ scorer: "lexical" }))).toMatchObject({ scorer: "lexical" });
   });
 
   it("count documents by lane and state, failures by code, and what it took; folding changes none of it", async () => {
@@ -154,6 +162,7 @@ describe("the stats", () => {
     await poller(NOW - MINUTE);
     const before = await stats();
     expect(before).toEqual({
+      scorer: "workers-ai",
       lanes: {
         interactive: { queued: 7, processing: 0, succeeded: 0, failed: 0, canceled: 0 },
         bulk: { queued: 2, processing: 4, succeeded: 3, failed: 3, canceled: 0 },
@@ -162,6 +171,7 @@ describe("the stats", () => {
       oldest_waiting_at: expect.any(String),
       throughput: { last_5_minutes: 6, last_hour: 6 },
       failures: { model_error: 2, too_large: 1 },
+      malformed_messages: 0,
       pauses: [{ ...pause, since: at(NOW), until: at(NOW + MINUTE) }],
       poller: { last_run_at: at(NOW - MINUTE) },
       usage: { tokens: 1_000, jobs: 3, unconfirmed_dispatches: 1, repeated_dispatches: 0 },
@@ -245,6 +255,22 @@ describe("/readyz", () => {
     ]);
     await poller(NOW);
     expect(await ask("/readyz", open)).toEqual({ status: "ok" });
+  });
+
+  it.each([
+    ["TABLE", "pauses"],
+    ["TABLE", "heartbeats"],
+    ["TABLE", "staged_parts"],
+    ["VIEW", "best"],
+  ])("is 503 with the reason when the database lacks the %s %s", async (kind, name) => {
+    await poller(NOW);
+    await env.DB.prepare(`DROP ${kind} ${name}`).run();
+    const { response, problem } = await refused("/readyz", open);
+    expect([response.status, problem.type, problem.detail]).toEqual([
+      503,
+      "/problems/unavailable",
+      `The database lacks ${name}. Apply the migrations: wrangler d1 migrations apply.`,
+    ]);
   });
 
   it("is 503 when the poller has not run for five minutes", async () => {

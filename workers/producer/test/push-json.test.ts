@@ -68,7 +68,7 @@ describe("a JSON push", () => {
             query: "capital of France",
             contexts: ["Paris", "Bananas"],
             context_ids: ["0", "b"],
-            metadata: { tenant: "acme" },
+            metadata: '{"tenant":"acme"}',
           },
         ],
       },

@@ -40,6 +40,11 @@ describe("over RPC", () => {
     });
   });
 
+  it("the state of the whole is read, with what scores", async () => {
+    await scored(ids(0, 2));
+    expect(await sluice.stats()).toMatchObject({ scorer: "workers-ai", lanes: { bulk: { succeeded: 2 } } });
+  });
+
   it("an idempotency key is kept", async () => {
     const first = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });
     const again = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });

@@ -1,7 +1,8 @@
 import type { JobId, SubmissionId } from "@sluice/core";
 import type { DocumentRow, HoldingJob, Pause, SubmissionRow } from "@sluice/db";
 import { describe, expect, it } from "vitest";
-import { documentShape } from "../src/shapes/document.ts";
+import type { Include } from "../src/http/query.ts";
+import { documentJson, documentShape } from "../src/shapes/document.ts";
 import { NOTHING_AROUND, submissionShape, type SubmissionSurroundings } from "../src/shapes/submission.ts";
 
 const NOW = 1_790_000_000_000;
@@ -235,8 +236,14 @@ it("scores take their ids from D1, and the index where there is none; a pruned t
   ]);
 });
 
-it("metadata comes back as it was sent", () => {
-  const metadata = '{"a":[1,{"b":"é"}],"__proto__":{"c":null}}';
-  const shape = documentShape(documentRow({ metadata }), null, { topK: null, include: ["metadata"] }, AT);
-  expect(JSON.stringify(shape.metadata)).toBe(metadata);
+it("metadata goes into a document's text as it is stored, and only where it is asked for", () => {
+  const metadata = '{"a":[1.0,{"b":"é","b":1546130668394913823}],"__proto__":{"c":null}}';
+  const row = documentRow({ metadata });
+  const json = (stored: string | null, include: Include[]) => {
+    const view = { topK: null, include };
+    return documentJson(documentShape(row, null, view, AT), documentRow({ metadata: stored }), view);
+  };
+  expect(json(metadata, ["metadata"])).toContain(`,"metadata":${metadata}}`);
+  expect(JSON.parse(json(null, ["metadata"]))).toHaveProperty("metadata", null);
+  expect(json(metadata, ["text"])).not.toContain("metadata");
 });

@@ -39,9 +39,11 @@ describe("a request whose route takes no body", () => {
     expect(detail).toContain(names.length === 0 ? "send none" : `the query string (${names.join(", ")})`);
   });
 
-  it.each(bodiless)("may have one of no bytes: $method $path", async (route) => {
-    const response = await withBody(route, streamOf("", ""));
-    expect(JSON.stringify(await response.json())).not.toContain("takes no body");
+  it.each(bodiless)("may have one of no bytes, or of white space: $method $path", async (route) => {
+    for (const pieces of [["", ""], [" "], ["\r\n", "\t "]]) {
+      const response = await withBody(route, streamOf(...pieces));
+      expect(JSON.stringify(await response.json())).not.toContain("takes no body");
+    }
   });
 
   it("changes nothing: failed documents are not queued again by a code in the body", async () => {

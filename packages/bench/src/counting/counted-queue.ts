@@ -1,8 +1,5 @@
-import { utf8Length } from "@sluice/core";
+import { queueOperations, utf8Length } from "@sluice/core";
 import type { Counts } from "./counts.ts";
-
-/** An operation is billed for each 64 KB begun of a message, as it is written, read and deleted. */
-const OPERATION_BYTES = 64_000;
 
 export function countedQueue(queue: Queue, counts: () => Counts): Queue {
   const note = (body: unknown): void => {
@@ -10,7 +7,7 @@ export function countedQueue(queue: Queue, counts: () => Counts): Queue {
     const { queue: counted } = counts();
     counted.messages += 1;
     counted.bytes += bytes;
-    counted.written += operations(bytes);
+    counted.written += queueOperations(bytes);
   };
   return {
     send: async (body: unknown, options?: QueueSendOptions) => {
@@ -32,7 +29,7 @@ export function countedDelivery(batch: MessageBatch, counts: () => Counts): { ba
   const { queue: counted } = counts();
   const again = new Set<string>();
   const messages = batch.messages.map((message) => {
-    counted.read += operations(bytesOf(message.body));
+    counted.read += queueOperations(bytesOf(message.body));
     return {
       id: message.id,
       timestamp: message.timestamp,
@@ -56,15 +53,11 @@ export function countedDelivery(batch: MessageBatch, counts: () => Counts): { ba
       },
     } as unknown as MessageBatch,
     done: () => {
-      for (const { id, body } of messages) if (!again.has(id)) counted.deleted += operations(bytesOf(body));
+      for (const { id, body } of messages) if (!again.has(id)) counted.deleted += queueOperations(bytesOf(body));
     },
   };
 }
 
 function bytesOf(body: unknown): number {
   return utf8Length(typeof body === "string" ? body : JSON.stringify(body));
-}
-
-function operations(bytes: number): number {
-  return Math.max(1, Math.ceil(bytes / OPERATION_BYTES));
 }

@@ -1,8 +1,9 @@
+import { PRICES, TOKEN_ASSUMPTION } from "@sluice/core";
 import type { ArmName } from "../arms/arm.ts";
 import type { Usage } from "../measures/operations.ts";
 import { CALLS_PER_RUN } from "../measures/poison.ts";
 import { growthExponent, medianRun, medians, rate, seconds, type ThroughputRun } from "../measures/throughput.ts";
-import { dollarsPerMillion, PRICE, TOKENS_A_DOCUMENT } from "./cost.ts";
+import { dollarsPerMillion, tokensPerDocument } from "./cost.ts";
 import type { Results } from "./results.ts";
 import { figure, megabytes, table } from "./table.ts";
 
@@ -57,7 +58,8 @@ function operations({ counted: { usages, lookups, deliveries } }: Results): stri
     usage.storageBytes === null ? "" : figure(usage.storageBytes),
     `$${dollarsPerMillion(usage).toFixed(2)}`,
   ]);
-  const tokens = TOKENS_A_DOCUMENT * 1e6;
+  const perDocument = tokensPerDocument();
+  const tokens = perDocument * 1e6;
   return [
     "## Billable operations a document",
     "Documents of 1.5 KB with 5 contexts. D1 rows are the sum of `meta` over every statement; Queue operations are counted " +
@@ -66,9 +68,10 @@ function operations({ counted: { usages, lookups, deliveries } }: Results): stri
       ["", "rows written", "rows read", "Queue operations", "requests", "AI calls", "bytes in D1", "$ / million"],
       rows,
     ),
-    `Tokens are the same for all: about ${TOKENS_A_DOCUMENT} a document, so $${(tokens * PRICE.bgeM3Token).toFixed(2)} a million documents ` +
-      `with bge-m3. Direct calls to \`bge-reranker-base\` would take $${(tokens * PRICE.rerankerToken).toFixed(2)} for the same tokens: it cannot ` +
-      "be batched, but where a direct call for each document is fast enough, the tutorial's design with that model is cheaper than any batch.",
+    `Tokens are the same for all: about ${perDocument} a document, so $${(tokens * PRICES.bgeM3Token).toFixed(2)} a million documents ` +
+      `with bge-m3. Direct calls to \`bge-reranker-base\` would take $${(tokens * PRICES.rerankerToken).toFixed(2)} for the same tokens: it cannot ` +
+      "be batched, but where a direct call for each document is fast enough, the tutorial's design with that model is cheaper than any batch. " +
+      `As everywhere here, ${TOKEN_ASSUMPTION}.`,
     "![Dollars for a million documents](costs.svg)",
     "Reading one document's scores:",
     table(

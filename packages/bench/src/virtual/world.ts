@@ -63,7 +63,11 @@ export class VirtualWorld {
     };
     const queue = (lane: Lane) =>
       new VirtualQueue(timeline, queueSettings(`sluice-${lane}`), async (name, messages) => {
-        await consumeDelivery(this.#io, name, messages);
+        await consumeDelivery(
+          this.#io,
+          name,
+          messages.map((message) => ({ ...message, attempts: 1 })),
+        );
       });
     this.#queues = { interactive: queue("interactive"), bulk: queue("bulk") };
     this.#fireCron();
@@ -88,7 +92,7 @@ export class VirtualWorld {
   async #push(lane: Lane, documents: readonly BenchDocument[]): Promise<void> {
     const options = { collection: "default", model: DEFAULT_MODEL, lane, label: null, truncateInputs: true };
     const items = documents.map((document, place) => {
-      const accepted = acceptDocument(document, place, options);
+      const accepted = acceptDocument(document, null, place, options);
       if (!accepted.ok) throw new Error("a document of the benchmark is not valid");
       return accepted.value;
     });

@@ -1,26 +1,24 @@
-import { parseDocument, serializeDocument, DEFAULT_MODEL, type ModelName } from "@sluice/core";
+import {
+  DEFAULT_MODEL,
+  measureDocument,
+  memberText,
+  parseDocument,
+  type Document,
+  type ModelName,
+  type SerializedDocument,
+} from "@sluice/core";
 import type { Entry } from "./formats/index.ts";
 
 /** A document as the API would take it in, or why it would not. */
 export type Checked =
-  | {
-      readonly ok: true;
-      readonly query: string;
-      readonly contexts: readonly string[];
-      readonly bytes: number;
-      readonly payloadBytes: number;
-    }
+  | { readonly ok: true; readonly document: Document; readonly serialized: SerializedDocument }
   | { readonly ok: false; readonly detail: string };
-
-/** Stands where a submission's id will: it has as many bytes. */
-const PLACEHOLDER = `sub_${"0".repeat(36)}-0000000`;
 
 /** Checks documents by the API's own rules, ids that come twice included, without asking it. */
 export class Checker {
   readonly #model: ModelName;
   readonly #truncateInputs: boolean;
   readonly #ids = new Set<string>();
-  #place = 0;
 
   constructor(options: { readonly model?: string | undefined; readonly truncateInputs: boolean }) {
     // An unknown model is refused by the API, for the push as a whole.
@@ -30,15 +28,15 @@ export class Checker {
 
   check(entry: Entry): Checked {
     if (entry.kind === "refused") return { ok: false, detail: entry.detail };
-    let value: unknown = entry.document;
-    if (typeof value === "string") {
-      try {
-        value = JSON.parse(value);
-      } catch {
-        return { ok: false, detail: "the line is not valid JSON" };
-      }
+    const text = typeof entry.document === "string" ? entry.document : JSON.stringify(entry.document);
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return { ok: false, detail: "the line is not valid JSON" };
     }
-    const parsed = parseDocument(value, { model: this.#model, truncateInputs: this.#truncateInputs });
+    const rules = { model: this.#model, truncateInputs: this.#truncateInputs };
+    const parsed = parseDocument(value, memberText(text, "metadata"), rules);
     if (!parsed.ok)
       return {
         ok: false,
@@ -46,12 +44,11 @@ export class Checker {
           .map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`))
           .join("; "),
       };
-    const { id, query, contexts } = parsed.value;
-    const serialized = serializeDocument(parsed.value, id ?? PLACEHOLDER, this.#place);
-    this.#place += 1;
+    const { id } = parsed.value;
+    const serialized = measureDocument(parsed.value);
     if (!serialized.ok) return { ok: false, detail: serialized.error.detail };
     if (id !== null && this.#ids.has(id)) return { ok: false, detail: "/id: this id stands in an earlier line too" };
     if (id !== null) this.#ids.add(id);
-    return { ok: true, query, contexts, bytes: serialized.value.bytes, payloadBytes: serialized.value.payloadBytes };
+    return { ok: true, document: parsed.value, serialized: serialized.value };
   }
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { DocumentStatus, FailureCode, JobStatus, Lane, SubmissionStatus } from "../types.ts";
+import type { DocumentStatus, FailureCode, JobStatus, Lane, SubmissionStatusFilter } from "../types.ts";
 
 /*
  * What options may be. Every list is the API's own and closed: a name too many or too few does not
@@ -18,13 +18,14 @@ export const documentStatuses = names<DocumentStatus>({
   canceled: true,
 });
 
-export const submissionStatuses = names<SubmissionStatus>({
+export const submissionFilters = names<SubmissionStatusFilter>({
   receiving: true,
   queued: true,
   processing: true,
   canceling: true,
   completed: true,
   canceled: true,
+  stalled: true,
 });
 
 export const jobStatuses = names<JobStatus>({

@@ -1,6 +1,8 @@
 import { Sluice } from "../index.ts";
 import type { OnRetry } from "../call.ts";
 import { webIo } from "../io.ts";
+import { isUnconnected, LastingFailure } from "../transport.ts";
+import { wrongUrl } from "../url.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
 import { duration } from "./text.ts";
@@ -48,12 +50,10 @@ export function clientOf(
     throw new CommandError(EXIT.usage, "SLUICE_API_KEY must be printable ASCII without spaces.");
   }
   const url = env["SLUICE_URL"] || DEFAULT_URL;
-  if (!/^https?:\/\/./.test(url)) {
-    throw new CommandError(EXIT.usage, `SLUICE_URL must start with http:// or https://: ${url}`);
-  }
+  const wrong = wrongUrl("SLUICE_URL", url);
+  if (wrong !== null) throw new CommandError(EXIT.usage, wrong);
   // A person who has the wrong address should not wait for the tries that a broken connection is worth.
   let reached = false;
-  let unreachable = false;
   return new Sluice(
     {
       url,
@@ -71,21 +71,10 @@ export function clientOf(
           return response;
         } catch (error) {
           // A connection that broke was one: what listened there is away, and may come back.
-          if (!nothingListens(error)) reached = true;
-          unreachable = !reached;
-          throw error;
+          if (!isUnconnected(error)) reached = true;
+          throw reached ? error : new LastingFailure("never reached", { cause: error });
         }
-      },
-      sleep(milliseconds, signal) {
-        if (!unreachable) return webIo.sleep(milliseconds, signal);
-        const message = `Nothing answers at ${url}. Is it running there? SLUICE_URL says where the API is.`;
-        throw new CommandError(EXIT.error, message);
       },
     },
   );
-}
-
-function nothingListens(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause && ["ECONNREFUSED", "ENOTFOUND"].includes(String(cause.code));
 }

@@ -13,7 +13,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** For `--help`. */
 export const EXIT_HELP = `Exit codes:
-  0    done
+  0    done, or the reader of its output left (| head)
   1    an error: no answer, a key that is not accepted, a thing that is not there
   2    called wrongly
   3    documents failed or were canceled

@@ -1,5 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,8 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { CommandError } from "./cli.ts";
 import { EXIT } from "./exit-codes.ts";
-import type { Line } from "./formats/index.ts";
+import { splitLines } from "../lines.ts";
+import { placeKey, splitValues, type Line } from "./formats/index.ts";
 
 /** A file that can be read as often as it takes. */
 export interface Input {
@@ -21,15 +23,17 @@ export interface Input {
 }
 
 /**
- * Opens a file, or standard input, which is kept in a temporary file so that it can be sent again. What
- * is packed with gzip, as its first bytes tell, is unpacked.
+ * Opens a file. Standard input, and what else can be read only once (a pipe such as `/dev/fd/63`), is kept
+ * in a temporary file so that it can be sent again. What is packed with gzip, as its first bytes tell, is
+ * unpacked.
  */
 export async function openInput(path: string, signal: AbortSignal): Promise<Input> {
-  if (path === "-") return keepStdin(signal);
+  if (path === "-") return keepStream("stdin", process.stdin, signal);
   const found = await stat(path).catch((error: unknown) => {
     throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
   });
   if (found.isDirectory()) throw new CommandError(EXIT.error, `${path} cannot be read: it is a folder`);
+  if (!found.isFile()) return keepStream(nameOfPipe(path), createReadStream(path), signal);
   return inputOf(path, path, async () => {});
 }
 
@@ -53,17 +57,29 @@ async function isPacked(path: string): Promise<boolean> {
   }
 }
 
-async function keepStdin(signal: AbortSignal): Promise<Input> {
+async function keepStream(name: string, stream: Readable, signal: AbortSignal): Promise<Input> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-"));
-  const path = join(folder, "stdin");
-  const close = () => rm(folder, { recursive: true, force: true });
+  const path = join(folder, "input");
+  const removeNow = () => rmSync(folder, { recursive: true, force: true });
+  // However the process ends, nothing of it stays.
+  process.once("exit", removeNow);
+  const close = async () => {
+    await rm(folder, { recursive: true, force: true });
+    process.off("exit", removeNow);
+  };
   try {
-    await pipeline(process.stdin, createWriteStream(path), { signal });
-    return await inputOf("stdin", path, close);
+    await pipeline(stream, createWriteStream(path), { signal });
+    return await inputOf(name, path, close);
   } catch (error) {
     await close();
-    throw error;
+    if (signal.aborted || error instanceof CommandError) throw error;
+    throw new CommandError(EXIT.error, `${name} cannot be read: ${reasonOf(error)}`);
   }
+}
+
+/** The shell's pipes have numbers for names, in a folder where nothing can be written: refused lines go beside the caller. */
+function nameOfPipe(path: string): string {
+  return /^\/(dev|proc)\//.test(path) ? "pipe" : path;
 }
 
 async function* unpacked(name: string, file: Readable): AsyncGenerator<Uint8Array> {
@@ -85,37 +101,23 @@ export function reasonOf(error: unknown): string {
 }
 
 const LF = 0x0a;
-
-/** The lines of bytes, without their ends, as bytes. */
-async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array[] = [];
-  for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      const piece = chunk.subarray(start, end);
-      yield held.length === 0 ? piece : Buffer.concat([...held, piece]);
-      held = [];
-      start = end + 1;
-    }
-    if (start < chunk.length) held.push(chunk.subarray(start));
-  }
-  if (held.length > 0) yield Buffer.concat(held);
-}
+/** A longer line cannot become a text: a string holds 536,870,888 characters at most. */
+const MAX_TEXT_BYTES = 500_000_000;
 
 /** The lines of a file; a byte order mark in front of the first, and the CR of a CRLF, are left out. */
-export async function* readLines(input: Pick<Input, "read">): AsyncGenerator<Line> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+export async function* readLines(input: Pick<Input, "read">, maxBytes = MAX_TEXT_BYTES): AsyncGenerator<Line> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let number = 0;
-  for await (const bytes of splitLines(input.read())) {
+  for await (const line of splitLines(input.read(), maxBytes)) {
     number += 1;
-    let text: string | null = null;
-    try {
-      text = decoder.decode(bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes);
-      if (number === 1 && text.startsWith("\u{feff}")) text = text.slice(1);
-    } catch {
-      // Told of the line, where it is refused.
+    if (line === null) {
+      yield { number, text: null, flaw: `the line is longer than ${maxBytes / 1e6} MB` };
+      continue;
     }
-    yield { number, text };
+    const bytes = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
+    const decoded = decoder.decode(bytes);
+    const text = number === 1 && decoded.startsWith("\u{feff}") ? decoded.slice(1) : decoded;
+    yield isUtf8(bytes) ? { number, text } : { number, text: null, lossy: text };
   }
 }
 
@@ -140,13 +142,46 @@ export async function copyLines(
   path: string,
 ): Promise<void> {
   async function* wanted(): AsyncGenerator<Uint8Array> {
-    let number = 0;
+    let number = 1;
     let at = 0;
-    for await (const line of splitLines(input.read())) {
+    let open = false;
+    for await (const chunk of input.read()) {
+      for (let start = 0; start < chunk.length;) {
+        const found = chunk.indexOf(LF, start);
+        const end = found < 0 ? chunk.length : found + 1;
+        while (number > (ranges[at]?.last ?? Infinity)) at += 1;
+        if (number >= (ranges[at]?.first ?? Infinity)) {
+          yield chunk.subarray(start, end);
+          open = found < 0;
+        }
+        if (found >= 0) number += 1;
+        start = end;
+      }
+    }
+    // The last line may lack its end.
+    if (open) yield Buffer.of(LF);
+  }
+  await pipeline(wanted(), createWriteStream(path));
+}
+
+/** Copies JSON values, of which several may be on one line, to a file of their own, each on a line. */
+export async function copyValues(input: Input, keys: ReadonlySet<string>, path: string): Promise<void> {
+  async function* lines(): AsyncGenerator<Line> {
+    let number = 0;
+    for await (const line of splitLines(input.read(), MAX_TEXT_BYTES)) {
       number += 1;
-      while (number > (ranges[at]?.last ?? Infinity)) at += 1;
-      if (number >= (ranges[at]?.first ?? Infinity)) yield Buffer.concat([line, Buffer.of(LF)]);
+      // A character for each byte, so that the bytes go out as they are; JSON is cut at ASCII only.
+      const text = line === null ? null : Buffer.from(line).toString("latin1");
+      yield { number, text: number === 1 && text?.startsWith(LATIN1_MARK) === true ? text.slice(3) : text };
+    }
+  }
+  async function* wanted(): AsyncGenerator<Uint8Array> {
+    for await (const value of splitValues(lines())) {
+      if (value.text !== "" && keys.has(placeKey(value))) yield Buffer.from(`${value.text}\n`, "latin1");
     }
   }
   await pipeline(wanted(), createWriteStream(path));
 }
+
+/** A byte order mark, a character for each of its bytes. */
+const LATIN1_MARK = "\u00ef\u00bb\u00bf";

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { fit, oneLine, pad, width } from "./text.ts";
+import { fit, harmless, harmlessJson, oneLine, pad, width } from "./text.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
@@ -41,17 +41,22 @@ export class Output {
 
   /** A record for a program, a line of JSON. */
   record(value: unknown): void {
-    this.#stdout.write(`${JSON.stringify(value)}\n`);
+    this.recordText(JSON.stringify(value));
+  }
+
+  /** A record that is JSON text already. */
+  recordText(json: string): void {
+    this.#stdout.write(`${harmlessJson(json)}\n`);
   }
 
   /** Lines for a person. */
   print(text: string): void {
-    this.#stdout.write(`${text}\n`);
+    this.#stdout.write(`${harmlessBesideStyles(text, this.#stdout)}\n`);
   }
 
   /** What a person wants to know besides the answer. */
   note(text: string): void {
-    this.#stderr.write(`${text}\n`);
+    this.#stderr.write(`${harmlessBesideStyles(text, this.#stderr)}\n`);
   }
 
   /** Styled where stdout is a terminal that shows it; `NO_COLOR` is respected. */
@@ -102,6 +107,17 @@ export class Output {
 function textOf(cell: Cell | undefined): string {
   if (cell === undefined) return "";
   return oneLine(typeof cell === "string" ? cell : cell.text);
+}
+
+const ESCAPE = "\u001B";
+/** The sequences that `styled` writes, and no others. */
+const STYLE_SEQUENCE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|33|36|39)m)`);
+
+/** Makes text safe to print; styles stay where the sink shows them. */
+function harmlessBesideStyles(text: string, sink: Sink): string {
+  if (styled("x", "bold", sink) === "x") return harmless(text);
+  const pieces = text.split(STYLE_SEQUENCE);
+  return pieces.map((piece, index) => (index % 2 === 1 ? piece : harmless(piece))).join("");
 }
 
 function styled(text: string, style: Style, sink: Sink): string {

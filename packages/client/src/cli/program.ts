@@ -14,11 +14,12 @@ import {
   listOf,
   models,
   scopes,
-  submissionStatuses,
+  submissionFilters,
   wholeNumber,
 } from "./choices.ts";
-import { DEFAULT_URL, type Cli } from "./cli.ts";
+import type { Cli } from "./cli.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
+import { malformed, type MalformedFlags } from "./commands/malformed.ts";
 import {
   cancel,
   newKey,
@@ -34,14 +35,12 @@ import { results, tail, type ResultsFlags, type TailFlags } from "./commands/res
 import { scores, type ScoresFlags } from "./commands/scores.ts";
 import { status, type StatusFlags } from "./commands/status.ts";
 import { why, type WhyFlags } from "./commands/why.ts";
+import { ENVIRONMENT_HELP } from "./environment.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
-
-const ENVIRONMENT = `Environment:
-  SLUICE_URL      where the API is (default ${DEFAULT_URL})
-  SLUICE_API_KEY  the key to it
-  NO_COLOR        no colors`;
+import { harmless } from "./text.ts";
+import { refuseUnknown } from "./unknown-command.ts";
 
 const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default where stdout is no terminal)").choices([
   "table",
@@ -60,10 +59,13 @@ export function createProgram(run: Run): Command {
     .description("Pushes documents to Sluice, and tells how they fare.")
     .version(manifest.version)
     .helpCommand(false)
+    .addHelpText("before", refuseUnknown)
+    // Its messages quote the arguments.
+    .configureOutput({ writeErr: (text) => process.stderr.write(harmless(text)) })
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })
-    .addHelpText("after", `\n${ENVIRONMENT}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
+    .addHelpText("after", `\n${ENVIRONMENT_HELP}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
 
   /** A command with its examples; its action gets the arguments, the options, and what it works with. */
   const command = (
@@ -104,6 +106,7 @@ export function createProgram(run: Run): Command {
     },
   )
     .addOption(new Option("-f, --format <format>", "what the file holds").choices(formatNames).default("sluice"))
+    .addOption(choice("--header <answer>", "if tsv has a header (default: by what it names)", ["yes", "no"]))
     .option("-c, --collection <name>", "where the documents go (default: default)", collectionName)
     .option("-l, --label <label>", "a name to find the submission by")
     .addOption(choice("--lane <lane>", "which queue (default: interactive up to 100 documents)", lanes))
@@ -127,11 +130,13 @@ Formats:
   voyage  a batch request a line: {"custom_id", "body": {"query", "documents"}}
   tsv     rows of query id, query, context id, text; those of one query id in a row
 
+A JSON file may also hold one list, on one line or over several: each of its items is a document.
+
 Of cohere and voyage requests ${LEFT_OUT.join(", ")}
 and truncation: true (and method, url of a batch line) are left out. Any other field is refused by its name,
 since the scores would not be what it asks for.
 
-Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is packed with gzip is unpacked.`,
+Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for tsv) as they are. What is packed with gzip is unpacked.`,
     );
 
   command(
@@ -142,7 +147,7 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
   )
     .option("-l, --label <label>", "those of a label, and their counts in all")
     .option("-c, --collection <name>", "those of a collection", collectionName)
-    .addOption(choice("-s, --status <status>", "those that stand so", submissionStatuses))
+    .addOption(choice("-s, --status <status>", "those that stand so", submissionFilters))
     .option("-n, --limit <number>", `at most so many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
@@ -216,6 +221,15 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
   }
 
   command(
+    "malformed",
+    "quarantined messages, and sending them to their queues again",
+    ["sluice malformed", "sluice malformed --replay", "sluice malformed --replay msg_c2x1aWNl…"],
+    (cli, _, flags: MalformedFlags) => malformed(cli, flags),
+  )
+    .option("--replay [message]", "send this one, or all of them, to their queues again")
+    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
+
+  command(
     "tail",
     "documents as they end, until Ctrl-C",
     ["sluice tail", "sluice tail --collection docs --top-k 1", "sluice tail --cursor eyJz… >> results.ndjson"],
@@ -227,7 +241,11 @@ Refused lines go to FILE.rejected.ndjson (.tsv for tsv) as they stand. What is p
     .option("--top-k <number>", "the best so many scores of each", wholeNumber(MOST))
     .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
 
-  const keys = program.command("keys").description("keys to the API").helpCommand(false);
+  const keys = program
+    .command("keys")
+    .description("keys to the API")
+    .helpCommand(false)
+    .addHelpText("before", refuseUnknown);
   command(
     "new",
     "make a key, and the entry of SLUICE_API_KEYS for it; nothing is sent",

@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from "cli-progress";
 import type { Counts } from "../types.ts";
-import { bytes, count, duration } from "./text.ts";
+import { bytes, count, duration, oneLine } from "./text.ts";
 
 /** What a push shows while it runs. */
 export interface Progress {
@@ -75,7 +75,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       if (hold !== null && hold !== told && !over.has("scoring")) {
         bar?.stop();
         bar = null;
-        stream.write(`${hold}\n`);
+        stream.write(`${oneLine(hold)}\n`);
       }
       told = hold;
       const left =
@@ -96,7 +96,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       );
     },
     pausing(reason, wait) {
-      bar?.update({ note: ` · ${reason}: again in ${duration(wait)}` });
+      bar?.update({ note: ` · ${oneLine(reason)}: again in ${duration(wait)}` });
     },
     clear() {
       over.add(phase ?? "sending");

@@ -6,6 +6,7 @@ import { CommandError, type Cli } from "./cli.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { Output } from "./output.ts";
 import { createProgram } from "./program.ts";
+import { whenReaderLeaves } from "./reader.ts";
 import { tellError } from "./tell-error.ts";
 
 const stop = new AbortController();
@@ -16,11 +17,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
     stop.abort(new Error("stopped"));
   });
 }
-// A reader such as `head` may have had enough.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(EXIT.ok);
-  throw error;
-});
+whenReaderLeaves([process.stdout, process.stderr], () => process.exit(EXIT.ok));
 
 const program = createProgram(async (work, output) => {
   const human = output === undefined ? process.stdout.isTTY : output === "table";

@@ -1,17 +1,21 @@
-import type { SluiceError } from "../index.ts";
+import type { ErrorCode, SluiceError } from "../index.ts";
 import type { Output } from "./output.ts";
 import { oneLine } from "./text.ts";
 
 /** Places that are told of a refusal. */
 const MOST_PLACES = 10;
 
+/** What a wrong address leads to. */
+const WRONG_URL: ReadonlySet<ErrorCode> = new Set(["unreachable", "redirected", "unreadable"]);
+
 /** Says what went wrong and where, each thing once. */
 export function tellError(out: Output, error: SluiceError): void {
-  out.note(out.noteStyle(errorWords(error), "red"));
+  out.note(out.noteStyle(oneLine(errorWords(error)), "red"));
   const places = error.errors.filter((place) => !error.detail.includes(place.detail));
   for (const place of places.slice(0, MOST_PLACES)) {
     out.note(`  ${"line" in place ? `line ${place.line}` : place.pointer}: ${oneLine(place.detail)}`);
   }
+  if (WRONG_URL.has(error.code)) out.note("SLUICE_URL sets the URL.");
   if (error.code === "unauthorized") out.note("SLUICE_API_KEY holds the key that was sent.");
   if (error.requestId !== null) out.note(`request ${error.requestId}`);
 }

@@ -58,7 +58,9 @@ const segmenter = new Intl.Segmenter();
 /** East Asian wide characters and pictographs take two cells of a terminal. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu;
+/** Control and format characters: escape sequences, bidirectional overrides, invisible ones. */
+const CONTROL = /[[\p{Cc}\p{Cf}\u2028\u2029]--[\n\t]]+/gv;
+const CONTROL_IN_JSON = /[[\p{Cc}\p{Cf}\u2028\u2029]--[\n\r\t]]/gv;
 
 function width(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
@@ -67,9 +69,25 @@ function width(text: string): number {
   return cells;
 }
 
-/** Text of others on one line, and harmless to a terminal. */
+/** Makes untrusted text safe to print on a terminal. Line feeds and tabs stay. */
+export function harmless(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(CONTROL, "�");
+}
+
+/** Untrusted text on one line, safe to print on a terminal. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ").replaceAll(CONTROL, "�");
+  return harmless(text.replaceAll(/\s+/g, " "));
+}
+
+/** Makes JSON text safe to print on a terminal; it keeps its value. */
+export function harmlessJson(json: string): string {
+  return json.replaceAll(CONTROL_IN_JSON, (character) =>
+    Array.from({ length: character.length }, (_, at) => escapeUnit(character.charCodeAt(at))).join(""),
+  );
+}
+
+function escapeUnit(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, "0")}`;
 }
 
 /** Text cut to so many cells, with `…` where it was longer. */

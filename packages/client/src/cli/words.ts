@@ -1,3 +1,4 @@
+import { shellCommand } from "@sluice/core/shell";
 import type { Cell } from "./output.ts";
 import type { Document, Submission, Waiting, WaitingReason } from "../types.ts";
 import { count, pluralVerb, until } from "./text.ts";
@@ -14,8 +15,9 @@ export interface Waiter {
 
 type Words = Readonly<Record<WaitingReason, (waiter: Waiter) => string>>;
 
-const resumeModel = ({ model }: Waiter) => `sluice resume --model ${model}`;
-const resumeSubmission = ({ submission }: Waiter) => `sluice resume --submission ${submission ?? "SUBMISSION"}`;
+const resumeModel = ({ model }: Waiter) => shellCommand(["sluice", "resume", "--model", model]);
+const resumeSubmission = ({ submission }: Waiter) =>
+  shellCommand(["sluice", "resume", "--submission", submission ?? "SUBMISSION"]);
 
 const REASONS: Words = {
   push: () => "its push is under way, or broke off: push the same again to go on, or it is closed as it is",
@@ -78,15 +80,18 @@ export function holdWords(submission: Submission): string | null {
 export function stalledWords({ missing }: NonNullable<Submission["stalled"]>): string {
   return (
     `${pluralVerb(missing, "document", WAS)} sent more than 10 minutes ago and not recorded: the Queue may have lost ` +
-    "what carried them, as the one on this machine does when it is killed. To score them now: " +
-    "sluice push --key OTHER FILE, which scores all of the file again. Cloudflare's Queue keeps what it took for days: " +
+    "what carried them. To score them now: " +
+    `${shellCommand(["sluice", "push", "--key", "OTHER"], ["FILE"])}, which scores all of the file again. Cloudflare's Queue keeps what it took for days: ` +
     "what comes late still counts, and what never comes ends as message_lost"
   );
 }
 
-/** What a command about a document needs besides its id. */
-export function collectionFlag({ collection }: Document): string {
-  return collection === "default" ? "" : ` --collection ${collection}`;
+/** What to do about documents that failed as `message_lost`. */
+export const PUSH_LOST_AGAIN = "Push the same file again to score them.";
+
+/** A command about a document, to copy. */
+export function documentCommand(name: "scores" | "why", { id, collection }: Document): string {
+  return shellCommand(["sluice", name, ...(collection === "default" ? [] : ["--collection", collection])], [id]);
 }
 
 /** What is to be known of a submission whose push is not closed; `null`: it is. */
@@ -110,6 +115,17 @@ const STYLES = {
 export function statusCell(status: string): Cell {
   const style = (STYLES as Readonly<Record<string, (typeof STYLES)[keyof typeof STYLES] | undefined>>)[status];
   return style === undefined ? status : { text: status, style };
+}
+
+/** A submission's status in its color, and whether it is stalled. */
+export function submissionCell(submission: Submission): Cell {
+  if (submission.stalled === null) return statusCell(submission.status);
+  return { text: submissionStatusWords(submission), style: STYLES.stalled };
+}
+
+/** `queued`, or `queued, stalled` */
+export function submissionStatusWords({ status, stalled }: Submission): string {
+  return stalled === null ? status : `${status}, stalled`;
 }
 
 /** `1,200 / 10,000` documents that ended. */

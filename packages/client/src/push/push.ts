@@ -1,7 +1,10 @@
+import { pushAcceptedShape } from "../answers/answers.ts";
 import { makeCall, queryString, type Body, type Connection } from "../call.ts";
 import { SluiceError, SluicePushError } from "../errors.ts";
 import type { Lane, ProblemPlace, PushAccepted, RejectedLine, Submission } from "../types.ts";
+import { isUnconnected } from "../transport.ts";
 import { PushPart, type Held } from "./part.ts";
+import { SentCount } from "./sent.ts";
 import { openSource, type PushInput } from "./source.ts";
 
 /** A request's body may have 100 MB, unpacked or not. */
@@ -37,7 +40,7 @@ export interface PushOptions {
 }
 
 export interface PushProgress {
-  /** Documents handed to the network. Less than before when a request is made again. */
+  /** Documents that went out, at most. Less than before where a request turns out to have found no connection. */
   readonly sent: number;
   /** Their bytes, unpacked. */
   readonly bytes: number;
@@ -74,34 +77,33 @@ export async function push(connection: Connection, input: PushInput, options: Pu
   let result: PushResult = { ...NOTHING, idempotencyKey };
   let refusal: SluiceError | null = null;
   let pushed = { items: 0, bytes: 0 };
+  let sent = new SentCount();
   let over = false;
+  const tell = (retry: PushProgress["retry"]) => {
+    // A body that is given up may take one more chunk: what came of the push is told by then.
+    if (over) return;
+    const { submissions } = result;
+    options.onProgress?.({ sent: pushed.items + sent.items, bytes: pushed.bytes + sent.bytes, submissions, retry });
+  };
   try {
     let held: Held | null = null;
     for (let number = 1; number === 1 || held !== null; number += 1) {
       const part = new PushPart(source.next, mostBytes, held);
       const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`;
-      const answer = await pushPart(connection, part, { key, first: number === 1 }, options, (now) => {
-        // A body that is given up may take one more chunk: what came of the push is told by then.
-        if (over) return;
-        options.onProgress?.({
-          sent: pushed.items + now.items,
-          bytes: pushed.bytes + now.bytes,
-          submissions: result.submissions,
-          retry: now.retry,
-        });
-      });
+      const answer = await pushPart(connection, part, { key, first: number === 1, sent }, options, tell);
       if (answer instanceof SluiceError) refusal = answer;
       result = addAnswer(result, answer, pushed.items);
       pushed = { items: pushed.items + part.count, bytes: pushed.bytes + part.bytes };
+      sent = new SentCount();
       held = part.held;
     }
   } catch (error) {
-    throw error instanceof SluiceError ? new SluicePushError(error, result) : error;
+    throw error instanceof SluiceError ? new SluicePushError(error, result, pushed.items + sent.items) : error;
   } finally {
     over = true;
     source.stop();
   }
-  if (result.submissions.length === 0 && refusal !== null) throw new SluicePushError(refusal, result);
+  if (result.submissions.length === 0 && refusal !== null) throw new SluicePushError(refusal, result, pushed.items);
   return result;
 }
 
@@ -113,12 +115,6 @@ const NOTHING: Omit<PushResult, "idempotencyKey"> = {
   alreadyThere: 0,
 };
 
-interface Sent {
-  readonly items: number;
-  readonly bytes: number;
-  readonly retry: PushProgress["retry"];
-}
-
 interface PartAnswer {
   readonly accepted: PushAccepted;
   readonly alreadyThere: number;
@@ -128,9 +124,9 @@ interface PartAnswer {
 async function pushPart(
   connection: Connection,
   part: PushPart,
-  { key, first }: { readonly key: string; readonly first: boolean },
+  { key, first, sent }: { readonly key: string; readonly first: boolean; readonly sent: SentCount },
   options: PushOptions,
-  onSent: (sent: Sent) => void,
+  tell: (retry: PushProgress["retry"]) => void,
 ): Promise<PartAnswer | SluiceError> {
   options.signal?.throwIfAborted();
   await part.fill(INTERACTIVE_ITEMS, SMALL_BYTES);
@@ -139,23 +135,30 @@ async function pushPart(
   const path = `/v1/documents${queryString({ collection, model, lane, label, truncate_inputs: truncateInputs })}`;
   const gzip = options.gzip ?? false;
   try {
-    const { value, headers } = await makeCall(connection, {
+    const { value: accepted, headers } = await makeCall(connection, {
       method: "POST",
       path,
+      answer: pushAcceptedShape,
       headers: {
         "content-type": "application/x-ndjson",
         "idempotency-key": toHeader(key),
         ...(gzip && { "content-encoding": "gzip" }),
       },
-      body: () => toBody(part, gzip, options.signal, (items, bytes) => onSent({ items, bytes, retry: null })),
+      body: () =>
+        toBody(
+          part,
+          gzip,
+          options.signal,
+          sent.startTry(() => tell(null)),
+        ),
       timeout: null,
       signal: options.signal,
+      onFailure: (error) => sent.endTry(!isUnconnected(error.cause)),
       onRetry(error, wait) {
         part.throwSourceError();
-        onSent({ items: part.count, bytes: part.bytes, retry: { error, wait } });
+        tell({ error, wait });
       },
     });
-    const accepted = value as PushAccepted;
     return { accepted, alreadyThere: alreadyThere(accepted, headers) };
   } catch (error) {
     part.throwSourceError();

@@ -72,9 +72,7 @@ function fromInput(input: PushInput): Input {
   return { next: () => iterator.next(), stop: async () => iterator.return?.() };
 }
 
-const BYTES =
-  "documents, not bytes: of NDJSON give it the lines, a text each " +
-  "(in Node, readline.createInterface({ input }) has them), or POST the bytes to /v1/documents as application/x-ndjson";
+const BYTES = "documents, not bytes: readDocuments(bytes) of this package gives those of NDJSON";
 
 /** What would be better, where an input is surely none; `null`: it may be one. Its type keeps no one from it. */
 function wrongInput(input: unknown): string | null {

@@ -77,13 +77,23 @@ export interface Pause {
   readonly until: string | null;
 }
 
-/** The answer to a pause or a resume. */
+/** The answer to a pause. */
 export interface PauseList {
   readonly data: readonly Pause[];
 }
 
+/** The answer to a resume. */
+export interface Resumed extends PauseList {
+  /** The pause that ended; `null`: nothing of that name was paused. */
+  readonly resumed: Pause | null;
+}
+
+/** What computes scores: Workers AI, or one of its stand-ins on one machine, whose scores differ. */
+export type Scorer = "workers-ai" | "minilm" | "lexical" | "instant";
+
 /** The state of the whole, from stored counters. */
 export interface Stats {
+  readonly scorer: Scorer;
   readonly lanes: Readonly<Record<Lane, Readonly<Record<DocumentStatus, number>>>>;
   /** What has not ended. */
   readonly backlog: { readonly documents: number; readonly jobs: number };
@@ -93,10 +103,33 @@ export interface Stats {
   readonly throughput: { readonly last_5_minutes: number; readonly last_hour: number };
   /** Failed documents by code. */
   readonly failures: Readonly<Record<string, number>>;
+  /** Quarantined messages, counted up to 1,000. */
+  readonly malformed_messages: number;
   readonly pauses: readonly Pause[];
   /** `null`: it has never run. The time may lag by 30 s: a run that follows another sooner does not write its own down. */
   readonly poller: { readonly last_run_at: string } | null;
   readonly usage: JobUsage & { readonly jobs: number };
+}
+
+/** A message that could not be read or recorded, without its text. */
+export interface MalformedMessage {
+  /** Opaque, and always the same for a message. */
+  readonly id: string;
+  /** The queue that it came from; `staged_parts`: it was staged in D1. */
+  readonly queue: string;
+  readonly message_id: string;
+  readonly reason: string;
+  /** The submission that it names, if any. */
+  readonly submission_id: string | null;
+  /** Of its body, in UTF-8. */
+  readonly bytes: number;
+  readonly received_at: string;
+}
+
+/** The answer to a replay. */
+export interface Replayed {
+  /** Messages that were sent again. */
+  readonly replayed: number;
 }
 
 /** `GET /healthz`. */

@@ -1,4 +1,14 @@
-import type { Document, DocumentIn, Page, PushAccepted, PushParameters, Submission } from "../types.ts";
+import type {
+  Document,
+  DocumentIn,
+  MalformedMessage,
+  Page,
+  PushAccepted,
+  PushParameters,
+  Replayed,
+  Stats,
+  Submission,
+} from "../types.ts";
 
 export interface RpcPushOptions extends PushParameters {
   /** Pushing the same documents under the same key again, within 24 h, goes on where it broke off. */
@@ -10,11 +20,14 @@ export interface RpcView {
   readonly include?: readonly ("text" | "metadata")[];
 }
 
-export interface RpcResultsOptions extends RpcView {
-  readonly status?: Document["status"];
+export interface RpcListOptions {
   readonly limit?: number;
   /** A `next_cursor`. */
   readonly cursor?: string;
+}
+
+export interface RpcResultsOptions extends RpcView, RpcListOptions {
+  readonly status?: Document["status"];
 }
 
 /**
@@ -35,4 +48,10 @@ export interface SluiceService {
   submission(id: string): Promise<Submission | null>;
   /** Cancels what is not dispatched yet. */
   cancel(submission: string): Promise<Submission | null>;
+  /** The state of the whole, and what computes scores. */
+  stats(): Promise<Stats>;
+  /** A page of the quarantined messages. */
+  malformed(options?: RpcListOptions): Promise<Page<MalformedMessage>>;
+  /** Sends a quarantined message to its queue again. */
+  replayMalformed(id: string): Promise<Replayed | null>;
 }

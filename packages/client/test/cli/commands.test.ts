@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { problem } from "../fake-api.ts";
+import { jobOf, malformedOf, submissionOf } from "../shapes.ts";
 import { documents } from "../shared/client.ts";
 import { Bench, records } from "./run.ts";
 
@@ -29,8 +30,8 @@ test("status lists submissions, as a table or a line each", async () => {
 });
 
 test.each([
-  ["status", { id: "sub_9", counts: {} }],
-  ["jobs", { id: "job_9" }],
+  ["status", submissionOf("sub_9", [], new URLSearchParams())],
+  ["jobs", jobOf({ id: "job_9" })],
 ])("%s reads on where a page of what is filtered is short, up to the limit", async (command, found) => {
   const page = (data: unknown[], next_cursor: string | null) => () => Response.json({ data, next_cursor });
   bench.api.instead.push(page([], "a"), page([found], "b"), page([found, found], "c"));
@@ -57,6 +58,35 @@ test("status of one submission says how its documents stand", async () => {
   expect(steady(stdout)).toContain("succeeded 2\nfailed 1 model_error 1\ncanceled 0\ntotal 3\n");
   expect(code).toBe(3);
 });
+
+test("status says where a stand-in scores, and nothing where Workers AI does", async () => {
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stderr).toBe("");
+  bench.api.scorer = "minilm";
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stderr).toContain(
+    "Local scores come from MiniLM, English only; bge-m3's differ.",
+  );
+});
+
+test("what the API says is printed harmless to a terminal", async () => {
+  const detail = "\u{1b}]0;x\u{7}\u{202e}";
+  bench.api.instead.push(() =>
+    Response.json({ type: "/problems/x", title: detail, status: 422, detail, errors: [] }, { status: 422 }),
+  );
+  const { code, stderr } = await bench.run(["status", "sub_0001"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("]0;x");
+  expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+});
+
+test.each([["push", "\u{1b}[2J\u{202e}"], ["--\u{1b}[2J\u{202e}"], ["scores", "x", "--\u{202e}\u{9b}2J"]])(
+  "what was typed is quoted harmless to a terminal: %j",
+  async (...args) => {
+    const { code, stderr } = await bench.run(args);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("2J");
+    expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  },
+);
 
 test("results are the documents: with their best contexts, or whole", async () => {
   const table = await bench.run(["results", "sub_0001", ...TABLE]);
@@ -90,13 +120,13 @@ test("scores are a document's contexts, the best first", async () => {
   ]);
   const failed = await bench.run(["scores", "d3"]);
   expect(failed).toMatchObject({ code: 3, stdout: "" });
-  expect(failed.stderr).toContain("sluice why d3");
+  expect(failed.stderr).toContain("d3 is failed and has no scores. To see why: sluice why -- d3\n");
 });
 
 test("why says what happened to a document and what to do", async () => {
   const { stdout } = await bench.run(["why", "d3", ...TABLE]);
   expect(stdout).toContain(
-    "model_error: The model broke down.\nAnother try may help: sluice retry sub_0001 --code model_error\n",
+    "model_error: The model broke down.\nAnother try may help: sluice retry --code model_error -- sub_0001\n",
   );
   expect(steady(stdout)).toContain("1 N ago 1.0 s retry: 3040: Capacity temporarily exceeded");
   expect(records((await bench.run(["why", "d3"])).stdout)).toMatchObject([
@@ -122,7 +152,7 @@ test("why finds a document by an id that looks like a submission's, and names it
   bench.write("named.ndjson", [{ id: "sub_7", query: "q", contexts: ["a"] }]);
   await bench.run(["push", "named.ndjson", "--collection", "c"]);
   const { code, stdout } = await bench.run(["why", "sub_7", "--collection", "c", ...TABLE]);
-  expect(stdout).toContain("Its scores: sluice scores sub_7 --collection c\n");
+  expect(stdout).toContain("Its scores: sluice scores --collection c -- sub_7\n");
   expect(code).toBe(0);
 });
 
@@ -154,7 +184,13 @@ test("why says of a submission, and of a document that is not there, what never 
   bench.api.stall("sub_0002", 1);
   const words = "1 document was sent more than 10 minutes ago and not recorded: ";
   expect((await bench.run(["why", "sub_0002", ...TABLE])).stdout).toContain(`\n${words}`);
-  expect((await bench.run(["status", "sub_0002", ...TABLE])).stdout).toContain(`stalled  ${words}`);
+  const detail = (await bench.run(["status", "sub_0002", ...TABLE])).stdout;
+  expect(detail).toMatch(/^sub_0002 {2}queued, stalled\n/);
+  expect(detail).toContain(`stalled  ${words}`);
+  for (const status of ["stalled", "queued"]) {
+    const { stdout } = await bench.run(["status", "--status", status, ...TABLE]);
+    expect(stdout.match(/^sub_.*$/gm)).toEqual([expect.stringMatching(/^sub_0002 +queued, stalled /)]);
+  }
   for (const id of ["lost", "sub_0002-7"]) {
     const { code, stderr } = await bench.run(["why", id]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`\nIf it came with sub_0002: ${words}`)]);
@@ -204,18 +240,64 @@ test("a wait that a person would wonder at is told", async () => {
 
 test("retry, cancel, pause and resume say what they did", async () => {
   const told: string[] = [];
-  for (const args of [["retry", "sub_0001", "--code", "model_error"], ["pause"], ["resume"], ["cancel", "sub_0001"]]) {
+  for (const args of [
+    ["retry", "sub_0001", "--code", "model_error"],
+    ["pause"],
+    ["resume"],
+    ["resume"],
+    ["cancel", "sub_0001"],
+  ]) {
     told.push(steady((await bench.run([...args, ...TABLE])).stdout));
   }
   expect(told).toEqual([
-    "1 document queued again. Follow it: sluice status sub_0001\n",
+    "1 document queued again. Follow it: sluice status -- sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
-    "Nothing is paused.\n",
+    "Resumed everything, paused N ago (requested).\n",
+    "Nothing was resumed: everything was not paused.\n",
     "sub_0001 is completed: every document had ended, and nothing was left to cancel.\n",
   ]);
   bench.api.looks = Infinity;
   await bench.run(["push", "docs.ndjson", "--key", "other", "--no-wait"]);
   expect((await bench.run(["cancel", "sub_0002", ...TABLE])).stdout).toBe("sub_0002 is canceled.\n");
+});
+
+test("documents that the Queue lost are named with what to do, where a retry or a cancel leaves them", async () => {
+  const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
+  const lost = { ...submission, failures: { message_lost: 2 } };
+  bench.api.instead.push(() => Response.json({ submission: lost, queued: 0, lost: 2 }));
+  const words =
+    "2 documents were lost in the Queue and cannot be queued again. Push the same file again to score them.\n";
+  expect((await bench.run(["retry", "sub_0001", ...TABLE])).stdout).toBe(words);
+  bench.api.instead.push(() => Response.json({ submission: lost, queued: 0, lost: 2 }));
+  expect(records((await bench.run(["retry", "sub_0001"])).stdout)).toMatchObject([{ queued: 0, lost: 2 }]);
+  bench.api.instead.push(() => Response.json(lost));
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stdout).toContain(
+    "lost    2 documents were lost in the Queue. Push the same file again to score them.",
+  );
+  const canceling = { ...submission, status: "canceling", counts: { ...submission.counts, queued: 2, succeeded: 0 } };
+  bench.api.instead.push(() => Response.json(canceling));
+  expect((await bench.run(["cancel", "sub_0001", ...TABLE])).stdout).toBe(
+    "sub_0001 is canceling. 2 documents have not ended: what is dispatched finishes. 2 in the Queue: canceled on arrival, " +
+      "or failed as message_lost if they never arrive.\n",
+  );
+});
+
+test("malformed lists what is quarantined, and replays one or all of it", async () => {
+  expect((await bench.run(["malformed", ...TABLE])).stdout).toBe("No message is quarantined.\n");
+  bench.api.malformed.push(...["msg_a", "msg_b", "msg_c"].map(malformedOf));
+  expect((await bench.run(["malformed", ...TABLE])).stdout).toMatch(
+    /^QUEUE .*\nsluice-bulk .*the body is not JSON  msg_a\n/,
+  );
+  expect(records((await bench.run(["malformed", "--limit", "2"])).stdout)).toMatchObject([
+    { id: "msg_a" },
+    { id: "msg_b" },
+  ]);
+  expect((await bench.run(["malformed", "--replay", "msg_b", ...TABLE])).stdout).toBe(
+    "1 message sent again. If the cause is not gone: sluice malformed\n",
+  );
+  expect(bench.api.malformed.map(({ id }) => id)).toEqual(["msg_a", "msg_c"]);
+  expect(records((await bench.run(["malformed", "--replay"])).stdout)).toEqual([{ replayed: 2 }]);
+  expect(bench.api.malformed).toEqual([]);
 });
 
 test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Document } from "../../src/types.ts";
@@ -12,9 +13,9 @@ afterEach(() => bench.stop());
 
 const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
 
-async function run(command: string, name: string) {
+async function run(command: string, name: string, ...args: string[]) {
   const path = fileURLToPath(import.meta.resolve(`../../examples/${name}`));
-  const child = spawn(command, [path], { env: bench.env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, [path, ...args], { env: bench.env, stdio: ["ignore", "pipe", "pipe"] });
   const told = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
@@ -42,6 +43,16 @@ test.runIf(has("curl"))("push.sh ends where its document failed, and shows why",
   const { code, stdout } = await run("bash", "push.sh");
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ id: "from-curl", status: "failed", error: { code: "model_error" } });
+});
+
+test("push-file pushes a document that holds U+2028 and U+2029 as one", async () => {
+  const document = { id: "a", query: "one\u2028query", contexts: ["one\u2029text"] };
+  bench.write("docs.ndjson", [document, "not JSON"]);
+  bench.env = { ...bench.env, NODE_OPTIONS: "--conditions=sluice-workspace" };
+  const { code, stdout, stderr } = await run(process.execPath, "push-file/index.ts", join(bench.folder, "docs.ndjson"));
+  expect(bench.api.received[0]?.text.split("\n")[0]).toBe(JSON.stringify(document));
+  expect(stdout).toBe("a\t0.900\ttext 0\n");
+  expect([code, stderr]).toEqual([1, "document 2: query must be a string\n"]);
 });
 
 test.runIf(has("python3"))("push.py tells the documents that failed beside those that did not", async () => {

@@ -1,12 +1,23 @@
 import { expect, test } from "vitest";
-import { explain, formats, type Entry, type FormatName, type Line } from "../../src/cli/formats/index.ts";
+import {
+  explain,
+  formats,
+  type Entry,
+  type FormatName,
+  type FormatOptions,
+  type Line,
+} from "../../src/cli/formats/index.ts";
 
-async function convert(name: FormatName, texts: readonly (string | null)[]): Promise<Entry[]> {
+async function convert(
+  name: FormatName,
+  texts: readonly (string | null)[],
+  options: FormatOptions = {},
+): Promise<Entry[]> {
   async function* lines(): AsyncGenerator<Line> {
     for (const [index, text] of texts.entries()) yield { number: index + 1, text };
   }
   const entries: Entry[] = [];
-  for await (const entry of formats[name](lines())) entries.push(entry);
+  for await (const entry of formats[name](lines(), options)) entries.push(entry);
   return entries;
 }
 
@@ -36,21 +47,104 @@ test("cohere: a request a line, of strings or objects, with what shapes the answ
   ]);
 });
 
-test.each([
-  ["one request", { query: "q", documents: ["a"] }, 1],
-  [
-    "a list of requests",
-    [
-      { query: "q", documents: ["a"] },
-      { query: "q", documents: ["b"] },
-    ],
-    2,
-  ],
-])("cohere: %s may stand over several lines", async (_, value, count) => {
-  const lines = JSON.stringify(value, null, 2).split("\n");
+test("cohere: a request may span lines", async () => {
+  const lines = JSON.stringify({ query: "q", documents: ["a"] }, null, 2).split("\n");
+  expect(await convert("cohere", ["", ...lines])).toEqual([
+    found(2, { query: "q", contexts: ["a"] }, lines.length + 1),
+  ]);
+  const twice = await convert("cohere", [...lines, ...lines]);
+  expect(twice.map(({ first, last }) => [first, last])).toEqual([
+    [1, lines.length],
+    [lines.length + 1, 2 * lines.length],
+  ]);
+});
+
+const REQUESTS = [
+  { query: "q", documents: ["a"] },
+  { query: 1, documents: ["b"] },
+  { query: "q", documents: ["c"] },
+];
+
+test.each(["cohere", "voyage"] as const)("%s: items of a list on one line are documents of their own", async (name) => {
+  const items = name === "cohere" ? REQUESTS : REQUESTS.map((body, index) => ({ custom_id: `r${index}`, body }));
+  const entries = await convert(name, [JSON.stringify(items), "", JSON.stringify(items)]);
+  expect(entries.map(({ kind, first, index }) => [kind, first, index])).toEqual([
+    ["document", 1, 0],
+    ["refused", 1, 1],
+    ["document", 1, 2],
+    ["document", 3, 0],
+    ["refused", 3, 1],
+    ["document", 3, 2],
+  ]);
+});
+
+test("cohere: items of a list over several lines are documents of their own", async () => {
+  const lines = JSON.stringify(REQUESTS, null, 2).split("\n");
   const entries = await convert("cohere", ["", ...lines]);
-  expect(entries).toHaveLength(count);
-  expect(entries[0]).toEqual(found(2, { query: "q", contexts: ["a"] }, lines.length + 1));
+  expect(entries).toEqual([
+    { ...found(3, { query: "q", contexts: ["a"] }, 8), index: 0 },
+    { ...refused(9, "query must be a string", 14), index: 1 },
+    { ...found(15, { query: "q", contexts: ["c"] }, 20), index: 2 },
+  ]);
+});
+
+test("cohere: what is broken in a list spoils its own item only", async () => {
+  const entries = await convert("cohere", [
+    "[",
+    '  {"query":"q","documents":["a"]},',
+    '  {"query":"un"closed","documents":["a"]},',
+    '  {"query":"q","documents":["a]"]},',
+    '  {"query":"q","documents":["b"]}',
+    "]",
+  ]);
+  expect(entries.map(({ kind, first, index }) => [kind, first, index])).toEqual([
+    ["document", 2, 0],
+    ["refused", 3, 1],
+    ["document", 4, 2],
+    ["document", 5, 3],
+  ]);
+});
+
+test.each([
+  ["a list that is not closed", ["[", '{"query":"q","documents":["a"]},'], 3, "the list is not closed"],
+  ["a value that is not closed", ["[", '{"query":"q","documents":["a"],'], 2, "a bracket of the value is not closed"],
+  ["an empty list", ["[]"], 1, "the list is empty"],
+])("cohere: %s is refused", async (_, lines, first, detail) => {
+  const entries = await convert("cohere", lines);
+  expect(entries.at(-1)).toMatchObject({ kind: "refused", first: Math.min(first, lines.length), detail });
+});
+
+test("sluice: a JSON array, on one line or over several, is taken item by item, to the letter", async () => {
+  const items = [
+    '{"query":"a,]}","contexts":["x"],"metadata":{"n":1546130668394913823}}',
+    '{"query":"b","contexts":["y"]}',
+  ];
+  const entries = [
+    { ...found(1, items[0]), index: 0 },
+    { ...found(1, items[1]), index: 1 },
+  ];
+  expect(await convert("sluice", [`[${items.join(", ")}]`])).toEqual(entries);
+  expect(await convert("sluice", [`[${items[0]},`, ` ${items[1]}]`])).toEqual([
+    entries[0],
+    { ...found(2, items[1]), index: 1 },
+  ]);
+  const pretty = JSON.stringify([{ query: "a", contexts: ["x"] }], null, 2).split("\n");
+  const [entry] = await convert("sluice", pretty);
+  expect(entry).toMatchObject({ kind: "document", first: 2, last: pretty.length - 1, index: 0 });
+  expect(JSON.parse(entry?.kind === "document" ? (entry.document as string) : "")).toEqual({
+    query: "a",
+    contexts: ["x"],
+  });
+});
+
+test("sluice: a broken first line does not join the others to one value", async () => {
+  const lines = ['{"query":"unclosed', '{"query":"b","contexts":["y"]}'];
+  expect(await convert("sluice", lines)).toEqual([found(1, lines[0]), found(2, lines[1])]);
+});
+
+test("sluice: a document longer than the API reads is refused here", async () => {
+  const [entry] = await convert("sluice", [`{"query":"${"x".repeat(3_000_000)}"}`]);
+  expect(entry).toEqual(refused(1, "the document has more than 3000000 bytes as JSON: it may have 1000000"));
 });
 
 test("cohere: what cannot be converted is refused by its line, the others are not", async () => {
@@ -74,7 +168,9 @@ test("cohere: what cannot be converted is refused by its line, the others are no
 });
 
 test("cohere: broken JSON over several lines is refused as a whole", async () => {
-  expect(await convert("cohere", ["{", '  "query": "q",', "}"])).toEqual([refused(1, "the file is not valid JSON", 3)]);
+  expect(await convert("cohere", ["{", '  "query": "q",', "}"])).toEqual([
+    refused(1, "the value is not valid JSON", 3),
+  ]);
 });
 
 test("voyage: custom_id becomes the document's id", async () => {
@@ -155,13 +251,47 @@ test("what the API says of a document is told in words of the file", () => {
 });
 
 test("voyage: what cannot be converted is refused by its line", async () => {
-  const lines = ["{", "[]", '{"body":{}}', '{"custom_id":"r"}', '{"custom_id":"r","body":{"documents":[]}}'];
+  const lines = ["{", "7", '{"body":{}}', '{"custom_id":"r"}', '{"custom_id":"r","body":{"documents":[]}}'];
   expect(await convert("voyage", lines)).toEqual([
     refused(1, "the line is not valid JSON"),
     refused(2, "not an object with custom_id and body"),
     refused(3, "custom_id must be a string"),
     refused(4, "body must be an object with query and documents"),
     refused(5, "body: query must be a string"),
+  ]);
+});
+
+const ROW = "q1\tQuery\tc1\tone";
+
+test("tsv: a first row is a header only if all its columns name columns", async () => {
+  const told: unknown[] = [];
+  const onHeader = (header: unknown) => told.push(header);
+  const data = { kind: "document", document: { id: "q1", query: "Query" } };
+  expect(await convert("tsv", [ROW], { onHeader })).toMatchObject([data]);
+  expect(await convert("tsv", ["id\tquery\tno\ttext", ROW], { onHeader })).toHaveLength(2);
+  expect(told).toEqual([]);
+  const header = "qid\tquestion\tpid\tpassage";
+  expect(await convert("tsv", ["", header, ROW], { onHeader })).toMatchObject([data]);
+  expect(await convert("tsv", ["Query_ID\tQUERY\tContext-Id\tText", ROW], { onHeader })).toMatchObject([data]);
+  expect(told).toEqual([
+    { line: 2, names: ["qid", "question", "pid", "passage"] },
+    { line: 1, names: ["Query_ID", "QUERY", "Context-Id", "Text"] },
+  ]);
+});
+
+test("tsv: the caller decides what the first row is", async () => {
+  const header = "qid\tquestion\tpid\tpassage";
+  expect(await convert("tsv", [header], { header: "no" })).toMatchObject([{ document: { id: "qid" } }]);
+  const rows = ["a\tb\tc\td", ROW, "q2\tq\tc\tt"];
+  expect(await convert("tsv", rows, { header: "yes" })).toMatchObject([
+    { document: { id: "q1" } },
+    { document: { id: "q2" } },
+  ]);
+});
+
+test("tsv: a header may name the columns in another order", async () => {
+  expect(await convert("tsv", ["qid\tpid\tquery\tpassage", "q1\tc1\twhat\tone"])).toMatchObject([
+    { document: { id: "q1", query: "what", contexts: [{ id: "c1", text: "one" }] } },
   ]);
 });
 

@@ -40,12 +40,19 @@ test("a server that broke off while it was sent to is looked for again, though n
   expect(waits).toBe(7);
 });
 
-test("where nothing ever listened, nothing is waited for", async () => {
-  const { client } = connect(Array(8).fill(failing("ECONNREFUSED")));
-  const pushed = client.push(documents(3));
+test.each([
+  ["ECONNREFUSED", "Nothing answers at http://sluice.test (ECONNREFUSED). Is it running there?"],
+  ["EHOSTUNREACH", "Nothing answers at http://sluice.test (EHOSTUNREACH). Is it running there?"],
+  ["UND_ERR_CONNECT_TIMEOUT", "Nothing answers at http://sluice.test (UND_ERR_CONNECT_TIMEOUT). Is it running there?"],
+  ["EAI_AGAIN", "The host name of http://sluice.test was not looked up (EAI_AGAIN)."],
+])("where nothing ever listened, nothing is waited for (%s)", async (code, detail) => {
+  const { client } = connect(Array(8).fill(failing(code)));
+  const told: unknown[] = [];
+  const pushed = client.push(documents(3), { onProgress: ({ retry }) => told.push(retry) });
   pushed.catch(() => {});
   const started = Date.now();
   await vi.runAllTimersAsync();
-  await expect(pushed).rejects.toThrow("Nothing answers at http://sluice.test.");
+  await expect(pushed).rejects.toMatchObject({ code: "unreachable", detail, sent: 0 });
+  expect(told.filter((retry) => retry !== null)).toEqual([]);
   expect(Date.now() - started).toBe(0);
 });

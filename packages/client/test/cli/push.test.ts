@@ -21,7 +21,7 @@ test("a push tells a person what happened and what to do next", async () => {
   bench.write("docs.ndjson", documents(3));
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", "--label", "nightly", ...TABLE]);
   expect(stdout.replace(/in \d+\.\d s/, "in N s")).toBe(
-    "Pushed 3 documents as sub_0001 in N s\n3 succeeded\n\nResults:   sluice results sub_0001\n",
+    "Pushed 3 documents as sub_0001 in N s\n3 succeeded\n\nResults:   sluice results -- sub_0001\n",
   );
   expect([code, stderr]).toEqual([0, ""]);
   expect(pushes()[0]?.url.search).toBe("?lane=interactive&label=nightly&truncate_inputs=true");
@@ -83,7 +83,7 @@ test("a document that fails makes the push fail", async () => {
   const { code, stdout } = await bench.run(["push", "docs.ndjson", ...TABLE]);
   expect(code).toBe(3);
   expect(stdout).toContain("2 succeeded · 1 failed (model_error 1)");
-  expect(stdout).toContain("sluice results sub_0001 --status failed");
+  expect(stdout).toContain("sluice results --status failed -- sub_0001");
 });
 
 test("the same file again is the same push; with other options or content it is another", async () => {
@@ -104,7 +104,7 @@ test("the same file again is the same push; with other options or content it is 
 test("without waiting the push ends once everything is sent", async () => {
   bench.write("docs.ndjson", documents(3));
   const { code, stdout } = await bench.run(["push", "docs.ndjson", "--no-wait", ...TABLE]);
-  expect(stdout).toContain("Follow it:   sluice status sub_0001");
+  expect(stdout).toContain("Follow it:   sluice status -- sub_0001");
   expect(code).toBe(0);
   expect(bench.api.received).toHaveLength(1);
 });
@@ -137,7 +137,7 @@ test("standard input is pushed like a file", async () => {
   const { code, stdout } = await bench.run(["push", "-"], [...lines, "nothing\n"].join(""));
   expect(code).toBe(4);
   expect(records(stdout)).toMatchObject([
-    { accepted: 3, rejected: [{ line: 4 }], rejected_file: "stdin.rejected.ndjson" },
+    { accepted: 3, rejected: [{ line: 4, item: null }], rejected_file: "stdin.rejected.ndjson" },
   ]);
   expect(read("stdin.rejected.ndjson")).toBe("nothing\n");
 });
@@ -204,18 +204,36 @@ test("an estimate sends nothing", async () => {
   const { code, stdout } = await bench.run(["push", "docs.ndjson", "--estimate"]);
   const [record] = records(stdout) as { estimate: Record<string, unknown> }[];
   expect(record?.estimate).toMatchObject({ documents: 1_000, contexts: 1_000, refused: 1, tokens: 102_000, jobs: 1 });
+  expect(record?.estimate["assumptions"]).toEqual([
+    expect.stringContaining("a query counts again with each of its contexts"),
+    expect.stringContaining("list prices"),
+  ]);
   expect(code).toBe(0);
   const table = await bench.run(["push", "docs.ndjson", "--estimate", ...TABLE]);
   expect(table.stdout).toMatch(/^docs\.ndjson {2}an estimate; nothing was sent$/m);
-  expect(table.stdout).toMatch(/^tokens +~102,000 {2}at 4 characters a token$/m);
+  expect(table.stdout).toMatch(/^tokens +~102,000 {2}each context with its query$/m);
+  expect(table.stdout).toContain("a token is 4 characters of English");
   expect(bench.api.received).toEqual([]);
+});
+
+test("an estimate counts the query with each of its contexts", async () => {
+  bench.write(
+    "docs.ndjson",
+    Array.from({ length: 20 }, () => ({ query: "q".repeat(400), contexts: Array(100).fill("c".repeat(40)) })),
+  );
+  const { stdout } = await bench.run(["push", "docs.ndjson", "--estimate"]);
+  expect(records(stdout)).toMatchObject([{ estimate: { tokens: 20 * 100 * (100 + 10) } }]);
+  const capped = await bench.run(["push", "docs.ndjson", "--max-usd", "0.0005"]);
+  expect(capped.code).toBe(5);
+  expect(pushes()).toEqual([]);
 });
 
 test("an estimate above --max-usd sends nothing, one below it is no hindrance", async () => {
   bench.write("docs.ndjson", documents(1_000));
   const over = await bench.run(["push", "docs.ndjson", "--max-usd", "0.0001"]);
   expect(over).toMatchObject({ code: 5, stdout: "" });
-  expect(over.stderr).toMatch(/^About \$0\.\d+ is more than the \$0\.0001 of --max-usd\. Nothing was sent;/);
+  expect(over.stderr).toMatch(/^About \$0\.\d+ is more than the \$0\.0001 of --max-usd\. Nothing was sent\.\n/);
+  expect(over.stderr).toContain("a query counts again with each of its contexts");
   expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1e-7"])).stderr).toContain(
     "the $0.0000001 of --max-usd",
   );
@@ -254,7 +272,7 @@ test("Ctrl-C while standard input hangs ends at once, with a word", async () => 
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-"], null);
   // It has begun to read when the file that keeps it is there.
-  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "stdin")));
+  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "input")));
   while (!kept()) await new Promise(setImmediate);
   child.kill("SIGINT");
   expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped before anything was sent.\n" });
@@ -288,7 +306,7 @@ test("a push that is given up for now says what went out and how to go on", asyn
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toBe(
     "Detail of unavailable.\n" +
-      "Given up for now: about 3 documents went out.\n" +
+      "Given up for now: up to 3 documents went out.\n" +
       "To go on, run the same command again within 24 hours: what is there already is not scored twice.\n",
   );
 });
@@ -302,7 +320,7 @@ test("where following ends with an error, it is said that everything was sent", 
   });
   const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect(code).toBe(1);
-  expect(stderr).toContain("Everything was sent, and goes on by itself: sluice status sub_0001\n");
+  expect(stderr).toContain("Everything was sent, and goes on by itself: sluice status -- sub_0001\n");
 });
 
 test("of documents that never came to be recorded, who follows them is told", async () => {
@@ -319,7 +337,7 @@ test("of documents that never came to be recorded, who follows them is told", as
   expect(stdout).toContain("All 3 documents of docs.ndjson were there already");
   const [words, ...rest] = stderr.split("\n");
   expect(words).toMatch(
-    /^2 documents were sent more than 10 minutes ago and not recorded: .*sluice push --key OTHER FILE/,
+    /^2 documents were sent more than 10 minutes ago and not recorded: .*sluice push --key OTHER -- FILE/,
   );
   expect(rest).toEqual([expect.stringContaining("Stopped waiting."), ""]);
 });
@@ -332,7 +350,7 @@ test("Ctrl-C while waiting leaves the push as it is", async () => {
   child.kill("SIGINT");
   const { code, stderr } = await ended;
   expect(code).toBe(130);
-  expect(stderr).toContain("goes on by itself: sluice status sub_0001");
+  expect(stderr).toContain("goes on by itself: sluice status -- sub_0001");
 });
 
 test("a push that is refused as a whole is an error", async () => {

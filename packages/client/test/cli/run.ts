@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,6 +26,8 @@ export class Bench {
   readonly #server: Server = createServer(serve(this.api.fetch));
   readonly #children: ChildProcess[] = [];
   env: Record<string, string | undefined> = {};
+  /** What runs: Node, and the command's file. */
+  program: readonly [node: string, command: string] = [process.execPath, COMMAND];
 
   static async start(): Promise<Bench> {
     const bench = new Bench();
@@ -74,7 +76,21 @@ export class Bench {
     args: readonly string[],
     stdin: string | Uint8Array | null = "",
   ): { child: ChildProcess; ended: Promise<Ended> } {
-    const child = spawn(process.execPath, [COMMAND, ...args], { cwd: this.folder, env: this.env });
+    const [node, command] = this.program;
+    return this.#follow(spawn(node, [command, ...args], { cwd: this.folder, env: this.env }), stdin);
+  }
+
+  /** Runs a line of bash, in which `sluice` is the command. */
+  shell(line: string): Promise<Ended> {
+    const env = { ...this.env, NODE: process.execPath, COMMAND };
+    const script = `sluice() { "$NODE" "$COMMAND" "$@"; }; ${line}`;
+    return this.#follow(spawn("bash", ["-c", script], { cwd: this.folder, env }), "").ended;
+  }
+
+  #follow(
+    child: ChildProcessWithoutNullStreams,
+    stdin: string | Uint8Array | null,
+  ): { child: ChildProcess; ended: Promise<Ended> } {
     this.#children.push(child);
     const told = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));

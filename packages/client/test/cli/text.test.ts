@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { copyLines, openInput, readLines } from "../../src/cli/input.ts";
 import { Output } from "../../src/cli/output.ts";
-import { bytes, dollars, duration, fit, oneLine } from "../../src/cli/text.ts";
+import { bytes, dollars, duration, fit, harmlessJson, oneLine } from "../../src/cli/text.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -80,6 +80,27 @@ test("figures are written for people", () => {
 test("text of others can neither break a table nor command a terminal", () => {
   expect(oneLine("a\n\tb\u{1b}[31mc\u{202e}d")).toBe("a b\u{fffd}[31mc\u{fffd}d");
   expect(fit("日本語のテキスト", 7)).toBe("日本語…");
+});
+
+test("JSON keeps its value where its control characters are escaped", () => {
+  const value = { "a\u{9b}": "\u{7}\u{202e}\u{e0001}\u{2028}b\n" };
+  const json = harmlessJson(JSON.stringify(value, null, 2));
+  expect(json).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u{2028}]/u);
+  expect(JSON.parse(json)).toEqual(value);
+});
+
+test("whatever is printed is harmless to a terminal, in lines and in records", () => {
+  const { out, text } = written();
+  const hostile = "\u{1b}]0;title\u{7}\u{202e}\r\u{9b}2J";
+  out.print(`a\nb ${hostile}`);
+  out.note(hostile);
+  out.print(out.style(hostile, "red"));
+  out.record({ hostile });
+  const [first, second, ...rest] = text().split("\n");
+  expect([first, second]).toEqual(["a", "b \u{fffd}]0;title\u{fffd}2J"]);
+  expect(rest.slice(0, 2)).toEqual(["\u{fffd}]0;title\u{fffd}2J", "\u{fffd}]0;title\u{fffd}2J"]);
+  expect(rest[2]).toMatch(/^[\x20-\x7e]+$/);
+  expect(JSON.parse(rest[2] ?? "")).toEqual({ hostile });
 });
 
 function written(columns?: number) {

@@ -6,7 +6,7 @@ import * as choices from "../../src/cli/choices.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { Bench, records } from "./run.ts";
 
-const STATUSES = "Allowed choices are receiving, queued, processing, canceling, completed, canceled.";
+const STATUSES = "Allowed choices are receiving, queued, processing, canceling, completed, canceled, stalled.";
 
 let bench: Bench;
 beforeEach(async () => {
@@ -33,10 +33,15 @@ test.each([
   [["push", "", "--estimate"], "<file> must not be empty"],
   [["status", ""], "[submission] must not be empty"],
   [["status", "-s", "bogus"], STATUSES],
+  [["keys", "add"], "unknown command 'add'"],
+  [["keys", "add", "--help"], "unknown command 'add'"],
+  [["keys", "add", "--help", "new"], "unknown command 'add'"],
+  [["frobnicate", "--help"], "unknown command 'frobnicate'"],
+  [["frobnicate", "-h"], "unknown command 'frobnicate'"],
 ])("%j is called wrongly", async (args, words) => {
-  const { code, stderr } = await bench.run(args);
+  const { code, stdout, stderr } = await bench.run(args);
   expect(stderr).toContain(words);
-  expect(code).toBe(2);
+  expect([code, stdout]).toEqual([2, ""]);
 });
 
 const called = async (args: readonly string[]) => {
@@ -95,7 +100,7 @@ test("the lists that options are held to are the API's", () => {
 test("every command's --help has examples", () => {
   const program = createProgram(async () => {});
   const all = program.commands.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
-  const names = "push status results scores why jobs retry cancel pause resume tail new";
+  const names = "push status results scores why jobs retry cancel pause resume malformed tail new";
   expect(all.map((command) => command.name()).join(" ")).toBe(names);
   for (const command of all) {
     let text = "";
@@ -113,6 +118,7 @@ test("--version is the package's, and a default is shown as it is written", asyn
 test("--help tells the environment and every exit code", async () => {
   const { code, stdout } = await bench.run(["--help"]);
   expect(stdout).toContain("SLUICE_API_KEY");
+  expect(stdout).toContain("NODE_USE_ENV_PROXY=1");
   expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}5 .*\n {2}130 /);
   expect(code).toBe(0);
 });
@@ -132,8 +138,9 @@ test("without a key, or with a wrong one, the command says which variable holds 
 test("where nothing listens the command says so at once", async () => {
   await bench.close();
   const { code, stderr } = await bench.run(["status"]);
+  const url = bench.env["SLUICE_URL"] ?? "";
   expect(stderr).toBe(
-    `Nothing answers at ${bench.env["SLUICE_URL"]}. Is it running there? SLUICE_URL says where the API is.\n`,
+    `Not reachable: Nothing answers at ${url} (ECONNREFUSED). Is it running there?\nSLUICE_URL sets the URL.\n`,
   );
   expect(code).toBe(1);
 });

@@ -105,6 +105,6 @@ test("where nothing listens the error says so, after the tries", async () => {
   await expect(client.health()).rejects.toMatchObject({
     code: "no-answer",
     status: null,
-    detail: `${url} gave no answer, or the connection broke.`,
+    detail: `Nothing answers at ${url} (ECONNREFUSED). Is it running there?`,
   });
 });

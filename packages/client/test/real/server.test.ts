@@ -80,9 +80,9 @@ test("several documents, jobs, stats, pause and the feed", async () => {
   expect((await client.pause({ model: "@cf/baai/bge-m3" })).map(({ scope }) => scope)).toContain(
     "model:@cf/baai/bge-m3",
   );
-  expect((await client.resume({ model: "@cf/baai/bge-m3" })).map(({ scope }) => scope)).not.toContain(
-    "model:@cf/baai/bge-m3",
-  );
+  const { resumed, data } = await client.resume({ model: "@cf/baai/bge-m3" });
+  expect(resumed).toMatchObject({ scope: "model:@cf/baai/bge-m3", reason: "requested" });
+  expect(data.map(({ scope }) => scope)).not.toContain("model:@cf/baai/bge-m3");
   expect((await client.stats()).poller).not.toBeNull();
   for await (const document of client.feed({ collection, wait: 1 })) {
     expect(document.collection).toBe(collection);
@@ -117,6 +117,44 @@ test("the command pushes a file, and tells how it went", async () => {
       { rank: 1, context_id: "yes" },
       { rank: 2, context_id: "no" },
     ]);
+  } finally {
+    await bench.stop();
+  }
+});
+
+test("metadata comes back to the command as the file has it, and to the client as text too", async () => {
+  const metadata = '{"id":1546130668394913823,"version":1.0}';
+  const bench = await Bench.start();
+  try {
+    bench.env = { ...bench.env, SLUICE_URL: url, SLUICE_API_KEY: key };
+    bench.write("docs.ndjson", [`{"id":"big","query":"q","contexts":["a"],"metadata":${metadata}}`]);
+    const { stdout } = await bench.run(["push", "docs.ndjson", "--collection", collection]);
+    const [pushed] = records(stdout) as [{ submissions: [{ id: string }] }];
+    const results = await bench.run(["results", pushed.submissions[0].id, "--include", "metadata"]);
+    expect(results.stdout).toContain(`,"metadata":${metadata}}`);
+    expect(await connect().document(collection, "big", { include: ["metadata"] })).toMatchObject({
+      metadata: { id: 1546130668394913800, version: 1 },
+      metadata_json: metadata,
+    });
+  } finally {
+    await bench.stop();
+  }
+});
+
+test("the estimate of a push is the usage that the stack counts for it", async () => {
+  const bench = await Bench.start();
+  try {
+    bench.env = { ...bench.env, SLUICE_URL: url, SLUICE_API_KEY: key };
+    const contexts = Array.from({ length: 100 }, () => "c".repeat(40));
+    bench.write(
+      "docs.ndjson",
+      Array.from({ length: 20 }, () => ({ query: "q".repeat(400), contexts })),
+    );
+    const push = ["push", "docs.ndjson", "--collection", collection];
+    const [estimated] = records((await bench.run([...push, "--estimate"])).stdout);
+    expect(estimated).toMatchObject({ estimate: { tokens: 220_000 } });
+    const [pushed] = records((await bench.run([...push, "--max-usd", "0.01"])).stdout);
+    expect(pushed).toMatchObject({ submissions: [{ counts: { succeeded: 20 }, usage: { tokens: 220_000 } }] });
   } finally {
     await bench.stop();
   }

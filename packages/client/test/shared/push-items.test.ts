@@ -36,7 +36,7 @@ test.each([
   ["undefined", undefined, "this is undefined"],
   ["a number", 5, "this is number"],
   ["a text", "{}", "goes into a list"],
-  ["bytes", bytes, "not bytes: of NDJSON give it the lines"],
+  ["bytes", bytes, "not bytes: readDocuments(bytes)"],
   ["a buffer", bytes.buffer, "not bytes"],
   ["a blob", new Blob([bytes]), "not bytes"],
   ["a blob's stream", new Blob([bytes]).stream(), "not bytes"],

@@ -14,6 +14,7 @@ import type { pushQuerySchema } from "../../../../workers/producer/src/push/opti
 import type * as answers from "../../../../workers/producer/src/shapes/answers.ts";
 import type { documentShape } from "../../../../workers/producer/src/shapes/document.ts";
 import type { jobShape } from "../../../../workers/producer/src/shapes/job.ts";
+import type { malformedShape } from "../../../../workers/producer/src/shapes/malformed.ts";
 import type { pauseShape } from "../../../../workers/producer/src/shapes/pause.ts";
 import type { acceptedSchema } from "../../../../workers/producer/src/shapes/push.ts";
 import type { statsShape } from "../../../../workers/producer/src/shapes/stats.ts";
@@ -50,20 +51,32 @@ type Same<A, B> = [A] extends [B]
 
 type True<Check extends true> = Check;
 
+/** A document as HTTP gives it: the client adds `metadata_json`. */
+type DocumentOverHttp = Omit<client.Document, "metadata_json">;
+
 export type Shapes = [
-  True<Gives<ReturnType<typeof documentShape>, client.Document>>,
+  True<Gives<ReturnType<typeof documentShape>, DocumentOverHttp>>,
   True<Gives<ReturnType<typeof submissionShape>, client.Submission>>,
   True<Gives<ReturnType<typeof jobShape>, client.Job>>,
   True<Gives<ReturnType<typeof statsShape>, client.Stats>>,
   True<Gives<ReturnType<typeof pauseShape>, client.Pause>>,
+  True<Gives<ReturnType<typeof malformedShape>, client.MalformedMessage>>,
+  True<Gives<Out<typeof answers.malformedPageSchema>, client.Page<client.MalformedMessage>>>,
+  True<Gives<Out<typeof answers.replayedSchema>, client.Replayed>>,
   True<Gives<Out<typeof acceptedSchema>, client.PushAccepted>>,
-  True<Gives<Out<typeof answers.documentPageSchema>, client.Page<client.Document>>>,
+  True<Gives<Out<typeof answers.documentPageSchema>, client.Page<DocumentOverHttp>>>,
   True<Gives<Out<typeof answers.submissionPageSchema>, client.SubmissionPage>>,
   True<Gives<Out<typeof answers.jobPageSchema>, client.Page<client.Job>>>,
-  True<Gives<Out<typeof answers.documentListSchema>, client.DocumentList>>,
+  True<
+    Gives<
+      Out<typeof answers.documentListSchema>,
+      Omit<client.DocumentList, "data"> & { readonly data: readonly DocumentOverHttp[] }
+    >
+  >,
   True<Gives<Out<typeof answers.retriedSchema>, client.RetryAccepted>>,
   True<Gives<Out<typeof answers.deletedSchema>, client.DeletedDocument>>,
   True<Gives<Out<typeof answers.pauseListSchema>, client.PauseList>>,
+  True<Gives<Out<typeof answers.resumedSchema>, client.Resumed>>,
 ];
 
 export type Inputs = [

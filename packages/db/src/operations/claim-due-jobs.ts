@@ -57,7 +57,11 @@ export async function claimDueJobs(
   const rows =
     firstOfRun === null
       ? await query<ClaimedRow>(db, claim)
-      : await transact<ClaimedRow>(db, [beatOfPoller(now), ...releaseEndedPauses(firstOfRun.pausesEndedBy, now), claim]);
+      : await transact<ClaimedRow>(db, [
+          beatOfPoller(now),
+          ...releaseEndedPauses(firstOfRun.pausesEndedBy, now),
+          claim,
+        ]);
   return rows.map(({ status, requestId, dispatchedAt, ...head }) =>
     status === "dispatched" && requestId !== null && dispatchedAt !== null
       ? { ...head, status, requestId, dispatchedAt }

@@ -2,6 +2,9 @@ import { sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
 
+/** The `queue` of staged parts that cannot be read. Their ids are `SUBMISSION/PART`. */
+export const STAGED_PARTS = "staged_parts";
+
 /** Keeps a message that cannot be read, so that a person may. The same message again changes nothing. */
 export async function keepMalformedMessage(
   db: Database,

@@ -22,21 +22,32 @@ export interface Pause {
   readonly until: number | null;
 }
 
-/** Pauses a scope, or updates the reason and the end. A pause on request is not replaced by one after a fault. */
+/**
+ * Pauses a scope, or changes why and until when it is paused. A pause that someone asked for stays one, and
+ * keeps its start. Asked for again, it keeps its message too unless there is a new one.
+ */
 export async function pauseDispatching(db: Database, pause: Pause): Promise<void> {
   await query(
     db,
     sql`
     INSERT INTO pauses (scope, reason, message, since, until)
     VALUES (${pause.scope}, ${pause.reason}, ${pause.message}, ${pause.since}, ${pause.until})
-    ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, until = excluded.until
+    ON CONFLICT (scope) DO UPDATE SET
+      reason = excluded.reason,
+      message = iif(pauses.reason = 'requested', coalesce(excluded.message, pauses.message), excluded.message),
+      since = iif(pauses.reason <> 'requested' AND excluded.reason = 'requested', excluded.since, pauses.since),
+      until = excluded.until
     WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'`,
   );
 }
 
-/** Ends a pause and makes the jobs that it holds due, spread out. Touches no other job. */
-export async function resumeDispatching(db: Database, scope: string, now: number): Promise<void> {
-  await transact(db, endPauses(sql`SELECT ${scope}`, now));
+/**
+ * Ends a pause and makes the jobs that it holds due, spread out; touches no other job. Gives the pause that
+ * ended; `null`: none was in force, or D1 committed an earlier try whose answer was lost.
+ */
+export async function resumeDispatching(db: Database, scope: string, now: number): Promise<Pause | null> {
+  const [ended] = await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));
+  return ended === undefined || (ended.until !== null && ended.until <= now) ? null : ended;
 }
 
 /** The pauses in force. A handful of rows. */
@@ -85,7 +96,7 @@ function endPauses(scopes: SQL, now: number): SQL[] {
         SELECT id, row_number() OVER (PARTITION BY lane ORDER BY created_at, id) - 1 AS rank
         FROM jobs INDEXED BY jobs_paused WHERE paused_by IS NOT NULL AND paused_by IN (${scopes})) released
       WHERE jobs.id = released.id`,
-    sql`DELETE FROM pauses WHERE scope IN (${scopes})`,
+    sql`DELETE FROM pauses WHERE scope IN (${scopes}) RETURNING scope, reason, message, since, until`,
   ];
 }
 

@@ -38,7 +38,8 @@ export async function postponeJob(
   now: number,
   pausedBy: string | null = null,
 ): Promise<void> {
-  const hold = pausedBy === null ? { pausedBy: sql`NULL`, dueAt: sql`${dueAt}` } : holdingBy(sql`${pausedBy}`, now, dueAt);
+  const hold =
+    pausedBy === null ? { pausedBy: sql`NULL`, dueAt: sql`${dueAt}` } : holdingBy(sql`${pausedBy}`, now, dueAt);
   await query(
     db,
     sql`

@@ -74,10 +74,10 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: PartCh
       UPDATE submissions SET
         recorded = recorded + counted.count,
         canceled = submissions.canceled + counted.canceled,
-        lost = max(0, lost - counted.count),
+        lost = max(0, min(lost, total - recorded - counted.count)),
         completed_at = CASE
           WHEN closed_at IS NOT NULL AND succeeded + failed + submissions.canceled + counted.canceled
-            + max(0, lost - counted.count) = total THEN ${now} END
+            + max(0, min(lost, total - recorded - counted.count)) = total THEN ${now} END
       FROM counted WHERE submissions.id = counted.submission`,
     sql`
       INSERT INTO jobs (id, model, lane, status, round, document_count, context_count, payload_bytes, due_at, created_at, members)

@@ -40,6 +40,11 @@ export async function readStagedPart(db: Database, id: SubmissionId, part: numbe
   return row?.body ?? null;
 }
 
+/** Puts a staged part behind the others: it counts as staged at `now`. */
+export async function postponeStagedPart(db: Database, id: SubmissionId, part: number, now: number): Promise<void> {
+  await query(db, sql`UPDATE staged_parts SET staged_at = ${now} WHERE submission_id = ${id} AND part = ${part}`);
+}
+
 /** Takes a staged part away without recording it. */
 export async function unstagePart(db: Database, id: SubmissionId, part: number): Promise<void> {
   await query(db, sql`DELETE FROM staged_parts WHERE submission_id = ${id} AND part = ${part}`);

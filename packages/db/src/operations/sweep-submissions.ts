@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
+import { closeIncomplete, countLost } from "./count-lost.ts";
 import { submissionIdAt } from "./open-submission.ts";
 
 /** Times in milliseconds: what was last active before them has been left alone for long enough. */
@@ -38,14 +39,8 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
     sql`
       INSERT INTO sweeps (id, swept_through) SELECT 1, max(id) FROM (${passed}) HAVING max(id) IS NOT NULL
       ON CONFLICT (id) DO UPDATE SET swept_through = excluded.swept_through`,
-    sql`
-      UPDATE submissions SET closed_at = ${times.now}, incomplete = 1,
-        completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${times.now} END
-      WHERE id IN ${watched} AND closed_at IS NULL AND active_at < ${times.abandonedBefore}`,
-    sql`
-      UPDATE submissions SET lost = total - recorded,
-        completed_at = CASE WHEN succeeded + failed + canceled + total - recorded = total THEN ${times.now} END
-      WHERE id IN ${watched} AND closed_at IS NOT NULL AND recorded + lost < total AND active_at < ${times.lostBefore}`,
+    closeIncomplete(sql`id IN ${watched} AND active_at < ${times.abandonedBefore}`, times.now),
+    countLost(sql`id IN ${watched} AND active_at < ${times.lostBefore}`, times.now),
     sql`
       DELETE FROM watched_submissions WHERE submission_id IN (
         SELECT id FROM submissions WHERE id IN ${watched} AND closed_at IS NOT NULL AND recorded + lost = total)`,

@@ -6,20 +6,21 @@ import { unfoldSubmission } from "./fold-totals.ts";
 
 /**
  * Takes over a push that broke off: one that was let go, or without activity for 60 s. From here on
- * its former holder raises, stages and closes nothing. One that the poller closed as incomplete is
- * open again, and looked after again. `token` is random. Gives whether the push is the caller's: of two
- * at once it is one's.
+ * its former holder raises, stages and closes nothing. One that the poller closed as incomplete, or that
+ * lost documents, is open again, and looked after again: the lost ones are missing again, until their
+ * parts are sent anew. `token` is random. Gives whether the push is the caller's: of two at once it is one's.
  */
 export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: number): Promise<boolean> {
   const free = sql`id = ${id} AND (holder = '' OR active_at <= ${now - PUSH_ALIVE} OR holder = ${token})`;
+  const reopens = sql`(incomplete OR lost > 0)`;
   const rows = await transact(db, [
     ...unfoldSubmission(id, sql`incomplete AND ${free}`),
     sql`
-      INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${free} AND incomplete
+      INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${free} AND ${reopens}
       ON CONFLICT DO NOTHING`,
     sql`
-      UPDATE submissions SET holder = ${token}, active_at = ${now}, incomplete = 0,
-        closed_at = iif(incomplete, NULL, closed_at), completed_at = iif(incomplete, NULL, completed_at)
+      UPDATE submissions SET holder = ${token}, active_at = ${now}, incomplete = 0, lost = 0,
+        closed_at = iif(${reopens}, NULL, closed_at), completed_at = iif(${reopens}, NULL, completed_at)
       WHERE ${free}
       RETURNING id`,
   ]);
@@ -31,15 +32,29 @@ export async function letGoOfPush(db: Database, id: SubmissionId, holder: string
   await query(db, sql`UPDATE submissions SET holder = '' WHERE id = ${id} AND holder IS ${holder}`);
 }
 
-/** The hashes of a submission's recorded parts, from part `from` on: a row each. */
-export async function readPartHashes(
-  db: Database,
-  id: SubmissionId,
-  from: number,
-  limit: number,
-): Promise<{ readonly part: number; readonly hash: string }[]> {
-  return query(
+/** A part that `total` counts for sure: it is recorded, or staged to be. */
+export interface CountedPart {
+  readonly part: number;
+  readonly documents: number;
+  readonly hash: string;
+  /** `false`: it is staged, and its message may not have been sent. */
+  readonly isRecorded: boolean;
+}
+
+/**
+ * The recorded and the staged parts of a submission, in their order, as one statement sees them: a part
+ * may move from one to the other at any time. Reads a row a part, and the bodies of the staged ones.
+ */
+export async function readCountedParts(db: Database, id: SubmissionId): Promise<CountedPart[]> {
+  const rows = await query<Omit<CountedPart, "isRecorded"> & { readonly isRecorded: 0 | 1 }>(
     db,
-    sql`SELECT part, hash FROM parts WHERE submission_id = ${id} AND part >= ${from} ORDER BY part LIMIT ${limit}`,
+    sql`
+    SELECT part, document_count AS documents, hash, 1 AS isRecorded FROM parts WHERE submission_id = ${id}
+    UNION ALL
+    SELECT s.part, json_array_length(s.body, '$.documents'), s.body ->> '$.hash', 0 FROM staged_parts s
+    WHERE s.submission_id = ${id}
+      AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = s.submission_id AND p.part = s.part)
+    ORDER BY part`,
   );
+  return rows.map((row) => ({ ...row, isRecorded: row.isRecorded === 1 }));
 }

@@ -1,3 +1,4 @@
+import { oneLine } from "@sluice/client/terminal";
 import { err, ok, parseSubmissionId, type Result } from "@sluice/core";
 import * as z from "zod";
 import { cut } from "./figures.ts";
@@ -38,19 +39,18 @@ const pushedSchema = z.object({
 });
 export type Pushed = z.output<typeof pushedSchema>;
 
-const listSchema = z.object({ data: z.array(submissionSchema), next_cursor: z.string().nullable() });
-
 const problemSchema = z.object({
   title: z.string(),
   detail: z.string().optional(),
   errors: z.array(z.object({ line: z.number().optional(), detail: z.string() })).optional(),
 });
 
-/** Pushes NDJSON, byte for byte. An error is what the producer says of it. */
-export async function push(api: Api, ndjson: Uint8Array<ArrayBuffer>): Promise<Result<Pushed, string>> {
+/** Pushes NDJSON, byte for byte. With the same key again it sends what was lost. An error is what the producer says of it. */
+export async function push(api: Api, ndjson: Uint8Array<ArrayBuffer>, key: string): Promise<Result<Pushed, string>> {
   const response = await call(api, "/v1/documents", {
     method: "POST",
     body: ndjson,
+    headers: { "idempotency-key": key },
   });
   const text = await response.text();
   const body = parseJson(text);
@@ -74,6 +74,8 @@ export async function readSubmission(api: Api, id: string): Promise<Submission> 
   return submissionSchema.parse(await read(api, `/v1/submissions/${id}`));
 }
 
+const listSchema = z.object({ data: z.array(submissionSchema) });
+
 /** Submissions that are not at their end, among the newest 1,000. */
 export async function openSubmissions(api: Api): Promise<Submission[]> {
   const page = listSchema.parse(await read(api, "/v1/submissions?limit=1000"));
@@ -88,7 +90,7 @@ export function rejectedLines(
 ): string[] {
   const lines = errors
     .slice(0, MOST_LINES)
-    .map(({ line, detail }) => `  ${line === undefined ? "" : `line ${line}: `}${detail}`);
+    .map(({ line, detail }) => `  ${line === undefined ? "" : `line ${line}: `}${oneLine(detail)}`);
   return errors.length > MOST_LINES ? [...lines, `  and ${errors.length - MOST_LINES} more`] : lines;
 }
 
@@ -98,9 +100,13 @@ async function read(api: Api, path: string): Promise<unknown> {
   return response.json();
 }
 
-function call({ url, key }: Api, path: string, init: RequestInit): Promise<Response> {
+function call(
+  { url, key }: Api,
+  path: string,
+  { headers, ...init }: Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> },
+): Promise<Response> {
   return fetch(`${url}${path}`, {
     ...init,
-    headers: { "content-type": "application/x-ndjson", authorization: `Bearer ${key}` },
+    headers: { "content-type": "application/x-ndjson", authorization: `Bearer ${key}`, ...headers },
   });
 }

@@ -1,3 +1,5 @@
+import { oneLine } from "@sluice/client/terminal";
+
 export const count = (n: number): string => n.toLocaleString("en-US");
 
 export function sum<T>(list: readonly T[], figure: (one: T) => number): number {
@@ -22,7 +24,7 @@ export function dollars(amount: number): string {
 
 /** One line of at most `width` characters. */
 export function cut(text: string, width: number): string {
-  const line = text.replaceAll(/\s+/gu, " ").trim();
+  const line = oneLine(text).trim();
   const characters = Array.from(line);
   return characters.length <= width ? line : `${characters.slice(0, width - 1).join("")}…`;
 }

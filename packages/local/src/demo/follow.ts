@@ -8,12 +8,19 @@ export function isOver({ status }: Submission): boolean {
   return status === "completed" || status === "canceled";
 }
 
-export function ended({ counts }: Submission): number {
-  return counts.succeeded + counts.failed + counts.canceled;
+/** Documents that the Queue lost: they failed without having been recorded. */
+export function lost({ failures }: Submission): number {
+  return failures["message_lost"] ?? 0;
 }
 
-export function recorded({ counts }: Submission): number {
-  return counts.total - counts.queued;
+/** Recorded documents that have ended. */
+export function ended(submission: Submission): number {
+  const { succeeded, failed, canceled } = submission.counts;
+  return succeeded + failed + canceled - lost(submission);
+}
+
+export function recorded(submission: Submission): number {
+  return submission.counts.total - submission.counts.queued - lost(submission);
 }
 
 /**

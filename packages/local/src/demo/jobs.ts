@@ -15,14 +15,3 @@ export function readJobs(url: string, submission: SubmissionId): Promise<JobFoun
     jobSchema,
   );
 }
-
-/** The names of a submission's documents that D1 has recorded. */
-export async function readRecorded(url: string, submission: SubmissionId): Promise<Set<string>> {
-  const rows = await queryD1(
-    url,
-    "SELECT d.value AS id FROM parts p CROSS JOIN json_each(p.documents) d WHERE p.submission_id = ?1",
-    [submission],
-    z.object({ id: z.string() }),
-  );
-  return new Set(rows.map(({ id }) => id));
-}

@@ -1,12 +1,10 @@
-import type { SubmissionId } from "@sluice/core";
+import { print } from "@sluice/client/terminal";
 import * as z from "zod";
 import type { Stack } from "../runtime.ts";
-import { readSubmission, type Api, type Submission } from "./api.ts";
+import type { Submission } from "./api.ts";
 import { queryD1 } from "./d1.ts";
 import { count, counted, seconds, stage } from "./figures.ts";
 import { ended, recorded } from "./follow.ts";
-import { readRecorded } from "./jobs.ts";
-import { documentName, type FileDocument } from "./read-file.ts";
 
 /** Half way: something is recorded for good, and something is not done. */
 export function isHalfWay(submission: Submission): boolean {
@@ -16,7 +14,7 @@ export function isHalfWay(submission: Submission): boolean {
 /** Kills the runtime and starts it again. Gives the line to print when it does not come up. */
 export async function killAndRestart(stack: Stack, submission: Submission): Promise<string | null> {
   const { queued, processing, succeeded } = submission.counts;
-  console.log(
+  print(
     stage(
       "killed",
       `the runtime, with ${count(processing + succeeded)} recorded (${count(succeeded)} scored) and ${count(queued)} in the Queue`,
@@ -26,23 +24,8 @@ export async function killAndRestart(stack: Stack, submission: Submission): Prom
   const restarted = await stack.restartAfterKill();
   if (!restarted.ok) return restarted.error;
   const leases = "what a Worker had in hand is due again when its lease runs out";
-  console.log(stage("restarted", `on the same state in ${seconds(performance.now() - started)}; ${leases}`));
+  print(stage("restarted", `on the same state in ${seconds(performance.now() - started)}; ${leases}`));
   return null;
-}
-
-/**
- * Those of the accepted documents that the Queue lost: what D1 has neither recorded nor staged. To be
- * asked once nothing of the submission is staged any more, since the Queue was memory.
- */
-export async function lostDocuments(
-  api: Api,
-  submission: SubmissionId,
-  documents: readonly FileDocument[],
-): Promise<FileDocument[]> {
-  const { counts } = await readSubmission(api, submission);
-  if (counts.queued === 0) return [];
-  const known = await readRecorded(api.url, submission);
-  return documents.filter((document) => !known.has(documentName(document, submission)));
 }
 
 /** Proves what the kill did not do. Gives the line that says it, and whether it holds. */

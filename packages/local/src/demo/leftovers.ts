@@ -1,68 +1,61 @@
-import type { SubmissionId } from "@sluice/core";
-import { openSubmissions, type Api, type Submission } from "./api.ts";
+import { print } from "@sluice/client/terminal";
+import type { LostWithQueue, UnfinishedSubmission } from "@sluice/db";
+import type { Api } from "./api.ts";
 import { count, counted, seconds, stage, sum } from "./figures.ts";
 import { follow, isOver } from "./follow.ts";
 import type { Progress } from "./progress.ts";
-import { stagedDocuments, stagedParts } from "./staged.ts";
+import { stagedParts } from "./staged.ts";
 import { notSucceeded } from "./tell.ts";
 import { explainWait } from "./waits.ts";
 
-/** What an earlier run, that was killed, left open in this state. */
+/** What earlier runs left in a state, as the start of this one finds it. */
 export interface Leftovers {
-  readonly unfinished: readonly Unfinished[];
-  /** Submissions of which the local Queue lost documents. */
-  readonly lost: readonly Counted[];
+  readonly unfinished: readonly UnfinishedSubmission[];
+  /** Documents that were in the local Queue: they have ended now. */
+  readonly lost: readonly LostWithQueue[];
 }
 
-interface Counted {
-  readonly id: SubmissionId;
-  readonly documents: number;
-}
+export const NOTHING_LEFT: Leftovers = { unfinished: [], lost: [] };
 
-/** Documents that D1 has: recorded ones, and staged ones that are still to be recorded. */
-interface Unfinished extends Counted {
-  readonly staged: number;
-}
-
-/** Of a stack that has just started: its Queue has nothing of what was pushed before. */
-export async function findLeftovers(api: Api): Promise<Leftovers> {
-  // Staged parts first: one that is recorded in between is counted among the recorded.
-  const staged = await stagedDocuments(api.url);
-  return sortLeftovers(await openSubmissions(api), staged);
-}
-
-export function sortLeftovers(open: readonly Submission[], staged: ReadonlyMap<string, number>): Leftovers {
-  const unfinished: Unfinished[] = [];
-  const lost: Counted[] = [];
-  for (const { id, counts } of open) {
-    const waiting = Math.min(counts.queued, staged.get(id) ?? 0);
-    const documents = counts.processing + waiting;
-    if (documents > 0) unfinished.push({ id, documents, staged: waiting });
-    if (counts.queued > waiting) lost.push({ id, documents: counts.queued - waiting });
-  }
-  return { unfinished, lost };
-}
-
-/** A line for what is finished by itself, and one for what is not. */
+/** A line for what is finished without anyone's help, and one for each kind of what is not. */
 export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
   const lines: string[] = [];
-  const left = sum(unfinished, (one) => one.documents);
+  const left = sum(unfinished, (one) => one.recorded + one.staged);
   const staged = sum(unfinished, (one) => one.staged);
   const big = staged === 0 ? "" : ` (${count(staged)} of them as staged parts)`;
   if (left > 0) {
     lines.push(stage("left over", `${counted(left, "document")} of an earlier run, in D1${big}: finished by this one`));
   }
-  if (lost.length > 0) {
-    const names = lost.slice(0, 3).map(({ id }) => id);
-    const stalled = `${names.join(", ")}${lost.length > 3 ? ", …" : ""}`;
-    const figure = `${counted(
-      sum(lost, (one) => one.documents),
-      "document",
-    )} lost`;
-    const why = "they were in the local Queue, which is memory, when a run ended";
-    lines.push(stage("stalled", `${figure}: ${why} (${stalled}): push them again`));
-  }
+  const again = lost.filter((one) => !one.canceled);
+  if (again.length > 0) lines.push(stage("lost", `${listed(again)}: ${WHY_LOST}. ${PUSH_AGAIN}`));
+  const canceled = lost.filter((one) => one.canceled);
+  if (canceled.length > 0) lines.push(stage("lost", `${listed(canceled)}, canceled before: ${WHY_LOST}`));
+  // The start has ended all others that were in the Queue.
+  const resumable = unfinished.flatMap(({ submission, queued }) =>
+    queued > 0 ? [{ submission, documents: queued }] : [],
+  );
+  if (resumable.length > 0)
+    lines.push(stage("incomplete", `${listed(resumable)}: the push was interrupted. ${RESUME}`));
   return lines;
+}
+
+const WHY_LOST = "the local Queue, which is memory, had them when a run ended, and they failed as message_lost";
+const PUSH_AGAIN = "Push the same file again to score them";
+const RESUME = "The same push under its key resumes it, for an hour";
+
+const MAX_LISTED = 3;
+
+/** How many documents, and of which submissions. */
+export function listed(submissions: readonly Pick<LostWithQueue, "submission" | "documents">[]): string {
+  const [first] = submissions;
+  const documents = counted(
+    sum(submissions, (one) => one.documents),
+    "document",
+  );
+  if (first !== undefined && submissions.length === 1) return `${documents} of ${first.submission}`;
+  const names = submissions.slice(0, MAX_LISTED).map((one) => `${count(one.documents)} of ${one.submission}`);
+  const more = submissions.length - names.length;
+  return `${documents} (${names.join(", ")}${more > 0 ? `, and of ${count(more)} more submissions` : ""})`;
 }
 
 /** Longer than any lease, and than a staged part waits at the demo's tick. */
@@ -82,7 +75,9 @@ interface Around {
  */
 export async function finishLeftovers({ unfinished }: Leftovers, around: Around): Promise<string[]> {
   const shortcomings: string[] = [];
-  for (const { id, documents } of unfinished) {
+  for (const { submission: id, recorded, staged: stagedBefore } of unfinished) {
+    const documents = recorded + stagedBefore;
+    if (documents === 0) continue;
     using progress = around.startProgress(documents);
     let moved = { at: around.now(), figures: "" };
     const isLate = (figures: string): boolean => {
@@ -99,7 +94,7 @@ export async function finishLeftovers({ unfinished }: Leftovers, around: Around)
     progress.clear();
     if (last === null) return shortcomings;
     const { processing, succeeded, failed, canceled } = last.counts;
-    console.log(stage("left over", `${id}: ${succeeded} succeeded, ${failed} failed, ${canceled} canceled`));
+    print(stage("left over", `${id}: ${succeeded} succeeded, ${failed} failed, ${canceled} canceled`));
     if (processing > 0 || (await stagedParts(around.api().url, id)) > 0) {
       const patience = seconds(PATIENCE_MS);
       shortcomings.push(`${id} is not finished: nothing of it moved for ${patience}. Any later dev or demo goes on.`);

@@ -1,8 +1,11 @@
+import { randomUUID } from "node:crypto";
+import { print } from "@sluice/client/terminal";
 import { err, ok, type Result } from "@sluice/core";
+import type { LocalAiMode } from "../configuration.ts";
 import type { Stack } from "../runtime.ts";
 import { push, type Api, type Pushed, type Submission } from "./api.ts";
-import { stage } from "./figures.ts";
-import { follow, isOver } from "./follow.ts";
+import { counted, stage } from "./figures.ts";
+import { follow, isOver, lost } from "./follow.ts";
 import { readJobs } from "./jobs.ts";
 import { compareCounts, isHalfWay, killAndRestart } from "./kill.ts";
 import { startProgress, type Progress } from "./progress.ts";
@@ -14,6 +17,7 @@ import { explainWait } from "./waits.ts";
 export interface Surroundings {
   readonly stack: Stack;
   readonly key: string;
+  readonly localAi: LocalAiMode;
   readonly signal: AbortSignal;
   readonly output: NodeJS.WriteStream;
 }
@@ -35,7 +39,8 @@ export async function pushAndFollow(
   // Its port may be another one after a restart.
   const api = (): Api => ({ url: around.stack.url, key: around.key });
   const begun = performance.now();
-  const pushed = await push(api(), bytes);
+  const idempotencyKey = randomUUID();
+  const pushed = await push(api(), bytes, idempotencyKey);
   if (!pushed.ok) return pushed;
   tellPushed(pushed.value, bytes.length, performance.now() - begun);
   const { submission } = pushed.value;
@@ -45,24 +50,34 @@ export async function pushAndFollow(
   if (!killed.ok) return killed;
   const before = killed.value;
   const told = { dispatched: false };
-  const end = await follow(api, submission.id, around.signal, async (now) => {
-    if (!told.dispatched && now.counts.processing > 0 && now.counts.queued === 0)
-      told.dispatched = await tellOnceDispatched(api().url, now, progress);
-    const staged = before === null ? 0 : await stagedParts(api().url, now.id);
-    progress.show(now.counts, before === null ? "" : await explainWait(api().url, now.id, staged, Date.now()));
-    return isOver(now) || (before !== null && now.counts.processing === 0 && staged === 0);
-  });
+  const followToEnd = () =>
+    follow(api, submission.id, around.signal, async (now) => {
+      if (!told.dispatched && now.counts.processing > 0 && now.counts.queued === 0)
+        told.dispatched = await tellOnceDispatched(api().url, now, progress);
+      const staged = before === null ? 0 : await stagedParts(api().url, now.id);
+      progress.show(now.counts, before === null ? "" : await explainWait(api().url, now.id, staged, Date.now()));
+      return isOver(now);
+    });
+  let end = await followToEnd();
   progress.clear();
   if (end === null) return err("Stopped.");
+  const kept = before === null ? null : await compareCounts(api().url, before, end);
+  if (before !== null && lost(end) > 0) {
+    console.log(stage("lost", `${counted(lost(end), "document")} in the local Queue, which is memory: pushed again`));
+    const again = await push(api(), bytes, idempotencyKey);
+    if (!again.ok) return again;
+    end = await followToEnd();
+    progress.clear();
+    if (end === null) return err("Stopped.");
+  }
   if (!told.dispatched) await tellOnceDispatched(api().url, end, progress);
   await tellScored(api().url, end, performance.now() - begun);
 
   const shortcomings = notSucceeded(end);
   if (pushed.value.rejected_count > 0) shortcomings.push(refusedLines(pushed.value));
-  if (before !== null) {
-    const { line, holds } = await compareCounts(api().url, before, end);
-    console.log(line);
-    if (!holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
+  if (kept !== null) {
+    print(kept.line);
+    if (!kept.holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
   }
   return ok({ end, rejected: rejectedPlaces(bytes, pushed.value.rejected), shortcomings });
 }
@@ -81,7 +96,7 @@ async function killHalfWay(
   progress.clear();
   if (halfWay === null) return err("Stopped.");
   if (isOver(halfWay)) {
-    console.log(stage("not killed", "everything was done before: try a larger file"));
+    print(stage("not killed", "everything was done before: try a larger file"));
     return ok(null);
   }
   const failure = await killAndRestart(stack, halfWay);

@@ -29,7 +29,7 @@ export function layOut(width: number): Layout {
   return { query, context: both - query, rank };
 }
 
-/** A lookup by `document_id` reads those documents only. */
+/** A lookup by `collection` and `document_id` reads those documents only. */
 const BEST = `SELECT document_id, context_index, score FROM best
   WHERE collection = 'default' AND document_id IN (SELECT value FROM json_each(?1))`;
 const bestSchema = z.object({ document_id: z.string(), context_index: z.number(), score: z.number() });

@@ -85,8 +85,16 @@ export function readFile(path: string, name: string): Result<File, string> {
     lines += 1;
   }
   if (lines === 0) return err(`${name} is empty: a document a line is wanted, ${EXAMPLE}`);
+  if (documents.length === 0 && isList(bytes)) {
+    return err(`${name} holds one JSON list: put each document on a line of its own, as \`jq -c '.[]'\` does`);
+  }
   if (documents.length === 0) return err(`${name} holds no document: each line must be one, ${EXAMPLE}`);
   return ok({ name, bytes, documents });
+}
+
+function isList(bytes: Uint8Array): boolean {
+  for (const { text } of linesOf(bytes)) return text?.trimStart().startsWith("[") === true;
+  return false;
 }
 
 const EXAMPLE = 'such as {"id":"q1","query":"…","contexts":["…","…"]}';

@@ -1,8 +1,9 @@
-import { counted, stage } from "./figures.ts";
-import { COST_NOTE, showCost } from "./cost.ts";
+import { describeStandIn, print } from "@sluice/client/terminal";
+import { isAborted } from "../signals.ts";
+import { COST_NOTE, describeMillion, showCost } from "./cost.ts";
 import { ended } from "./follow.ts";
-import { lostDocuments } from "./kill.ts";
-import { describeLeftovers, findLeftovers, finishLeftovers } from "./leftovers.ts";
+import { measureDocuments } from "./measure.ts";
+import { describeLeftovers, finishLeftovers } from "./leftovers.ts";
 import { startProgress } from "./progress.ts";
 import { pushAndFollow, type Followed, type Surroundings } from "./push-and-follow.ts";
 import { showRankings, type PushedDocument } from "./rankings.ts";
@@ -22,48 +23,33 @@ export interface DemoEnd {
 export async function runDemo(around: Surroundings, file: File, kill: boolean): Promise<DemoEnd> {
   const { stack, signal, output } = around;
   const api = () => ({ url: stack.url, key: around.key });
-  const leftovers = await findLeftovers(api());
-  for (const line of describeLeftovers(leftovers)) console.log(line);
-  const lostBefore = leftovers.lost.length > 0;
+  const { leftovers } = stack;
+  for (const line of describeLeftovers(leftovers)) print(line);
+  const lostBefore = leftovers.lost.some(({ canceled }) => !canceled);
   const brokenOff = (shortcomings: readonly string[]): DemoEnd => ({ complete: false, shortcomings, lostBefore });
 
-  const first = await pushAndFollow(around, file.bytes, kill);
-  if (!first.ok) return brokenOff([first.error]);
-  const pushes = [first.value];
-  let documents = acceptedOf(file.documents, first.value);
+  if (isAborted(signal)) return brokenOff(["Stopped."]);
 
-  const accepted = documents.map(({ document }) => document);
-  const lost = kill ? await lostDocuments(api(), first.value.end.id, accepted) : [];
-  if (lost.length > 0) {
-    console.log(stage("lost", `${counted(lost.length, "document")} in the local Queue, which is memory: pushed again`));
-    const again = await pushAndFollow(around, Buffer.from(lost.map(({ line }) => line).join("\n")), false);
-    if (!again.ok) return brokenOff([...first.value.shortcomings, again.error]);
-    pushes.push(again.value);
-    const moved = new Set(lost.map(({ place }) => place));
-    documents = [
-      ...documents.filter(({ document }) => !moved.has(document.place)),
-      ...acceptedOf(
-        lost.map((document, place) => ({ ...document, place })),
-        again.value,
-      ),
-    ];
-  }
+  const pushed = await pushAndFollow(around, file.bytes, kill);
+  if (!pushed.ok) return brokenOff([pushed.error]);
+  const { end, shortcomings } = pushed.value;
   const left = await finishLeftovers(leftovers, {
     api,
     signal,
     startProgress: (total) => startProgress(total, output),
     now: () => performance.now(),
   });
-  if (signal.aborted) return brokenOff(["Stopped."]);
+  if (isAborted(signal)) return brokenOff(["Stopped."]);
 
-  console.log(
-    `\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`,
-  );
-  for (const { end } of pushes) {
-    console.log(`\n${await showCost(stack.url, { submission: end.id, ended: ended(end), tokens: end.usage.tokens })}`);
-  }
-  console.log(`  ${COST_NOTE}`);
-  return { complete: true, shortcomings: [...pushes.flatMap((push) => push.shortcomings), ...left], lostBefore };
+  const documents = acceptedOf(file.documents, pushed.value);
+  print(`\n${await showRankings(stack.url, documents, output.isTTY ? output.columns : Number.POSITIVE_INFINITY)}`);
+  print(describeStandIn(around.localAi) ?? "");
+  const { totals, sizes } = measureDocuments(documents);
+  const push = { submission: end.id, ended: ended(end), tokens: end.usage.tokens, killed: kill };
+  print(`\n${await showCost(stack.url, push, sizes.get(end.id) ?? new Map())}`);
+  print(`  ${COST_NOTE}`);
+  print(`\n${describeMillion(totals)}`);
+  return { complete: true, shortcomings: [...shortcomings, ...left], lostBefore };
 }
 
 function acceptedOf(documents: readonly FileDocument[], { end, rejected }: Followed): PushedDocument[] {

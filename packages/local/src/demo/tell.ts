@@ -1,3 +1,4 @@
+import { print } from "@sluice/client/terminal";
 import { FAILURES, type FailureCode } from "@sluice/core";
 import * as z from "zod";
 import { rejectedLines, type Pushed, type Submission } from "./api.ts";
@@ -7,10 +8,10 @@ import type { JobFound } from "./jobs.ts";
 
 export function tellPushed(pushed: Pushed, bytes: number, ms: number): void {
   const figure = `${counted(pushed.accepted, "document")}, ${count(bytes)} bytes in ${Math.round(ms)} ms: ${pushed.submission.id}`;
-  console.log(stage("pushed", figure));
+  print(stage("pushed", figure));
   if (pushed.rejected_count === 0) return;
-  console.log(stage("refused", counted(pushed.rejected_count, "line")));
-  for (const line of rejectedLines(pushed.rejected)) console.log(`          ${line}`);
+  print(stage("refused", counted(pushed.rejected_count, "line")));
+  for (const line of rejectedLines(pushed.rejected)) print(`          ${line}`);
 }
 
 const MOST_REQUESTS = 3;
@@ -20,7 +21,7 @@ export function tellDispatched(jobs: readonly JobFound[]): void {
   const requests = jobs.slice(0, MOST_REQUESTS).map((job) => job.request_id);
   const more = jobs.length > MOST_REQUESTS ? ` and ${count(jobs.length - MOST_REQUESTS)} more` : "";
   const figure = `${counted(jobs.length, "job")} of ${counted(documents, "document")}, request_id ${requests.join(", ")}${more}`;
-  console.log(stage("dispatched", figure));
+  print(stage("dispatched", figure));
 }
 
 const SCORES = `SELECT count(*) AS scores FROM parts p CROSS JOIN json_each(p.documents) d
@@ -31,7 +32,7 @@ const SCORES = `SELECT count(*) AS scores FROM parts p CROSS JOIN json_each(p.do
 export async function tellScored(url: string, end: Submission, ms: number): Promise<void> {
   const [row] = await queryD1(url, SCORES, [end.id], z.object({ scores: z.number() }));
   const figure = `${counted(end.counts.succeeded, "document")}, ${counted(row?.scores ?? 0, "score")}, ${seconds(ms)} after the push began`;
-  console.log(stage("scored", figure));
+  print(stage("scored", figure));
 }
 
 /** A line for each reason why documents of a submission did not succeed, with what to do. */

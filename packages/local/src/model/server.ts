@@ -31,7 +31,9 @@ const server = createServer((request, response) => {
 });
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
-  if (typeof address === "object" && address !== null) console.log(JSON.stringify({ listening: address.port }));
+  if (typeof address === "object" && address !== null) {
+    process.stdout.write(`${JSON.stringify({ listening: address.port })}\n`);
+  }
   // The first text loads the model (about half a second): better now than with the first batch.
   setImmediate(() => void embed(["ready"]));
 });

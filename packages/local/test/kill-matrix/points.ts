@@ -69,5 +69,5 @@ export const polled: readonly KillPoint[] = [
     scenes.abandoning,
   ],
   ["a push is answered, and the Queue loses it", after(steps.keepAnswer, untaken), scenes.losingMessages],
-  ["lost documents are counted, and the run has not ended", after(steps.sweep), scenes.countingLost],
+  ["a sweep after documents were lost is done, and the run has not ended", after(steps.sweep), scenes.countingLost],
 ];

@@ -178,15 +178,17 @@ async function exercise(_: string, response: ToldResponse): Promise<void> {
 const needs = (response: ToldResponse, circumstance: Circumstance) =>
   response.problems.length > 0 && requestsFor(response).some(({ request }) => request.during === circumstance);
 const lost = told.filter((response) => needs(response, "D1 lost"));
-const broken = told.filter((response) => needs(response, "D1 broken"));
+/** Here D1 breaks by missing tables, which readiness reports as 503: the producer's own tests bring its 500 about. */
+const elsewhere = told.filter(({ operationId, status }) => operationId === "getReadiness" && status === 500);
+const broken = told.filter((response) => needs(response, "D1 broken") && !elsewhere.includes(response));
 const problems = told.filter(
-  (response) => response.problems.length > 0 && !lost.includes(response) && !broken.includes(response),
+  (response) => response.problems.length > 0 && ![...lost, ...broken, ...elsewhere].includes(response),
 );
 const good = told.filter((response) => response.problems.length === 0);
 
 it("every problem there is is in the document that the Workers serve", () => {
   expect(new Set(told.flatMap((response) => response.problems))).toEqual(new Set(Object.keys(PROBLEMS)));
-  expect([...lost, ...broken, ...problems, ...good]).toHaveLength(told.length);
+  expect([...lost, ...broken, ...elsewhere, ...problems, ...good]).toHaveLength(told.length);
 });
 
 it("the schemas that it gives refuse what is not as they say", async () => {
@@ -205,6 +207,14 @@ it("the schemas that it gives refuse what is not as they say", async () => {
   expect(allowed({ ...submission, status: "odd" })).toBe(false);
   expect(allowed({ ...submission, created_at: "yesterday" })).toBe(false);
   expect(allowed({ ...submission, counts: { ...submission.counts, total: "2" } })).toBe(false);
+});
+
+it("readiness is 503 with the names of missing tables", async () => {
+  const { status, text } = await withoutDatabase(together, "broken", () => send({ path: "/readyz" }));
+  expect([status, (JSON.parse(text) as { detail: string }).detail]).toEqual([
+    503,
+    expect.stringMatching(/^The database lacks .*\bpauses\b.*\. Apply the migrations/),
+  ]);
 });
 
 describe("a request that is at fault", () => {

@@ -98,10 +98,13 @@ function viewsFlaw({ mirror, sqlite }: World): string | null {
 
   const expected: string[] = [];
   const best: string[] = [];
+  const ranked: string[] = [];
   for (const version of newest.values()) {
+    const { query, contexts } = version.content;
     for (const [place, [index, score, id]] of expectedScores(version.content).entries()) {
       const line = `${version.collection} ${version.document} ${String(id ?? index)} ${String(index)} ${String(score)} ${place + 1} ${version.submission}`;
       expected.push(line);
+      ranked.push(`${line} ${query} ${contexts[Number(index)]}`);
       if (place === 0) best.push(line);
     }
   }
@@ -110,6 +113,7 @@ function viewsFlaw({ mirror, sqlite }: World): string | null {
   return (
     difference("scores", expected, sqlite.rows(`SELECT ${columns} FROM scores`).map(line)) ??
     difference("best", best, sqlite.rows(`SELECT ${columns} FROM best`).map(line)) ??
+    difference("ranked", ranked, sqlite.rows(`SELECT ${columns}, query, text FROM ranked`).map(line)) ??
     difference(
       "failures",
       [...failed.values()].map(

@@ -12,6 +12,8 @@ import type { Submission, Version } from "./state.ts";
 
 /** Small enough that many lists have several pages. */
 const PAGE = 12;
+/** Every route shows metadata: it must come back as it was written. */
+const METADATA = "include=metadata";
 /** Documents of a seed that are read one by one, with their texts. */
 const READ_SINGLY = 2;
 
@@ -42,7 +44,7 @@ export async function readBackFlaw(world: World): Promise<string | null> {
 type LineOf = (version: Version) => string;
 
 async function submissionsFlaw(
-  { mirror }: World,
+  { mirror, sqlite }: World,
   reader: Reader,
   versionsOf: ReadonlyMap<string, readonly Version[]>,
   lineOf: LineOf,
@@ -51,10 +53,18 @@ async function submissionsFlaw(
     const { id } = submission.row;
     const versions = versionsOf.get(id) ?? [];
     const { body } = await reader.get(getSubmission, `/v1/submissions/${id}`, { id });
-    const shown = submissionLine(body as unknown as SubmissionShape);
+    const shape = body as unknown as SubmissionShape;
+    const shown = submissionLine(shape);
     const expected = expectedSubmission(submission, versions);
     if (shown !== expected) return `GET of ${id} shows ${shown}, it should show ${expected}`;
-    const rows = await reader.list<DocumentShape>(listResults, `/v1/submissions/${id}/results?limit=${PAGE}`, { id });
+    const [progress] = sqlite.rows("SELECT * FROM submissions_progress WHERE submission_id = ?", id);
+    const [inView, inApi] = [JSON.stringify(progress), JSON.stringify(progressOf(shape))];
+    if (inView !== inApi) return `the view submissions_progress shows ${inView}, GET of ${id} shows ${inApi}`;
+    const rows = await reader.list<DocumentShape>(
+      listResults,
+      `/v1/submissions/${id}/results?limit=${PAGE}&${METADATA}`,
+      { id },
+    );
     const flaw = difference(`the results of ${id}`, versions.map(lineOf), rows?.map(documentLine));
     if (flaw !== null) return flaw;
   }
@@ -73,7 +83,7 @@ async function documentsFlaw(
       const asked = versions.slice(at, at + 90);
       const ids = [...asked.map(({ document }) => document), ...gone.slice(0, 10)];
       const query = new URLSearchParams(ids.map((id) => ["id", id]));
-      const path = `/v1/collections/${collection}/documents?${query.toString()}`;
+      const path = `/v1/collections/${collection}/documents?${query.toString()}&${METADATA}`;
       const { body } = await reader.get(getDocuments, path, { collection });
       const flaw = difference(
         path,
@@ -87,7 +97,7 @@ async function documentsFlaw(
   }
   for (const version of newest.slice(0, READ_SINGLY)) {
     const { collection, document: id } = version;
-    const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}?include=text`;
+    const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}?${METADATA},text`;
     const { status, body } = await reader.get(getDocument, path, { collection, id });
     const shape = body as unknown as DocumentShape;
     if (status !== 200 || documentLine(shape) !== lineOf(version)) return `GET ${path} shows ${JSON.stringify(body)}`;
@@ -114,7 +124,7 @@ async function feedFlaw(
   lineOf: LineOf,
 ): Promise<string | null> {
   const ended = versions.filter(({ outcome }) => outcome !== null && outcome.job_id !== null);
-  const rows = await reader.list<DocumentShape>(readResults, `/v1/results?limit=${PAGE}`);
+  const rows = await reader.list<DocumentShape>(readResults, `/v1/results?limit=${PAGE}&${METADATA}`);
   const flaw = difference("the pages of the feed", ended.map(lineOf), rows?.map(documentLine));
   if (flaw !== null || rows === null) return flaw;
   const sequences = new Map(
@@ -133,8 +143,9 @@ function documentLine(shape: DocumentShape): string {
     context,
     score,
   ]);
-  const { scored_submission_id: scored } = shape;
-  return JSON.stringify([id, collection, submission, status, query, scored, stale, error?.code, attempts, job, scores]);
+  const { scored_submission_id: scored, metadata } = shape;
+  const outcome = [status, query, metadata, scored, stale, error?.code, attempts, job, scores];
+  return JSON.stringify([id, collection, submission, ...outcome]);
 }
 
 /** The line of a version whose document has these, the newest first. */
@@ -151,6 +162,7 @@ function expectedLine(version: Version, versions: readonly Version[]): string {
     submission,
     outcome?.status,
     content.query,
+    content.metadata,
     scored?.submission ?? null,
     scored !== undefined && !isScored,
     outcome?.code ?? undefined,
@@ -162,6 +174,14 @@ function expectedLine(version: Version, versions: readonly Version[]): string {
 
 function submissionLine({ id, status, counts, failures, incomplete, stalled, waiting }: SubmissionShape): string {
   return JSON.stringify([id, status, counts, countLines(Object.entries(failures)), incomplete, stalled, waiting]);
+}
+
+/** The row of `submissions_progress` that says the same. */
+function progressOf({ id, collection, model, lane, label, status, ...shape }: SubmissionShape): object {
+  const { counts, usage, created_at, completed_at } = shape;
+  const incomplete = Number(shape.incomplete);
+  const head = { submission_id: id, collection, model, lane, label, status };
+  return { ...head, ...counts, incomplete, ...usage, created_at, completed_at };
 }
 
 function expectedSubmission({ row }: Submission, versions: readonly Version[]): string {

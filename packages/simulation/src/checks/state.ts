@@ -7,6 +7,8 @@ export interface Content {
   readonly query: string;
   readonly contexts: readonly string[];
   readonly contextIds: readonly string[] | null;
+  /** As JSON text; `null`: none. */
+  readonly metadata: string | null;
 }
 
 /** `submission` and a document's id: a version. */

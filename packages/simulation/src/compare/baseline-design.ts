@@ -111,7 +111,10 @@ export class BaselineDesign implements Design {
         }
         return new Set(batch.flatMap(({ id }) => (again.has(id) ? [] : [id])));
       },
-      (settled) => queue.settle(batch, settled),
+      (settled) => {
+        const acks = settled === null ? null : new Map(Array.from(settled, (id) => [id, { kind: "ack" }] as const));
+        queue.settle(batch, acks);
+      },
     );
   }
 

@@ -1,4 +1,4 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, VIEWS, type Mutation } from "./mutation.ts";
 
 const FINALIZE = "packages/db/src/operations/finalize-job.ts";
 const POLL = "workers/poller/src/poll-job.ts";
@@ -128,9 +128,9 @@ export const ENDING: readonly Mutation[] = [
   mutation(
     "newest-by-time",
     "views show the version that was finalized last, not the newest",
-    "migrations/0000_documents-jobs-outcomes.sql",
+    VIEWS,
     "AND n.submission_id > o.submission_id AND n.status = 'succeeded'",
     "AND n.finalized_at > o.finalized_at AND n.status = 'succeeded'",
-    2,
+    3,
   ),
 ];

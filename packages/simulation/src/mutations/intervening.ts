@@ -1,6 +1,8 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const SWEEP = "packages/db/src/operations/sweep-submissions.ts";
+const LOST = "packages/db/src/operations/count-lost.ts";
+const COUNTED = "workers/producer/src/push/counted-parts.ts";
 const RETRY = "packages/db/src/operations/retry-failed.ts";
 
 /** Cancel, delete, retry, what stands still, and pushes. */
@@ -51,8 +53,8 @@ export const INTERVENING: readonly Mutation[] = [
     "resume-forgets-held",
     "a pause ends and what it held is never due",
     "packages/db/src/operations/pause-dispatching.ts",
-    "await transact(db, endPauses(sql`SELECT ${scope}`, now));",
-    "await transact(db, endPauses(sql`SELECT ${scope}`, now).slice(1));",
+    "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));",
+    "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now).slice(1));",
   ),
   mutation(
     "held-by-ended-pause",
@@ -93,8 +95,8 @@ export const INTERVENING: readonly Mutation[] = [
     "abandoned-stays-open",
     "a push that broke off is never closed",
     SWEEP,
-    "AND closed_at IS NULL AND active_at < ${times.abandonedBefore}",
-    "AND closed_at IS NULL AND active_at < 0",
+    "AND active_at < ${times.abandonedBefore}",
+    "AND active_at < 0",
   ),
   mutation(
     "lost-never-counted",
@@ -106,9 +108,16 @@ export const INTERVENING: readonly Mutation[] = [
   mutation(
     "lost-too-soon",
     "documents are given up for lost though they are not missing any more",
-    SWEEP,
-    "UPDATE submissions SET lost = total - recorded,",
-    "UPDATE submissions SET lost = total,",
+    LOST,
+    "s.total - s.recorded - ${stagedDocuments(sql`s.id`)} AS documents",
+    "s.total AS documents",
+  ),
+  mutation(
+    "lost-but-canceling",
+    "a canceled submission whose message is lost stays so and never ends",
+    LOST,
+    "AND closed_at IS NOT NULL AND recorded + lost < total))",
+    "AND closed_at IS NOT NULL AND recorded + lost < total AND cancel_requested_at IS NULL))",
   ),
   mutation(
     "staged-part-forgotten",
@@ -149,6 +158,38 @@ export const INTERVENING: readonly Mutation[] = [
       "packages/db/src/operations/take-over-push.ts",
       "...unfoldSubmission(id, sql`incomplete AND ${free}`),",
       "",
+    ),
+  ),
+  withKind("resuming", {
+    name: "counted-by-prefix",
+    breaks: "a resumed push takes the documents that total counts for its first ones, whatever their parts are",
+    replacements: [
+      {
+        file: COUNTED,
+        find: "total - known.reduce((sum, { documents }) => sum + documents, 0)",
+        replace: "total",
+      },
+      {
+        file: COUNTED,
+        find: "this.#known.delete(part);",
+        replace: "this.#known.delete(part); this.#ahead = Math.max(0, this.#ahead - documents);",
+      },
+      {
+        file: COUNTED,
+        find: "if (this.#ahead < documents) return null;",
+        replace:
+          'if (this.#ahead < documents) { const uncounted = documents - this.#ahead; this.#ahead = 0; return { state: "unknown", uncounted }; }',
+      },
+    ],
+  }),
+  withKind(
+    "resuming",
+    mutation(
+      "staged-counted-as-inline",
+      "a resumed push takes inline parts for counted in the place of staged ones",
+      "packages/db/src/operations/take-over-push.ts",
+      "WHERE s.submission_id = ${id}\n      AND NOT EXISTS",
+      "WHERE s.submission_id = ''\n      AND NOT EXISTS",
     ),
   ),
   mutation(

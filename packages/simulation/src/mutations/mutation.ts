@@ -10,6 +10,9 @@ export interface Mutation {
   readonly kind?: string;
 }
 
+/** Where the views are created last. */
+export const VIEWS = "migrations/0003_key-by-collection.sql";
+
 /** The same, tried with seeds of one kind only. */
 export function withKind(kind: string, rare: Mutation): Mutation {
   return { ...rare, kind };

@@ -1,6 +1,6 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, VIEWS, type Mutation } from "./mutation.ts";
 
-/** What the API answers. */
+/** What the API and the views answer. */
 export const READING: readonly Mutation[] = [
   mutation(
     "feed-by-job",
@@ -24,6 +24,13 @@ export const READING: readonly Mutation[] = [
     "const stale = false;",
   ),
   mutation(
+    "metadata-through-a-double",
+    "metadata is parsed and written again where it is read, so that large numbers are rounded",
+    "workers/producer/src/shapes/document.ts",
+    '"metadata":${row.metadata ?? "null"}}',
+    '"metadata":${JSON.stringify(JSON.parse(row.metadata ?? "null"))}}',
+  ),
+  mutation(
     "lost-not-told",
     "a submission does not count among its failures what the Queue lost",
     "workers/producer/src/shapes/submission.ts",
@@ -36,5 +43,27 @@ export const READING: readonly Mutation[] = [
     "packages/db/src/operations/read-document.ts",
     "ORDER BY d.submission_id DESC LIMIT 1`",
     "ORDER BY d.submission_id LIMIT 1`",
+  ),
+  mutation(
+    "ranked-reads-newest-input",
+    "the view ranked shows the texts of a document's newest version beside the scores of an older one",
+    VIEWS,
+    "d.document_id = o.document_id AND d.submission_id = o.submission_id",
+    `d.document_id = o.document_id AND d.submission_id = (SELECT max(x.submission_id) FROM documents x
+      WHERE x.collection = o.collection AND x.document_id = o.document_id)`,
+  ),
+  mutation(
+    "ranked-text-by-rank",
+    "the view ranked takes a context's text by its rank",
+    VIEWS,
+    "(s.value ->> 0) || ']')",
+    "s.key || ']')",
+  ),
+  mutation(
+    "progress-without-lost",
+    "the view submissions_progress does not count as failed what the Queue lost",
+    VIEWS,
+    "CAST(failed + lost AS INTEGER)",
+    "CAST(failed AS INTEGER)",
   ),
 ];

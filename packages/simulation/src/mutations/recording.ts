@@ -26,8 +26,18 @@ export const RECORDING: readonly Mutation[] = [
     "acknowledge-before-record",
     "a message is acknowledged whether or not D1 has its part",
     CONSUME,
-    `{ kind: standing === "recorded" ? "ack" : "retry" }`,
+    `{ kind: recording.kind === "recorded" ? "ack" : "retry" }`,
     `{ kind: "ack" }`,
+  ),
+  withKind(
+    "resuming",
+    mutation(
+      "refused-is-quarantined",
+      "a message that a constraint of D1 forbids is quarantined at its first delivery",
+      "workers/consumer/src/after-refusal.ts",
+      "attempts >= MAX_REFUSED_DELIVERIES",
+      "attempts >= 1",
+    ),
   ),
   mutation(
     "record-twice",
@@ -61,6 +71,13 @@ export const RECORDING: readonly Mutation[] = [
     "(VALUES ${sql.join(values, sql`, `)})`",
   ),
   mutation(
+    "metadata-as-json",
+    "metadata is recorded as JSON that SQLite and JavaScript write anew, not as text",
+    "packages/db/src/part-to-record.ts",
+    "context_ids, metadata]));",
+    'context_ids, JSON.parse(metadata ?? "null")]));',
+  ),
+  mutation(
     "texts-of-a-neighbor",
     "the texts of a part that shares a row with others are sought where the row begins",
     RECORD,
@@ -78,7 +95,7 @@ export const RECORDING: readonly Mutation[] = [
     "late-arrival-stays-lost",
     "documents that come after they were counted as lost stay counted so",
     RECORD,
-    "lost = max(0, lost - counted.count),",
+    "lost = max(0, min(lost, total - recorded - counted.count)),",
     "lost = lost,",
   ),
   mutation(

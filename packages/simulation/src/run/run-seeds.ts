@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { fork, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import type { ChildAnswer, ChildOrder, Program } from "./protocol.ts";
 
@@ -33,11 +33,18 @@ export async function runSeeds<Result>(options: SeedsOptions<Result>): Promise<v
   await Promise.all(Array.from({ length: processes }, () => runChild(options.program, take, hear)));
 }
 
+const running = new Set<ChildProcess>();
+// However this process ends, none of them stays.
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 function runChild(program: Program, take: () => number | null, hear: (result: unknown) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = fork(CHILD, [JSON.stringify(program)], {
       stdio: ["ignore", "inherit", "pipe", "ipc"],
     });
+    running.add(child);
     let seed: number | null = null;
     let errors = "";
     let isDone = false;
@@ -47,6 +54,7 @@ function runChild(program: Program, take: () => number | null, hear: (result: un
       isDone = true;
       clearTimeout(watchdog);
       child.kill("SIGKILL");
+      running.delete(child);
       if (failure === null) resolve();
       else reject(failure);
     };

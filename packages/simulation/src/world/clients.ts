@@ -4,6 +4,7 @@ import { deleteDocument } from "@sluice/producer/src/handlers/delete-document.ts
 import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
 import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.ts";
 import type { Call, Handler } from "@sluice/producer/src/dependencies.ts";
+import type { Invocation } from "./invocation.ts";
 import { bodyOf, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
@@ -46,7 +47,10 @@ export class Clients {
     }
   }
 
-  /** The last wishes, granted without a fault: pushes go through, what stands still goes on, some of what failed is tried again. */
+  /**
+   * The last actions, without a fault: unfinished pushes are sent again, pauses end, some of what failed is
+   * retried. Each is repeated until it is answered.
+   */
   settle(): void {
     const { mirror, random } = this.#world;
     if (random.chance(0.5)) this.#retryAny();
@@ -76,15 +80,18 @@ export class Clients {
       timeline.after(random.spread(10, 60_000), () => this.#retry(submission));
   }
 
-  #ask(what: string, handle: Handler, call: Call, heard: () => void = () => {}): void {
+  #ask(what: string, handle: Handler, callFor: (by: Invocation) => Call, answered: () => void = () => {}): void {
     const world = this.#world;
+    const { faults, random, timeline } = world;
     world.trace.add("client", what);
     world.invoke<Answer>(
       "producer",
-      async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), call)),
+      async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), callFor(by))),
       (answer) => {
         world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
-        heard();
+        if (answer !== null && answer.status < 500) return answered();
+        // While there is trouble, people act at other times too. Their last action is repeated until it is answered.
+        if (!faults.isOn) timeline.after(random.spread(500, MINUTE), () => this.#ask(what, handle, callFor, answered));
       },
     );
   }
@@ -93,11 +100,8 @@ export class Clients {
     const { mirror, random } = this.#world;
     if (mirror.submissions.size === 0) return;
     const id = random.pick([...mirror.submissions.keys()]);
-    this.#ask(
-      "cancels a submission",
-      cancelSubmission,
-      callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } }),
-    );
+    const call = callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } });
+    this.#ask("cancels a submission", cancelSubmission, () => call);
   }
 
   #deleteAny(): void {
@@ -110,7 +114,8 @@ export class Clients {
 
   #delete(collection: string, id: string): void {
     const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}`;
-    this.#ask("deletes a document", deleteDocument, callOf({ path, parameters: { collection, id } }));
+    const call = callOf({ path, parameters: { collection, id } });
+    this.#ask("deletes a document", deleteDocument, () => call);
   }
 
   #retryAny(): void {
@@ -120,11 +125,8 @@ export class Clients {
   }
 
   #retry(id: string): void {
-    this.#ask(
-      "retries what failed",
-      retrySubmission,
-      callOf({ path: `/v1/submissions/${id}/retry`, parameters: { id } }),
-    );
+    const call = callOf({ path: `/v1/submissions/${id}/retry`, parameters: { id } });
+    this.#ask("retries what failed", retrySubmission, () => call);
   }
 
   #pause(): void {
@@ -161,9 +163,12 @@ export class Clients {
   }
 }
 
-function jsonCall(path: string, body: object): Call {
-  const stream = bodyOf([JSON.stringify(body)], null, () => Promise.resolve());
-  return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
+/** A call with a JSON body, which can be read once: each request has its own. */
+function jsonCall(path: string, body: object): (by: Invocation) => Call {
+  return (by) => {
+    const stream = bodyOf(by, [JSON.stringify(body)], { breaksOffAfter: null, pause: () => Promise.resolve() });
+    return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
+  };
 }
 
 /** A pause's scope as a request names it. */

@@ -30,6 +30,10 @@ export function d1Passage(world: World): Passage {
       error: new Error("D1_ERROR: something that nobody has seen before"),
     };
   }
+  if (faults.strikes("d1_constraint")) {
+    const error = new Error("D1_ERROR: CHECK constraint failed: submissions_recorded: SQLITE_CONSTRAINT");
+    return { fault: "d1_constraint", lost: true, error };
+  }
   // Stalls of 60 to 80 s are reported; the caller has given up by then, and may have tried again.
   const long = random.int(36_000, 80_000);
   if (faults.strikes("d1_stall_answered_late")) return { fault: "d1_stall_answered_late", back: long };

@@ -10,6 +10,7 @@ export const FAULTS = {
   d1_error_before: 0.03,
   d1_error_after_commit: 0.03,
   d1_odd_error: 0.01,
+  d1_constraint: 0.02,
   d1_stall_answered_late: 0.005,
   d1_stall_lost: 0.005,
   d1_late_commit: 0.005,

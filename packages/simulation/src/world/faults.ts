@@ -5,6 +5,8 @@ import { KINDS } from "./kinds.ts";
 /** Which faults a seed has, decides over each, and counts those that happened. */
 export class Faults {
   readonly kind: string;
+  /** See `Kind`. */
+  readonly pushesAreMixed: boolean;
   readonly met = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
@@ -16,6 +18,7 @@ export class Faults {
     const drawnKind = KINDS.find(({ share }) => (drawn -= share) < 0);
     const kind = KINDS.find(({ name }) => name === kindNamed) ?? drawnKind ?? KINDS[0];
     this.kind = kind.name;
+    this.pushesAreMixed = kind.pushesAreMixed ?? false;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;
       this.#rates.set(fault, Math.min(FAULTS[fault] * kind.times, 0.75));

@@ -6,7 +6,7 @@ export const MAX_CLOCK_SKEW = 20_000;
 
 export type WorkerName = "producer" | "consumer" | "poller" | "checker";
 
-/** One run of a Worker: its memory, its clock, and whether it lives. */
+/** One run of a Worker: its memory, its clock, and whether it lives. While it runs and waits for nothing, the clock stands. */
 export class Invocation {
   readonly name: string;
   readonly worker: WorkerName;
@@ -16,6 +16,8 @@ export class Invocation {
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;
+  /** Calls and sleeps that only the clock can end. */
+  #waits = 0;
   #state: "running" | "finished" | "dead" = "running";
 
   constructor(timeline: Timeline, worker: WorkerName, number: number, skew: number) {
@@ -24,6 +26,7 @@ export class Invocation {
     this.worker = worker;
     this.name = `${worker}#${number}`;
     this.startedAt = timeline.now;
+    timeline.beginWork();
   }
 
   get isRunning(): boolean {
@@ -34,16 +37,42 @@ export class Invocation {
     return this.#state === "dead";
   }
 
+  /** Whether it runs and waits for nothing that the clock can end: then the clock waits for it. */
+  get isWorking(): boolean {
+    return this.isRunning && this.#waits === 0;
+  }
+
   /** The time by its own clock, in milliseconds since the epoch. */
   readonly now = (): number => this.#timeline.now + this.#skew;
 
   finish(): void {
-    if (this.#state === "running") this.#state = "finished";
+    if (this.isRunning) this.#stop("finished");
   }
 
   /** From here on nothing it waits for comes, and nothing it does reaches anybody. */
   die(): void {
-    this.#state = "dead";
+    if (this.isRunning) this.#stop("dead");
+  }
+
+  /** Counts a call or a sleep until `endWait`. */
+  beginWait(): void {
+    if (this.isWorking) this.#timeline.endWork();
+    this.#waits += 1;
+  }
+
+  endWait(): void {
+    this.#waits -= 1;
+    if (this.isWorking) this.#timeline.beginWork();
+  }
+
+  /** What `work` gives, which takes turns of the event loop and no virtual time: the clock stands until it ends. */
+  async work<T>(work: () => Promise<T>): Promise<T> {
+    this.#timeline.beginWork();
+    try {
+      return await work();
+    } finally {
+      this.#timeline.endWork();
+    }
   }
 
   /** Stands still: whatever comes, an answer or the end of a wait, comes to it after this many milliseconds at the soonest. */
@@ -63,10 +92,21 @@ export class Invocation {
   }
 
   sleep(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => this.later(milliseconds, resolve));
+    this.beginWait();
+    return new Promise((resolve) => {
+      this.later(milliseconds, () => {
+        this.endWait();
+        resolve();
+      });
+    });
   }
 
-  /** What `call` gives, or what `late` throws where it takes longer. */
+  #stop(state: "finished" | "dead"): void {
+    if (this.isWorking) this.#timeline.endWork();
+    this.#state = state;
+  }
+
+  /** What `call` gives, or what `late` throws where it takes longer. The limit counts as no wait: it outlasts most calls. */
   bounded<T>(call: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let settled = false;

@@ -7,6 +7,8 @@ export interface Kind {
   readonly of: readonly ChosenFault[];
   readonly among: number;
   readonly times: number;
+  /** Whether its pushes are long, streamed under a key, with many staged parts among inline ones. */
+  readonly pushesAreMixed?: true;
 }
 
 const RACES: readonly ChosenFault[] = [
@@ -28,7 +30,9 @@ const RACES: readonly ChosenFault[] = [
   "client_deletes_at_once",
 ];
 
-const ALL = Object.keys(FAULTS) as ChosenFault[];
+/** A fault of the product's own code: in seeds of one kind only. */
+const OWN: ReadonlySet<ChosenFault> = new Set(["d1_constraint"]);
+const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fault));
 export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
   { name: "mild", share: 0.14, of: ALL, among: 0.4, times: 0.7 },
@@ -89,7 +93,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
   },
   {
     name: "resending",
-    share: 0.1,
+    share: 0.06,
     of: [
       "worker_frozen",
       "d1_error_after_commit",
@@ -103,5 +107,26 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 6,
+  },
+  // Pushes that break off between staged and inline parts, and are resumed.
+  {
+    name: "resuming",
+    share: 0.04,
+    of: [
+      "worker_death_in_flight",
+      "worker_frozen",
+      "d1_error_before",
+      "d1_error_after_commit",
+      "d1_late_commit",
+      "d1_constraint",
+      "queue_send_refused",
+      "queue_send_error_after",
+      "queue_delay",
+      "client_break_off",
+      "client_sends_twice",
+    ],
+    among: 0.7,
+    times: 5,
+    pushesAreMixed: true,
   },
 ];

@@ -44,6 +44,7 @@ export class Ports {
       if (this.#faults.strikes("worker_death_before_call")) return this.kill(by, `before ${label}`);
       const dies = this.#deathOnTheWay();
       this.#trace.add(by.name, label, dies ?? passage.fault);
+      by.beginWait();
       const there = passage.there ?? this.#latency();
       if (dies === "worker_death_in_flight") {
         const survived = this.#random.int(0, there * 2);
@@ -53,6 +54,7 @@ export class Ports {
         const settle = passage.lost === true ? failing<T>(passage.error) : this.#arrive(by, label, passage, work);
         if (this.#faults.strikes("worker_frozen")) this.#freeze(by);
         by.later(passage.back ?? this.#latency(), () => {
+          by.endWait();
           if (dies === "worker_death_after_call") return this.kill(by, `after ${label}`);
           settle(resolve, reject);
         });

@@ -1,6 +1,7 @@
 import { DEFAULT_MODEL, type SubmissionId } from "@sluice/core";
 import type { Content } from "../checks/state.ts";
 import type { Faults } from "./faults.ts";
+import type { Invocation } from "./invocation.ts";
 import type { Random } from "../random.ts";
 import type { World } from "./world.ts";
 
@@ -51,14 +52,17 @@ export function drawSecondSend(push: Push, random: Random, faults: Faults): numb
 
 /** Draws a push: small or not so small, of new documents or of other texts for known ones. */
 export function drawPush(number: number, random: Random, faults: Faults): Push {
-  const count = random.pick([() => random.int(1, 3), () => random.int(1, 10), () => random.int(5, 30)])();
+  const isMixed = faults.pushesAreMixed;
+  const count = isMixed
+    ? random.int(15, 40)
+    : random.pick([() => random.int(1, 3), () => random.int(1, 10), () => random.int(5, 30)])();
   const again = faults.strikes("client_new_version");
   const tag = `${number}-${random.int(0, 9_999)}`;
   const names = random.shuffled(
     Array.from({ length: count + 4 }, (_, index) => `doc-${again ? index : `${tag}-${index}`}`),
   );
   const documents = Array.from({ length: count }, (_, place): PushedDocument => {
-    const isLong = random.chance(0.06);
+    const isLong = random.chance(isMixed ? 0.25 : 0.06);
     if (isLong) faults.count("part_staged");
     const contexts = Array.from(
       { length: random.int(1, 4) },
@@ -70,23 +74,18 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
       query: `${nature(faults)} ${tag} ${place}`,
       contexts,
       contextIds: random.chance(0.4) ? contexts.map((_, index) => `c${index}-${place}`) : null,
+      metadata: place % 2 === 0 ? metadataOf(place, tag) : null,
     };
   });
-  const ndjson = random.chance(0.65);
-  const isKeyed = random.chance(0.7);
+  const ndjson = isMixed || random.chance(0.65);
+  const isKeyed = isMixed || random.chance(0.7);
   const collection = random.pick(["default", "default", "other"]);
   const query = new URLSearchParams({
     collection,
     lane: random.pick(["interactive", "bulk"]),
   });
   if (random.chance(0.2)) query.set("label", "labeled");
-  const values = documents.map(({ id, query: text, contexts, contextIds }) => ({
-    ...(id !== null && { id }),
-    query: text,
-    contexts: contexts.map((context, index) =>
-      contextIds === null ? context : { id: contextIds[index], text: context },
-    ),
-  }));
+  const values = documents.map(jsonOf);
   return {
     documents,
     collection,
@@ -96,8 +95,8 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
       ...(isKeyed && { "idempotency-key": `key-${tag}` }),
     },
     pieces: ndjson
-      ? values.map((value) => `${JSON.stringify(value)}\n`)
-      : [JSON.stringify({ documents: values, model: DEFAULT_MODEL })],
+      ? values.map((value) => `${value}\n`)
+      : [`{"documents":[${values.join(",")}],"model":${JSON.stringify(DEFAULT_MODEL)}}`],
     isKeyed,
     submission: null,
     accepted: false,
@@ -107,29 +106,57 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   };
 }
 
+/** Metadata that is another once its numbers were parsed. */
+function metadataOf(place: number, tag: string): string {
+  return `{"id":${1_546_130_668_394_913_801n + BigInt(place)},"version":1.0,"tag":"${tag}"}`;
+}
+
+/** A document as its client writes it. */
+function jsonOf({ id, query, contexts, contextIds, metadata }: PushedDocument): string {
+  const json = JSON.stringify({
+    ...(id !== null && { id }),
+    query,
+    contexts: contexts.map((context, index) =>
+      contextIds === null ? context : { id: contextIds[index], text: context },
+    ),
+  });
+  return metadata === null ? json : `${json.slice(0, -1)},"metadata":${metadata}}`;
+}
+
 /** What the service will make of a document: refuse it, never answer for it, or score it. */
 function nature(faults: Faults): string {
   if (faults.strikes("poison")) return "poison";
   return faults.strikes("document_never_answered") ? "unanswerable" : "query";
 }
 
-/** A push's body as it comes in, piece by piece; it breaks off behind `breaksOffAfter` of them. */
+interface Transfer {
+  /** The client breaks off after this many pieces; `null`: never. */
+  readonly breaksOffAfter: number | null;
+  /** Virtual time before each piece. */
+  readonly pause: () => Promise<void>;
+}
+
+/**
+ * The body of a request that `by` handles, in pieces. A piece may take turns of the event loop to make:
+ * the clock stands meanwhile, also where the handler waits for a call at the same time.
+ */
 export function bodyOf(
-  pieces: readonly string[],
-  breaksOffAfter: number | null,
-  pause: () => Promise<void>,
+  by: Invocation,
+  pieces: Iterable<string> | AsyncIterable<string>,
+  { breaksOffAfter, pause }: Transfer,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
+  const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   let sent = 0;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         await pause();
         if (sent === breaksOffAfter) return controller.error(new Error("the client is gone"));
-        const piece = pieces[sent];
+        const piece = await by.work(async () => source.next());
         sent += 1;
-        if (piece === undefined) controller.close();
-        else controller.enqueue(encoder.encode(piece));
+        if (piece.done === true) controller.close();
+        else controller.enqueue(encoder.encode(piece.value));
       },
     },
     { highWaterMark: 0 },

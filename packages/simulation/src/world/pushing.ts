@@ -61,9 +61,10 @@ export class Pushing {
       "producer",
       (by) => {
         this.#pushOf.set(by, push);
-        const body = bodyOf(push.pieces, breaksOffAfter, async () => {
+        const pause = async () => {
           if (random.chance(0.1)) await by.sleep(random.spread(1, 5_000));
-        });
+        };
+        const body = bodyOf(by, push.pieces, { breaksOffAfter, pause });
         return this.#door.post(by, callOf({ path: push.path, headers: push.headers, body }));
       },
       (answer) => {

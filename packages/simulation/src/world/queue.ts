@@ -1,4 +1,5 @@
 import { parseMessage } from "@sluice/core";
+import type { MessageDecision } from "@sluice/consumer/src/consume-delivery.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
 
@@ -78,17 +79,20 @@ export class SimulatedQueue {
   }
 
   /** What a handler decided; `null`: it died, or its invocation failed. */
-  settle(batch: readonly QueuedMessage[], acknowledged: ReadonlySet<string> | null): void {
+  settle(batch: readonly QueuedMessage[], decisions: ReadonlyMap<string, MessageDecision> | null): void {
     const { faults, timeline, random } = this.#world;
     this.#running -= 1;
-    const ignored = acknowledged !== null && acknowledged.size > 0 && faults.strikes("queue_acks_ignored");
+    const isAcked = ({ id }: QueuedMessage) => decisions?.get(id)?.kind === "ack";
+    const ignored = batch.some(isAcked) && faults.strikes("queue_acks_ignored");
     for (const message of batch) {
-      if (acknowledged?.has(message.id) === true && !ignored) {
+      const decision = decisions?.get(message.id);
+      if (isAcked(message) && !ignored) {
         this.#messages.delete(message.id);
         if (faults.strikes("queue_redelivery"))
           this.#enqueue(message.body, timeline.now + random.spread(100, 7_200_000), message.id);
       } else {
-        this.#retry(message);
+        const delay = decision?.kind === "retry" ? decision.delaySeconds : undefined;
+        this.#retry(message, delay === undefined ? this.settings.retryDelay : delay * 1_000);
       }
     }
     this.deliver();
@@ -109,9 +113,9 @@ export class SimulatedQueue {
     }
   }
 
-  #retry(message: QueuedMessage): void {
+  #retry(message: QueuedMessage, delay: number): void {
     const { faults, timeline, random } = this.#world;
-    const { maxRetries, retryDelay, dead } = this.settings;
+    const { maxRetries, dead } = this.settings;
     message.underWay = false;
     message.attempts += 1;
     if (message.attempts > maxRetries || (dead !== null && faults.strikes("queue_dead_letter"))) {
@@ -121,7 +125,7 @@ export class SimulatedQueue {
       else dead.#enqueue(message.body, timeline.now + random.int(100, 5_000), message.id);
       return;
     }
-    message.visibleAt = timeline.now + retryDelay;
+    message.visibleAt = timeline.now + delay;
     this.#announce(message.visibleAt);
   }
 

@@ -1,3 +1,4 @@
+import { memberText, memberTexts } from "@sluice/core";
 import { openDatabase } from "@sluice/db";
 import type { Call, Dependencies } from "@sluice/producer/src/dependencies.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
@@ -20,7 +21,13 @@ const ADMIN: Call["key"] = {
   collections: null,
 };
 
-const UNUSED = { keys: [ADMIN], rateLimiter: null, corsOrigins: [], docsAssets: { script: "", style: "" } };
+const UNUSED = {
+  keys: [ADMIN],
+  rateLimiter: null,
+  corsOrigins: [],
+  scorer: "workers-ai",
+  docsAssets: { script: "", style: "" },
+} as const;
 
 interface Asked {
   readonly path: string;
@@ -81,11 +88,24 @@ export function readerOf(world: World): Dependencies {
   };
 }
 
+/** What is answered. The metadata of documents stays text: parsed, its numbers may be rounded. */
 export async function answerOf(response: Response): Promise<Answer> {
   const retryAfter = response.headers.get("retry-after");
-  return {
-    status: response.status,
-    retryAfter: retryAfter === null ? null : Number(retryAfter),
-    body: JSON.parse(await response.text()) as Record<string, unknown>,
-  };
+  const text = await response.text();
+  const body = JSON.parse(text) as Record<string, unknown>;
+  if (text.includes(METADATA)) {
+    const { data } = body;
+    if (Array.isArray(data)) {
+      for (const [index, metadata] of memberTexts(text, "data", "metadata").entries()) setText(data[index], metadata);
+    } else {
+      setText(body, memberText(text, "metadata"));
+    }
+  }
+  return { status: response.status, retryAfter: retryAfter === null ? null : Number(retryAfter), body };
+}
+
+const METADATA = '"metadata":';
+
+function setText(document: unknown, metadata: string | null): void {
+  (document as Record<string, unknown>)["metadata"] = metadata === "null" ? null : metadata;
 }

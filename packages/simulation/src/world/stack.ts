@@ -65,10 +65,10 @@ export class Stack {
     world.invoke(
       "consumer",
       async (by) => {
-        const decisions = await consumeDelivery(world.stepIo(by), queue.settings.name, batch);
-        return new Set(batch.flatMap(({ id }) => (decisions.get(id)?.kind === "ack" ? [id] : [])));
+        const delivered = batch.map(({ id, body, attempts }) => ({ id, body, attempts: attempts + 1 }));
+        return consumeDelivery(world.stepIo(by), queue.settings.name, delivered);
       },
-      (acknowledged) => queue.settle(batch, acknowledged),
+      (decisions) => queue.settle(batch, decisions),
     );
   }
 }

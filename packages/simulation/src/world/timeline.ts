@@ -6,7 +6,8 @@ interface Event {
 
 /**
  * Virtual time: what happens, happens in the order of its time, ties in the order they were asked
- * for. Nothing waits; the clock jumps from one event to the next.
+ * for. The clock jumps from one event to the next, but only when the code under test is idle: nothing
+ * that was woken still runs, and all work that was announced with `beginWork` has ended.
  */
 export class Timeline {
   /** Milliseconds since the epoch. */
@@ -14,6 +15,13 @@ export class Timeline {
   #heap: Event[] = [];
   #asked = 0;
   #woken = false;
+  #working = 0;
+  /** Real time that the clock waits for code under test, in milliseconds. A turn of the event loop takes microseconds. */
+  maxWorkMs = 10_000;
+  /** Called when announced work outlasts `maxWorkMs`. Unless this throws, the clock then moves on. */
+  onHang: () => void = () => {
+    throw new Error(`code under test neither waits nor ends within ${this.maxWorkMs} ms`);
+  };
 
   constructor(start: number) {
     this.now = start;
@@ -28,24 +36,48 @@ export class Timeline {
     this.#push({ time: Math.max(Math.ceil(time), this.now), order: this.#asked, run });
   }
 
-  /** To be called by an event that lets code under test go on: it runs until it waits again. */
+  /** Tells the clock that code under test can run on, from an event or from outside of one. */
   wake(): void {
     this.#woken = true;
   }
 
-  /** Runs everything up to `time`, or until `stop` says so. */
+  /** Holds the clock until `endWork`, however many turns of the event loop that takes. */
+  beginWork(): void {
+    this.#working += 1;
+  }
+
+  endWork(): void {
+    this.#working -= 1;
+  }
+
+  /** Runs everything up to `time`, or until `stop` says so. Code that was woken before the call runs first. */
   async runUntil(time: number, stop: () => boolean): Promise<void> {
-    for (let next = this.#heap[0]; next !== undefined && next.time <= time; next = this.#heap[0]) {
+    for (;;) {
+      if (!this.#isIdle) await this.#idle();
+      if (stop()) return;
+      const next = this.#heap[0];
+      if (next === undefined || next.time > time) break;
       this.#pop();
       this.now = next.time;
       next.run();
-      if (this.#woken) {
-        this.#woken = false;
-        await settled();
-      }
-      if (stop()) return;
     }
     this.now = Math.max(this.now, time);
+  }
+
+  get #isIdle(): boolean {
+    return !this.#woken && this.#working === 0;
+  }
+
+  /** Resolves when the code under test can do nothing more before the clock moves. */
+  async #idle(): Promise<void> {
+    let startedAt: number | null = null;
+    while (!this.#isIdle) {
+      this.#woken = false;
+      await nextTurn();
+      if (this.#working === 0) continue;
+      startedAt ??= performance.now();
+      if (performance.now() - startedAt > this.maxWorkMs) return this.onHang();
+    }
   }
 
   get nextTime(): number {
@@ -87,10 +119,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.time < b.time || (a.time === b.time && a.order < b.order);
 }
 
-/**
- * Until all code that can go on has gone on: every promise's reactions run before the event loop's
- * next turn, however many there are. The code under test does no real I/O, so nothing else is waited for.
- */
-function settled(): Promise<void> {
+/** Resolves at the event loop's next turn: every promise's reactions run before it, however many there are. */
+function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -67,6 +67,7 @@ export class World {
   onPaid: (content: Content) => void = () => undefined;
   /** Sluice's, unless another design is under test. */
   accounts: Accounts = new AttemptAccounts(this);
+  /** Those of Workers that have not ended. */
   readonly #ends = new Map<Invocation, (result: unknown) => void>();
   #invocations = 0;
 
@@ -84,6 +85,10 @@ export class World {
       trace: this.trace,
       pace,
     });
+    this.timeline.onHang = () => {
+      const hanging = [...this.#ends.keys()].filter((invocation) => invocation.isWorking);
+      this.fail(`waiting for nothing that will come: ${hanging.map(({ name }) => name).join(", ") || "a body"}`);
+    };
     this.ports.onDeath = (invocation) => this.#end(invocation, null);
     this.mirror = new Mirror({
       fail: (flaw) => this.fail(flaw),
@@ -116,8 +121,10 @@ export class World {
     const invocation = new Invocation(this.timeline, worker, this.#invocations, skew);
     this.trace.add(invocation.name, "starts");
     this.#ends.set(invocation, ended as (result: unknown) => void);
+    const mayFail = this.faults.isOn;
     this.timeline.after(WALL_TIME, () => {
       if (!invocation.isRunning) return;
+      if (!mayFail) this.fail(`${invocation.name} is cut off after its wall time, though nothing failed`);
       this.faults.count("worker_cut_off");
       this.ports.kill(invocation, "after its wall time");
     });

@@ -5,7 +5,7 @@ import { describeDocuments } from "../describe.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery, viewParameters } from "../http/query.ts";
-import { jsonResponse } from "../http/respond.ts";
+import { jsonTextResponse } from "../http/respond.ts";
 
 export const documentQuery = z.strictObject(viewParameters);
 
@@ -21,8 +21,8 @@ export async function getDocument({ db, now }: Dependencies, call: Call): Promis
     ? await readDocument(db, { collection, id }, include.includes("text"))
     : null;
   if (row === null) return noDocument();
-  const [document] = await describeDocuments({ db, now }, [row], { topK: query.value.top_k ?? null, include });
-  return jsonResponse(document);
+  const [document = ""] = await describeDocuments({ db, now }, [row], { topK: query.value.top_k ?? null, include });
+  return jsonTextResponse(document);
 }
 
 export function noDocument(): Response {

@@ -5,7 +5,7 @@ import { describeDocuments } from "../describe.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery, viewParameters } from "../http/query.ts";
-import { jsonResponse } from "../http/respond.ts";
+import { jsonResponse, jsonTextResponse } from "../http/respond.ts";
 
 const MOST_IDS = 100;
 /** Documents are up to 1 MB each, and held in memory several times over on their way. */
@@ -31,8 +31,7 @@ export async function getDocuments({ db, now }: Dependencies, call: Call): Promi
   }
   const rows = await readDocuments(db, collection, ids, include.includes("text"));
   const found = new Set(rows.map((row) => row.document_id));
-  return jsonResponse({
-    data: await describeDocuments({ db, now }, rows, { topK, include }),
-    missing: ids.filter((id) => !found.has(id)),
-  });
+  const documents = await describeDocuments({ db, now }, rows, { topK, include });
+  const missing = JSON.stringify(ids.filter((id) => !found.has(id)));
+  return jsonTextResponse(`{"data":[${documents.join(",")}],"missing":${missing}}`);
 }

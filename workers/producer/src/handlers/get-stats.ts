@@ -1,5 +1,6 @@
 import {
   countEndedSince,
+  countMalformedMessages,
   readFailureTotals,
   readHeartbeat,
   readJobTotals,
@@ -14,9 +15,11 @@ import { statsShape } from "../shapes/stats.ts";
 import { noQuery } from "./get-submission.ts";
 
 const MINUTE = 60_000;
+/** Each that is counted is a row read. */
+const MAX_MALFORMED = 1_000;
 
 /** The state of the whole: for keys of all collections, since it is all of them that it counts. */
-export async function getStats({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function getStats({ db, now, scorer }: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   if (call.key.collections !== null) {
@@ -24,13 +27,16 @@ export async function getStats({ db, now }: Dependencies, call: Call): Promise<R
     return problemResponse({ name: "forbidden", detail });
   }
   const time = now();
-  const [lanes, jobs, failures, [fiveMinutes = 0, hour = 0], pauses, lastRunAt] = await Promise.all([
+  const [lanes, jobs, failures, [fiveMinutes = 0, hour = 0], malformed, pauses, lastRunAt] = await Promise.all([
     readLaneTotals(db),
     readJobTotals(db),
     readFailureTotals(db),
     countEndedSince(db, [time - 5 * MINUTE, time - 60 * MINUTE]),
+    countMalformedMessages(db, MAX_MALFORMED),
     readPauses(db, time),
     readHeartbeat(db),
   ]);
-  return jsonResponse(statsShape({ lanes, jobs, failures, ended: { fiveMinutes, hour }, pauses, lastRunAt }));
+  return jsonResponse(
+    statsShape({ scorer, lanes, jobs, failures, ended: { fiveMinutes, hour }, malformed, pauses, lastRunAt }),
+  );
 }

@@ -1,4 +1,4 @@
-import { readHeartbeat, readPauses } from "@sluice/db";
+import { findMissingTables, readHeartbeat, readPauses } from "@sluice/db";
 import * as z from "zod";
 import type { Dependencies } from "../dependencies.ts";
 import { problemResponse } from "../http/problems.ts";
@@ -14,10 +14,14 @@ const MINUTE = 60_000;
 const POLLER_SILENT_AFTER = 5 * MINUTE;
 
 /**
- * Whether what is pushed is scored: the poller runs, and no model is stopped since Workers AI refuses the
- * account or the model. What someone paused, and the daily limit, are no faults.
+ * Whether what is pushed is scored: every table is there, the poller runs, and no model is stopped since Workers AI
+ * refuses the account or the model. What someone paused, and the daily limit, are no faults.
  */
 export async function readyz({ db, now }: Pick<Dependencies, "db" | "now">): Promise<Response> {
+  const missing = await findMissingTables(db);
+  if (missing.length > 0) {
+    return notReady(`The database lacks ${missing.join(", ")}. Apply the migrations: wrangler d1 migrations apply.`);
+  }
   const time = now();
   const [lastRunAt, pauses] = await Promise.all([readHeartbeat(db), readPauses(db, time)]);
   const faults: string[] = [];
@@ -32,5 +36,9 @@ export async function readyz({ db, now }: Pick<Dependencies, "db" | "now">): Pro
       );
   }
   if (faults.length === 0) return jsonResponse({ status: "ok" });
-  return problemResponse({ name: "unavailable", detail: faults.join(" "), headers: { "retry-after": "60" } });
+  return notReady(faults.join(" "));
+}
+
+function notReady(detail: string): Response {
+  return problemResponse({ name: "unavailable", detail, headers: { "retry-after": "60" } });
 }

@@ -1,5 +1,5 @@
 import { documentIdSchema } from "@sluice/core";
-import { findPosition, type ResultPosition, type SubmissionRow } from "@sluice/db";
+import { describeError, findPosition, type ResultPosition, type SubmissionRow } from "@sluice/db";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
@@ -14,7 +14,6 @@ import {
   viewParameters,
 } from "../http/query.ts";
 import { NDJSON_TYPES, pageResponse, wantsNdjson } from "../http/respond.ts";
-import { describeError } from "../log.ts";
 import { readResults, type ResultsQuery } from "../results.ts";
 import { documentStatuses } from "../shapes/document.ts";
 import { findSubmission, noSubmission } from "./get-submission.ts";
@@ -81,7 +80,7 @@ function lines(
           for (;;) {
             const page = await readResults(dependencies, submission, query, after, MAX_LIMIT);
             after = page.next;
-            const text = page.documents.map((document) => `${JSON.stringify(document)}\n`).join("");
+            const text = page.documents.map((document) => `${document}\n`).join("");
             if (text !== "") controller.enqueue(encoder.encode(text));
             if (after === null) return controller.close();
             if (text !== "") return;

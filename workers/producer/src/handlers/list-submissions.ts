@@ -10,10 +10,12 @@ import { DEFAULT_LIMIT, cursorParameter, limitParameter, oneOf, parseQuery, time
 import { jsonResponse } from "../http/respond.ts";
 import { scanNewest } from "../scan-newest.ts";
 import { collectionOption, labelOption } from "../push/options.ts";
-import { countsShape, submissionStatus, submissionStatuses, type Counts } from "../shapes/submission.ts";
+import { countsShape, stalledShape, submissionFilters, submissionStatus, type Counts } from "../shapes/submission.ts";
 
 export const submissionsQuery = z.strictObject({
-  status: oneOf(submissionStatuses).optional(),
+  status: oneOf(submissionFilters)
+    .describe("`stalled`: those whose `stalled` is not null, whatever their status.")
+    .optional(),
   collection: collectionOption.optional(),
   label: labelOption.optional(),
   since: timeParameter.describe("Those opened then or later.").optional(),
@@ -41,6 +43,8 @@ export async function listSubmissions(dependencies: Dependencies, call: Call): P
   if (!cursor.ok) return problemResponse(invalid(cursor.error));
 
   const { status, collection, label = null, since = null, limit = DEFAULT_LIMIT } = query.value;
+  const time = dependencies.now();
+  const isStalled = (row: SubmissionRow) => stalledShape(row, time) !== null;
   const page = await scanNewest<SubmissionRow, SubmissionId>({
     before: cursor.value?.before ?? null,
     limit,
@@ -49,7 +53,7 @@ export async function listSubmissions(dependencies: Dependencies, call: Call): P
     matches: (row) =>
       allowsCollection(call.key, row.collection) &&
       (collection === undefined || row.collection === collection) &&
-      (status === undefined || submissionStatus(row) === status),
+      (status === undefined || (status === "stalled" ? isStalled(row) : submissionStatus(row) === status)),
   });
   return jsonResponse({
     data: await describeSubmissions(dependencies, page.rows),

@@ -16,7 +16,7 @@ import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse, type Problem } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
 import { JSON_TYPE, jsonResponse } from "../http/respond.ts";
-import { pauseShape } from "../shapes/pause.ts";
+import { pauseShape, type PauseShape } from "../shapes/pause.ts";
 import { noQuery, noSubmission } from "./get-submission.ts";
 
 const MAX_BODY_BYTES = 10_000;
@@ -44,20 +44,21 @@ export async function pause(dependencies: Dependencies, call: Call): Promise<Res
   if (asked instanceof Response) return asked;
   const { scope, message } = asked;
   await pauseDispatching(db, { scope, reason: "requested", message, since: now(), until: null });
-  return pausesInForce(dependencies);
+  return jsonResponse({ data: await pausesInForce(dependencies) });
 }
 
-/** Ends a pause, whoever asked for it, and makes what waited due at once. */
+/** Ends a pause, whoever asked for it, and makes what waited due at once. Gives the pause that ended. */
 export async function resume(dependencies: Dependencies, call: Call): Promise<Response> {
   const asked = await readTarget(dependencies, call, resumeBody);
   if (asked instanceof Response) return asked;
-  await resumeDispatching(dependencies.db, asked.scope, dependencies.now());
-  return pausesInForce(dependencies);
+  const ended = await resumeDispatching(dependencies.db, asked.scope, dependencies.now());
+  const data = await pausesInForce(dependencies);
+  return jsonResponse({ resumed: ended === null ? null : pauseShape(ended), data });
 }
 
-async function pausesInForce({ db, now }: Dependencies): Promise<Response> {
+async function pausesInForce({ db, now }: Dependencies): Promise<PauseShape[]> {
   const pauses = await readPauses(db, now());
-  return jsonResponse({ data: pauses.map(pauseShape) });
+  return pauses.map(pauseShape);
 }
 
 async function readTarget(

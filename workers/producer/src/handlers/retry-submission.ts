@@ -17,7 +17,10 @@ const WINDOW = 5_000;
 /** Jobs that one request makes at most: keeps it inside 1,000 D1 queries. */
 const MOST_JOBS = 60;
 
-/** Queues failed documents again, under the same version. What is left by a bound is for the next request. */
+/**
+ * Queues failed documents again, under the same version. What is left by a bound is for the next request.
+ * Documents that the Queue lost have no row to queue again: the answer counts them.
+ */
 export async function retrySubmission(dependencies: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(retryQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
@@ -31,7 +34,7 @@ export async function retrySubmission(dependencies: Dependencies, call: Call): P
   }
   const queued = await retryAll(dependencies, row, query.value.code ?? null);
   const after = (await findSubmission(dependencies, call)) ?? row;
-  return jsonResponse({ submission: await describeSubmission(dependencies, after), queued });
+  return jsonResponse({ submission: await describeSubmission(dependencies, after), queued, lost: after.lost });
 }
 
 async function retryAll(io: Dependencies, row: SubmissionRow, code: FailureCode | null): Promise<number> {

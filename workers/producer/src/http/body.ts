@@ -71,6 +71,9 @@ async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
   }
 }
 
+/** White space between the parts of JSON: a body of nothing else is empty. */
+const JSON_SPACE = [0x20, 0x09, 0x0a, 0x0d];
+
 /** Whether a request has a body that holds anything; it is not read on. The runtime tells by reading only. */
 export async function hasBody(request: Request): Promise<boolean> {
   const body: ReadableStream<Uint8Array> | null = request.body;
@@ -80,7 +83,7 @@ export async function hasBody(request: Request): Promise<boolean> {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return false;
-      if (value.length > 0) return true;
+      if (!value.every((byte) => JSON_SPACE.includes(byte))) return true;
     }
   } finally {
     reader.cancel().catch(() => {});
@@ -132,30 +135,52 @@ async function feed(reader: PieceReader, writer: WritableStreamDefaultWriter<Buf
   }
 }
 
+/** A buffer for a body begins with this size and doubles. */
+const FIRST_BUFFER_BYTES = 65_536;
+
 /**
- * A whole body as text, strictly UTF-8. Bytes are counted as they come: what a header says is no proof.
- * `instead` says what to do with a larger one.
+ * A whole body. Bytes are counted as they come: what a header says is no proof. `instead` says what to do
+ * with a larger one. Pieces are copied into one buffer: it is outside the heap, and a smaller one is free at once.
  */
-export async function readText(
+export async function readBytes(
   body: AsyncIterable<BodyPiece>,
-  mostBytes: number,
+  maxBytes: number,
   instead: string,
-): Promise<Result<string, Problem>> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-  let text = "";
+): Promise<Result<Uint8Array<ArrayBuffer>, Problem>> {
+  let buffer = new ArrayBuffer(Math.min(FIRST_BUFFER_BYTES, maxBytes));
   let bytes = 0;
-  try {
-    for await (const piece of body) {
-      if ("problem" in piece) return err(piece.problem);
-      bytes += piece.length;
-      if (bytes > mostBytes) return err(tooLarge(mostBytes, instead));
-      text += decoder.decode(piece, { stream: true });
+  for await (const piece of body) {
+    if ("problem" in piece) return err(piece.problem);
+    const needed = bytes + piece.length;
+    if (needed > maxBytes) return err(tooLarge(maxBytes, instead));
+    if (needed > buffer.byteLength) {
+      buffer = buffer.transfer(Math.min(Math.max(needed, 2 * buffer.byteLength), maxBytes));
     }
-    text += decoder.decode();
+    new Uint8Array(buffer).set(piece, bytes);
+    bytes = needed;
+  }
+  return ok(new Uint8Array(buffer, 0, bytes));
+}
+
+/** A body as text, strictly UTF-8. One that holds nothing but white space is refused. */
+export function decodeText(bytes: Uint8Array): Result<string, Problem> {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
     return err({ name: "not-utf8", detail: "Some of its bytes are none of UTF-8: encode the text as UTF-8." });
   }
   return text.trim() === "" ? err(EMPTY_BODY) : ok(text);
+}
+
+/** A whole body as text, as `readBytes` and `decodeText` have it. */
+export async function readText(
+  body: AsyncIterable<BodyPiece>,
+  maxBytes: number,
+  instead: string,
+): Promise<Result<string, Problem>> {
+  const bytes = await readBytes(body, maxBytes, instead);
+  return bytes.ok ? decodeText(bytes.value) : bytes;
 }
 
 export const EMPTY_BODY: Problem = {
@@ -163,6 +188,6 @@ export const EMPTY_BODY: Problem = {
   detail: "It holds no document: send one as JSON, or NDJSON with a document a line.",
 };
 
-function tooLarge(mostBytes: number, instead: string): Problem {
-  return { name: "body-too-large", detail: `A JSON body has at most ${mostBytes} bytes here: ${instead}.` };
+function tooLarge(maxBytes: number, instead: string): Problem {
+  return { name: "body-too-large", detail: `A JSON body has at most ${maxBytes} bytes here: ${instead}.` };
 }

@@ -1,9 +1,12 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import type * as z from "zod";
+import { fromBase64url, toBase64url } from "./base64url.ts";
+
+const MAX_CURSOR_CHARACTERS = 512;
 
 /** Where a list goes on, opaque to its reader: JSON in base64url. */
 export function writeCursor(position: Readonly<Record<string, string | number>>): string {
-  return btoa(JSON.stringify(position)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return toBase64url(JSON.stringify(position));
 }
 
 /** Reads a cursor of one kind of list; none is the start, `null`. */
@@ -14,8 +17,7 @@ export function readCursor<Position>(
   if (cursor === undefined) return ok(null);
   let value: unknown = null;
   try {
-    if (/^[A-Za-z0-9_-]{1,512}$/.test(cursor))
-      value = JSON.parse(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")));
+    if (cursor.length <= MAX_CURSOR_CHARACTERS) value = JSON.parse(fromBase64url(cursor) ?? "null");
   } catch {
     // Not one of ours: told below, as any other that does not fit.
   }

@@ -25,10 +25,13 @@ export const oneOf = <const Names extends readonly [string, ...string[]]>(names:
 
 export const cursorParameter = z.string().describe("Where to go on: a `next_cursor`, as it came.").optional();
 
-/** A time as RFC 3339, in milliseconds. */
-export const timeParameter = z.iso
-  .datetime({ offset: true, error: "must be a time as RFC 3339, such as 2026-01-31T12:00:00Z" })
-  .transform((text) => Date.parse(text));
+/** A time as RFC 3339, which allows `t` and `z` too, in milliseconds. */
+export const timeParameter = z
+  .string()
+  .toUpperCase()
+  .pipe(z.iso.datetime({ offset: true, error: "must be a time as RFC 3339, such as 2026-01-31T12:00:00Z" }))
+  .transform((text) => Date.parse(text))
+  .meta({ parameter: { type: "string", format: "date-time" } });
 
 const includes = ["text", "metadata"] as const;
 export type Include = (typeof includes)[number];

@@ -2,8 +2,13 @@ export const JSON_TYPE = "application/json";
 /** The spellings in use for JSON text, a value a line: the type was never registered. */
 export const NDJSON_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl"] as const;
 
-export function jsonResponse(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(JSON.stringify(body), { status, headers: { "content-type": JSON_TYPE, ...headers } });
+export function jsonResponse(body: unknown): Response {
+  return jsonTextResponse(JSON.stringify(body));
+}
+
+/** An answer that is JSON text already. */
+export function jsonTextResponse(text: string): Response {
+  return new Response(text, { headers: { "content-type": JSON_TYPE } });
 }
 
 /** Whether the caller asks for a document a line. */
@@ -19,14 +24,16 @@ export function mediaType(header: string): string {
 
 /**
  * A page of a list: `{ data, next_cursor }`, or where NDJSON is asked for an item a line, and where to go
- * on in `Link` (RFC 8288).
+ * on in `Link` (RFC 8288). Items are JSON text.
  */
 export function pageResponse(
   { request, url }: { readonly request: Request; readonly url: URL },
-  data: readonly unknown[],
+  items: readonly string[],
   next: string | null,
 ): Response {
-  if (!wantsNdjson(request)) return jsonResponse({ data, next_cursor: next });
+  if (!wantsNdjson(request)) {
+    return jsonTextResponse(`{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(next)}}`);
+  }
   const headers = new Headers({ "content-type": NDJSON_TYPES[0] });
   if (next !== null) {
     const search = new URLSearchParams(url.searchParams);
@@ -35,5 +42,5 @@ export function pageResponse(
     search.set("cursor", next);
     headers.set("link", `<${url.pathname}?${search.toString()}>; rel="next"`);
   }
-  return new Response(data.map((item) => `${JSON.stringify(item)}\n`).join(""), { headers });
+  return new Response(items.map((item) => `${item}\n`).join(""), { headers });
 }

@@ -34,6 +34,7 @@ const TAGS = {
   jobs: "Calls of the Batch API, for who operates this.",
   dispatching: "Stopping, and going on.",
   stats: "The state of the whole.",
+  malformed: "Quarantined messages.",
   health: "What wants no key.",
 } as const;
 type Tag = keyof typeof TAGS;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import * as answers from "../shapes/answers.ts";
 import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
+import { malformedMessageSchema } from "../shapes/malformed.ts";
 import { pauseSchema } from "../shapes/pause.ts";
 import { acceptedSchema } from "../shapes/push.ts";
 import { statsSchema } from "../shapes/stats.ts";
@@ -25,11 +26,15 @@ const OUT: Readonly<Record<string, z.ZodType>> = {
   Accepted: acceptedSchema,
   Retried: answers.retriedSchema,
   Deleted: answers.deletedSchema,
+  Replayed: answers.replayedSchema,
+  MalformedMessage: malformedMessageSchema,
+  MalformedPage: answers.malformedPageSchema,
   SubmissionPage: answers.submissionPageSchema,
   DocumentPage: answers.documentPageSchema,
   DocumentList: answers.documentListSchema,
   JobPage: answers.jobPageSchema,
   PauseList: answers.pauseListSchema,
+  Resumed: answers.resumedSchema,
   Problem: answers.problemSchema,
 };
 const IN: Readonly<Record<string, z.ZodType>> = {

@@ -25,13 +25,17 @@ export interface AcceptedDocument {
   readonly serialized: SerializedDocument;
 }
 
-/** Checks a parsed JSON value as the document at `place` of a push. Problems are told from its root. */
+/**
+ * Checks a parsed JSON value as the document at `place` of a push. `metadata` is the text of its member of
+ * that name. Pointers of problems begin at the document's root.
+ */
 export function acceptDocument(
   value: unknown,
+  metadata: string | null,
   place: number,
   options: Pick<PushOptions, "model" | "truncateInputs">,
 ): Result<AcceptedDocument, readonly FieldProblem[]> {
-  const document = parseDocument(value, options);
+  const document = parseDocument(value, metadata, options);
   if (!document.ok) return document;
   const { id } = document.value;
   const serialized = serializeDocument(document.value, id ?? nameDocument(UNMINTED, place), place);
@@ -44,4 +48,9 @@ export function serializeAccepted(
   submission: SubmissionId,
 ): SerializedDocument {
   return id === null ? renameDocument(serialized, nameDocument(submission, place)) : serialized;
+}
+
+/** Whether a parsed document has metadata, so that its text is worth looking for. */
+export function hasMetadata(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "metadata");
 }

@@ -1,8 +1,15 @@
 import { err, ok, PUSH_ALIVE, uuidTail, type Result, type SubmissionId } from "@sluice/core";
-import { keepAnswer, readIdempotencyKey, readSubmission, takeOverPush, type KeyClaim } from "@sluice/db";
+import {
+  describeError,
+  keepAnswer,
+  readCountedParts,
+  readIdempotencyKey,
+  readSubmission,
+  takeOverPush,
+  type KeyClaim,
+} from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
 import { invalid, problemResponse, type Problem } from "../http/problems.ts";
-import { describeError } from "../log.ts";
 import type { TakenOver } from "./sending.ts";
 
 /** A push's key: of the API key that sent it. */
@@ -74,8 +81,9 @@ export async function takeOver(
 ): Promise<TakenOver | null> {
   const holder = uuidTail(random(10));
   if (!(await takeOverPush(db, submission, holder, now()))) return null;
+  // Nobody else raises `total` from here on. What it counts is read after it, so that all of that is in it.
   const row = await readSubmission(db, submission);
-  return row === null ? null : { row, holder };
+  return row === null ? null : { row, counted: await readCountedParts(db, submission), holder };
 }
 
 /** Keeps an answer for replays. Should that fail, the push is answered all the same: repeated, it goes on and skips all. */

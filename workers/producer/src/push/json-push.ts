@@ -1,8 +1,10 @@
-import { err, ok, MAX_JSON_BODY_BYTES, type FieldProblem, type Result } from "@sluice/core";
-import { readText, type BodyPiece } from "../http/body.ts";
+import { err, memberText, memberTexts, ok, MAX_JSON_BODY_BYTES, type FieldProblem, type Result } from "@sluice/core";
+import { decodeText, readBytes, type BodyPiece } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import { invalid, type Problem } from "../http/problems.ts";
-import { acceptDocument, type AcceptedDocument } from "./accepted.ts";
+import { acceptDocument, hasMetadata } from "./accepted.ts";
+import { findDocumentList, type DocumentList } from "./document-list.ts";
+import { HeldDocuments } from "./held-documents.ts";
 import { fillOptions, mergeOptions, parseEnvelope, type GivenOptions, type PushOptions } from "./options.ts";
 
 /** More would not help the reader. */
@@ -10,33 +12,83 @@ const MOST_PROBLEMS = 20;
 
 interface JsonPush {
   readonly options: PushOptions;
-  readonly documents: AcceptedDocument[];
+  readonly documents: HeldDocuments;
 }
 
-/** Reads a JSON body: a document, or many with the options of the push. All of it is valid, or nothing is. */
+/**
+ * Reads a JSON body: a document, or many with the options of the push. All of it is valid, or nothing is.
+ * A large body is held as bytes, and its documents are parsed one by one: text and parsed values of all of
+ * them would take three times the memory. What is refused that way is parsed whole to say why.
+ */
 export async function readJsonPush(
   body: AsyncIterable<BodyPiece>,
   query: GivenOptions,
 ): Promise<Result<JsonPush, Problem>> {
-  const text = await readText(body, MAX_JSON_BODY_BYTES, "send more as application/x-ndjson, a document a line");
+  const bytes = await readBytes(body, MAX_JSON_BODY_BYTES, "send more as application/x-ndjson, a document a line");
+  if (!bytes.ok) return bytes;
+  const accepted = acceptList(bytes.value, query);
+  const push = accepted === null ? readWhole(bytes.value, query) : ok(accepted);
+  // Frees the memory now: a garbage collection would free it much later, beside the next body's.
+  bytes.value.buffer.transfer(0);
+  return push;
+}
+
+/** A body with one document, or with something that is wrong: then the problem says what. */
+function readWhole(bytes: Uint8Array, query: GivenOptions): Result<JsonPush, Problem> {
+  const text = decodeText(bytes);
   if (!text.ok) return text;
   const value = parseJson(text.value);
   if (!value.ok) return err({ name: "not-json", detail: `It ${value.error}.` });
-  const push = checkPush(value.value, query);
+  const push = checkPush(text.value, value.value, query);
   return push.ok ? push : err(invalid(push.error));
 }
 
-function checkPush(value: unknown, query: GivenOptions): Result<JsonPush, readonly FieldProblem[]> {
+/** The push of an envelope in which nothing is wrong; `null` for any other body. */
+function acceptList(bytes: Uint8Array, query: GivenOptions): JsonPush | null {
+  const list = findDocumentList(bytes);
+  if (list === null) return null;
+  const head = parseJson(list.envelope);
+  if (!head.ok || !isEnvelope(head.value)) return null;
+  const envelope = parseEnvelope(head.value);
+  if (!envelope.ok) return null;
+  const given = mergeOptions(query, envelope.value.options);
+  if (!given.ok) return null;
+  const push = checkDocuments(parsed(list), "/documents", fillOptions(given.value, list.count), 1);
+  return push.ok ? push.value : null;
+}
+
+/** A document as it was parsed, with the text of its metadata if it has some. */
+interface ParsedEntry {
+  readonly value: unknown;
+  readonly metadata: string | null;
+}
+
+function parsedEntry(value: unknown, text: string): ParsedEntry {
+  return { value, metadata: hasMetadata(value) ? memberText(text, "metadata") : null };
+}
+
+/** The documents of a list; `undefined` for one that is not JSON. */
+function* parsed(list: DocumentList): Generator<ParsedEntry> {
+  for (const text of list.texts()) {
+    const value = parseJson(text ?? "");
+    yield value.ok ? parsedEntry(value.value, text ?? "") : { value: undefined, metadata: null };
+  }
+}
+
+/** `value` is what `text` holds. */
+function checkPush(text: string, value: unknown, query: GivenOptions): Result<JsonPush, readonly FieldProblem[]> {
   if (Array.isArray(value)) {
     return err([{ pointer: "", detail: 'a list of documents goes into an object: { "documents": [...] }' }]);
   }
-  if (!isEnvelope(value)) return checkDocuments([value], "", fillOptions(query, 1));
+  if (!isEnvelope(value)) return checkDocuments([parsedEntry(value, text)], "", fillOptions(query, 1));
   const envelope = parseEnvelope(value);
   if (!envelope.ok) return envelope;
   const given = mergeOptions(query, envelope.value.options);
   if (!given.ok) return given;
   const { documents } = envelope.value;
-  return checkDocuments(documents, "/documents", fillOptions(given.value, documents.length));
+  const metadata = documents.some(hasMetadata) ? memberTexts(text, "documents", "metadata") : [];
+  const entries = documents.map((document, index) => ({ value: document, metadata: metadata[index] ?? null }));
+  return checkDocuments(entries, "/documents", fillOptions(given.value, documents.length));
 }
 
 /** With a query or contexts beside them, `documents` is a document's contexts under another API's name. */
@@ -45,20 +97,26 @@ function isEnvelope(value: unknown): boolean {
   return !Object.hasOwn(value, "query") && !Object.hasOwn(value, "contexts");
 }
 
-/** `list` is the pointer to the list of documents; `""` where the body is the document. */
+/**
+ * `list` is the pointer to the list of documents; `""` where the body is the document. Ends after
+ * `maxProblems`.
+ */
 function checkDocuments(
-  values: readonly unknown[],
+  entries: Iterable<ParsedEntry>,
   list: string,
   options: PushOptions,
+  maxProblems = MOST_PROBLEMS,
 ): Result<JsonPush, readonly FieldProblem[]> {
-  const documents: AcceptedDocument[] = [];
+  const documents = new HeldDocuments();
   const problems: FieldProblem[] = [];
   const places = new Map<string, number>();
-  for (const [place, value] of values.entries()) {
+  let place = -1;
+  for (const { value, metadata } of entries) {
+    place += 1;
     const prefix = list === "" ? "" : `${list}/${place}`;
-    const accepted = acceptDocument(value, place, options);
+    const accepted = acceptDocument(value, metadata, place, options);
     if (accepted.ok) {
-      documents.push(accepted.value);
+      documents.add(accepted.value);
       const { id } = accepted.value;
       const earlier = id === null ? undefined : places.get(id);
       if (earlier !== undefined) {
@@ -72,7 +130,7 @@ function checkDocuments(
     } else {
       problems.push(...accepted.error.map(({ pointer, detail }) => ({ pointer: prefix + pointer, detail })));
     }
-    if (problems.length >= MOST_PROBLEMS) break;
+    if (problems.length >= maxProblems) break;
   }
-  return problems.length > 0 ? err(problems.slice(0, MOST_PROBLEMS)) : ok({ options, documents });
+  return problems.length > 0 ? err(problems.slice(0, maxProblems)) : ok({ options, documents });
 }

@@ -1,8 +1,8 @@
-import { err, IdSet, MAX_SET_IDS, ok, type Result } from "@sluice/core";
+import { err, IdSet, MAX_SET_IDS, memberText, ok, type Result } from "@sluice/core";
 import type { BodyPiece } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import type { LineProblem } from "../http/problems.ts";
-import { acceptDocument, type AcceptedDocument } from "./accepted.ts";
+import { acceptDocument, hasMetadata, type AcceptedDocument } from "./accepted.ts";
 import { LineSplitter, type Line } from "./lines.ts";
 import type { PushOptions } from "./options.ts";
 import type { PushItem } from "./push.ts";
@@ -69,7 +69,8 @@ export class NdjsonPush {
     }
     const value = parseJson(text);
     if (!value.ok) return err(`the line ${value.error}`);
-    const accepted = acceptDocument(value.value, place, this.#options);
+    const metadata = hasMetadata(value.value) ? memberText(text, "metadata") : null;
+    const accepted = acceptDocument(value.value, metadata, place, this.#options);
     if (!accepted.ok) return err(lineDetail(accepted.error));
     const problem = this.#holdId(accepted.value.id);
     return problem === null ? ok(accepted.value) : err(problem);

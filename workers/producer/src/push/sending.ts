@@ -13,6 +13,7 @@ import {
 } from "@sluice/core";
 import {
   closeSubmission,
+  describeError,
   isPassing,
   letGoOfPush,
   openKeyedSubmission,
@@ -20,15 +21,15 @@ import {
   raiseTotal,
   reopenSubmission,
   stagePart,
+  type CountedPart,
   type KeyClaim,
   type OpenedSubmission,
   type SubmissionRow,
 } from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
-import { describeError } from "../log.ts";
+import { CountedParts } from "./counted-parts.ts";
 import type { PushOptions } from "./options.ts";
 import { sendPatiently } from "./pushback.ts";
-import { RecordedParts } from "./recorded-parts.ts";
 
 export type SendingIo = Pick<Dependencies, "db" | "queues" | "now" | "random" | "log"> & {
   /** Without it a Queue's pushback is not waited out. */
@@ -38,6 +39,8 @@ export type SendingIo = Pick<Dependencies, "db" | "queues" | "now" | "random" | 
 /** A push that broke off, in the hands of this request. */
 export interface TakenOver {
   readonly row: SubmissionRow;
+  /** Its recorded and staged parts, at the time of the takeover. */
+  readonly counted: readonly CountedPart[];
   readonly holder: string;
 }
 
@@ -67,14 +70,14 @@ interface SendRound {
   /** Bytes in the last call. */
   bytes: number;
   /** Documents that `total` does not count yet. */
-  documents: number;
+  uncounted: number;
 }
 
 /** Calls that are filled at most while a round is under way: 1 MB. */
 const CALLS_A_ROUND = 4;
 
 function emptyRound(): SendRound {
-  return { calls: [], bytes: 0, documents: 0 };
+  return { calls: [], bytes: 0, uncounted: 0 };
 }
 
 /** What every part of a push repeats. */
@@ -99,15 +102,13 @@ export class Sending {
   readonly #packer: PartPacker;
   readonly #closed: boolean;
   readonly #holder: string | null;
-  readonly #recorded: RecordedParts | null;
+  readonly #counted: CountedParts;
   #part = 0;
   /** Documents of a push that was taken over which were recorded before. */
   skipped = 0;
   /** Why a method gave `false`. */
   failure: SendingFailure = "unsent";
   #total: number;
-  /** Documents that `total` has counted ahead, as the submission was opened. */
-  #ahead: number;
   #round = emptyRound();
   #underWay: Promise<boolean> = Promise.resolve(true);
   #isUnderWay = false;
@@ -116,7 +117,7 @@ export class Sending {
     io: SendingIo,
     options: PushOptions,
     opened: OpenedSubmission,
-    first: { readonly total: number; readonly closed: boolean },
+    first: { readonly total: number; readonly closed: boolean; readonly counted: readonly CountedPart[] },
     holder: string | null,
   ) {
     this.submission = opened.id;
@@ -126,9 +127,8 @@ export class Sending {
     this.#packer = new PartPacker(this.#header);
     this.#closed = first.closed;
     this.#holder = holder;
-    this.#recorded = holder === null ? null : new RecordedParts(io.db, opened.id);
+    this.#counted = new CountedParts(first.total, first.counted);
     this.#total = first.total;
-    this.#ahead = first.total;
   }
 
   /**
@@ -148,7 +148,7 @@ export class Sending {
         claim === null
           ? await openSubmission(io.db, row, tail, io.now())
           : await openKeyedSubmission(io.db, row, claim, tail, io.now());
-      return opened === null ? "taken" : new Sending(io, options, opened, first, null);
+      return opened === null ? "taken" : new Sending(io, options, opened, { ...first, counted: [] }, null);
     } catch (error) {
       if (!isPassing(error)) throw error;
       io.log({ event: "push_not_opened", ...describeError(error) });
@@ -157,8 +157,8 @@ export class Sending {
   }
 
   /** Goes on with a push from its first document: parts that are recorded already are not sent again. */
-  static resume(io: SendingIo, options: PushOptions, { row, holder }: TakenOver): Sending {
-    return new Sending(io, options, row, { total: row.total, closed: row.closedAt !== null }, holder);
+  static resume(io: SendingIo, options: PushOptions, { row, counted, holder }: TakenOver): Sending {
+    return new Sending(io, options, row, { total: row.total, closed: row.closedAt !== null, counted }, holder);
   }
 
   async add(document: SerializedDocument): Promise<boolean> {
@@ -170,13 +170,13 @@ export class Sending {
   async finish(): Promise<boolean> {
     const part = this.#packer.flush();
     const sent = (part === null || (await this.#send(part))) && (await this.#sendRound()) && (await this.#underWay);
+    // What was sent before and did not come now: this is not the push that broke off.
+    if (sent && !this.#counted.isAllTaken) return this.#fail("other_body");
     if (this.#closed) {
       if (!sent)
         await this.#attempt("push_not_reopened", () => reopenSubmission(this.#io.db, this.submission, this.#holder));
       return sent;
     }
-    // What was sent before and did not come now: this is not the push that broke off.
-    if (sent && this.#ahead > 0) return this.#fail("other_body");
     return sent && this.#attempt("push_not_closed", () => this.#close());
   }
 
@@ -206,21 +206,21 @@ export class Sending {
     this.#part += 1;
     const { documents, bytes, count } = packed;
     const hash = await sha256(documents);
-    const recorded = this.#recorded === null ? null : await this.#recorded.hashOf(part);
-    if (recorded !== null) {
-      if (recorded !== hash) return this.#fail("other_body");
-      this.#count(count);
+    const standing = this.#counted.take(part, hash, count);
+    if (standing === null || (this.#closed && standing.uncounted > 0)) return this.#fail("other_body");
+    const { state, uncounted } = standing;
+    if (state === "recorded") {
       this.skipped += count;
       return true;
     }
     const message = { part, content: { hash, documents } };
-    if (!isStaged(packed)) return this.#enqueue(message, bytes, count);
-    if (!(await this.#stage(part, this.#body(message), count))) return false;
+    if (!isStaged(packed)) return this.#enqueue(message, bytes, uncounted);
+    if (state !== "staged" && !(await this.#stage(part, this.#body(message), uncounted))) return false;
     return this.#enqueue({ part, content: null }, stagedBody(this.#header, part).length, 0);
   }
 
-  async #stage(part: number, body: string, documents: number): Promise<boolean> {
-    this.#count(documents);
+  async #stage(part: number, body: string, uncounted: number): Promise<boolean> {
+    this.#total += uncounted;
     // The level as it is now: a call under way may raise it too, and the greater one stays.
     const staged = { part, body, total: this.#total };
     return this.#attempt("part_not_staged", async () => {
@@ -229,7 +229,7 @@ export class Sending {
     });
   }
 
-  async #enqueue(message: WaitingMessage, bytes: number, documents: number): Promise<boolean> {
+  async #enqueue(message: WaitingMessage, bytes: number, uncounted: number): Promise<boolean> {
     const last = this.#round.calls.at(-1);
     if (last !== undefined && !fitsSend({ bytes: this.#round.bytes, messages: last.length }, bytes)) {
       if (this.#isUnderWay && this.#round.calls.length < CALLS_A_ROUND) {
@@ -242,18 +242,18 @@ export class Sending {
     if (this.#round.calls.length === 0) this.#round.calls.push([]);
     this.#round.calls.at(-1)?.push(message);
     this.#round.bytes += bytes + MESSAGE_OVERHEAD_BYTES;
-    this.#round.documents += documents;
+    this.#round.uncounted += uncounted;
     return true;
   }
 
   /** Starts the calls that were filled, when those before are through. */
   async #sendRound(): Promise<boolean> {
     if (!(await this.#underWay)) return false;
-    const { calls, documents } = this.#round;
+    const { calls, uncounted } = this.#round;
     if (calls.length === 0) return true;
     this.#round = emptyRound();
-    const raise = this.#count(documents) ? this.#total : null;
-    if (raise !== null && this.#closed) return this.#fail("other_body");
+    this.#total += uncounted;
+    const raise = uncounted > 0 ? this.#total : null;
     this.#isUnderWay = true;
     this.#underWay = this.#attempt("push_not_sent", async () => {
       const { db, now } = this.#io;
@@ -282,14 +282,6 @@ export class Sending {
   #body({ part, content }: WaitingMessage): string {
     if (content === null) return stagedBody(this.#header, part);
     return partBody(this.#header, part, content.hash, content.documents);
-  }
-
-  /** Counts documents into the total, and says whether D1 has to be told. */
-  #count(documents: number): boolean {
-    const counted = Math.min(documents, this.#ahead);
-    this.#ahead -= counted;
-    this.#total += documents - counted;
-    return documents > counted;
   }
 
   async #attempt(event: string, write: () => Promise<unknown>): Promise<boolean> {

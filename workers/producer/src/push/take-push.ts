@@ -5,8 +5,8 @@ import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
 import { problemResponse, type LineProblem } from "../http/problems.ts";
 import { MOST_NAMED, type AcceptedShape } from "../shapes/push.ts";
-import type { AcceptedDocument } from "./accepted.ts";
 import type { Fingerprint } from "./fingerprint.ts";
+import type { HeldDocuments } from "./held-documents.ts";
 import { LOOK_AGAIN, anotherBody, stillRunning, takeOver, type KeyStanding, type PushKey } from "./idempotency.ts";
 import { readJsonPush } from "./json-push.ts";
 import { NdjsonPush } from "./ndjson-push.ts";
@@ -59,8 +59,8 @@ async function takeJson(
   if (known !== null && key?.fingerprint.value !== known) return anotherBody(key?.brokenOff?.submission ?? null);
   const keyed = await keyedPush(io, key, options);
   if (keyed instanceof Response) return keyed;
-  const nameAll = documents.length <= MOST_NAMED ? namesOf(documents) : null;
-  const end = await push(io, options, takeOut(documents), keyed);
+  const nameAll = documents.count <= MOST_NAMED ? namesOf(documents) : null;
+  const end = await push(io, options, documents.take(), keyed);
   if (end.kind !== "sent") return notAccepted(end);
   const names = nameAll === null ? null : nameAll(end.submission);
   return taken(
@@ -125,15 +125,9 @@ function isSame(options: PushOptions, row: PushOptions): boolean {
   return names.every((name) => options[name] === row[name]);
 }
 
-function namesOf(documents: readonly AcceptedDocument[]): (submission: SubmissionId) => { id: string }[] {
-  const places = documents.map(({ id, place }) => ({ id, place }));
+function namesOf(documents: HeldDocuments): (submission: SubmissionId) => { id: string }[] {
+  const places = [...documents.names()];
   return (submission) => places.map(({ id, place }) => ({ id: id ?? nameDocument(submission, place) }));
-}
-
-/** Documents one after another, each held no longer than until it is taken. */
-function* takeOut(documents: AcceptedDocument[]): Generator<AcceptedDocument> {
-  documents.reverse();
-  for (let next = documents.pop(); next !== undefined; next = documents.pop()) yield next;
 }
 
 function notThisCollection(collection: string): Response {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { envelopeSchema } from "../push/options.ts";
 import { documentOutSchema } from "./document.ts";
 import { jobSchema } from "./job.ts";
+import { malformedMessageSchema } from "./malformed.ts";
 import { pauseSchema } from "./pause.ts";
 import { countsSchema, submissionSchema } from "./submission.ts";
 import { count } from "./time.ts";
@@ -26,9 +27,19 @@ export const documentListSchema = z.strictObject({
 export const retriedSchema = z.strictObject({
   submission: submissionSchema,
   queued: count.describe("Documents that were queued again."),
+  lost: count.describe(
+    "Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again.",
+  ),
 });
 export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were forgotten.") });
-export const pauseListSchema = z.strictObject({ data: z.array(pauseSchema).describe("The pauses in force.") });
+export const malformedPageSchema = z.strictObject({ data: z.array(malformedMessageSchema), next_cursor: nextCursor });
+export const replayedSchema = z.strictObject({ replayed: count.describe("Messages that were sent again.") });
+const pausesInForce = z.array(pauseSchema).describe("The pauses in force.");
+export const pauseListSchema = z.strictObject({ data: pausesInForce });
+export const resumedSchema = z.strictObject({
+  resumed: pauseSchema.nullable().describe("The pause that ended; null: nothing of that name was paused."),
+  data: pausesInForce,
+});
 
 /** What a problem looks like (RFC 9457). */
 export const problemSchema = z.looseObject({

@@ -52,7 +52,14 @@ export const documentOutSchema = z.strictObject({
     })
     .nullable(),
   attempts: z.int().min(0).describe("Answers that were used up, and the one that is waited for."),
-  metadata: z.looseObject({}).nullable().optional().describe("With `include=metadata`."),
+  metadata: z
+    .looseObject({})
+    .nullable()
+    .optional()
+    .describe(
+      "With `include=metadata`: numbers, strings and names exactly as they were pushed, also a number that a double cannot " +
+        "hold. Null where there is none.",
+    ),
   submission_id: z.string().describe("The push that this version came with."),
   job_id: z.string().nullable(),
   waiting: waitingSchema.nullable(),
@@ -68,7 +75,16 @@ export interface DocumentView {
   readonly include: readonly Include[];
 }
 
-/** `job` is the one that holds the document, where it has not ended; `now` in milliseconds. */
+/**
+ * A document as JSON text. Metadata goes into it as it is stored, never parsed: a number in it may have
+ * more digits than JavaScript keeps.
+ */
+export function documentJson(shape: DocumentShape, row: DocumentRow, { include }: DocumentView): string {
+  const json = JSON.stringify(shape);
+  return include.includes("metadata") ? `${json.slice(0, -1)},"metadata":${row.metadata ?? "null"}}` : json;
+}
+
+/** All but the metadata. `job` is the one that holds the document, where it has not ended; `now` in milliseconds. */
 export function documentShape(
   row: DocumentRow,
   job: HoldingJob | null,
@@ -92,7 +108,6 @@ export function documentShape(
     stale,
     error: errorShape(row),
     attempts: row.attempts ?? attemptsOf(job),
-    ...(view.include.includes("metadata") && { metadata: parseMetadata(row.metadata) }),
     submission_id: row.submission_id,
     job_id: row.status === null ? (job?.id ?? row.root_job_id) : row.outcome_job_id,
     waiting: row.status === null ? waitingOf(row, job, pauses, now) : null,
@@ -148,10 +163,6 @@ function errorShape(row: DocumentRow): DocumentShape["error"] {
 function attemptsOf(job: HoldingJob | null): number {
   if (job === null) return 0;
   return job.attempt > 0 ? job.round : job.round - 1;
-}
-
-function parseMetadata(text: string | null): Record<string, unknown> | null {
-  return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
 }
 
 function waitingOf(row: DocumentRow, job: HoldingJob | null, pauses: readonly Pause[], now: number): Waiting | null {

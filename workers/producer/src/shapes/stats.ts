@@ -13,8 +13,18 @@ const laneSchema = z.strictObject({
   canceled: count,
 });
 
+/** What computes scores: Workers AI, or one of its stand-ins on one machine. */
+export const scorers = ["workers-ai", "minilm", "lexical", "instant"] as const;
+export type Scorer = (typeof scorers)[number];
+
 /** The state of the whole, from stored counters. */
 export const statsSchema = z.strictObject({
+  scorer: z
+    .enum(scorers)
+    .describe(
+      "What computes scores: `workers-ai` on Cloudflare; on one machine the stand-in, whose scores carry the " +
+        "production model's name and differ from its: `minilm` (English only), `lexical` or `instant`.",
+    ),
   lanes: z
     .strictObject({ interactive: laneSchema, bulk: laneSchema })
     .describe("Documents by lane and state, of all times."),
@@ -24,6 +34,7 @@ export const statsSchema = z.strictObject({
     .strictObject({ last_5_minutes: count, last_hour: count })
     .describe("Documents that ended with a job; of an hour with more than 6,000 jobs, those of the last 6,000."),
   failures: z.record(z.string(), count).describe("Failed documents by code."),
+  malformed_messages: count.describe("Quarantined messages, up to 1,000: see `/v1/malformed`."),
   pauses: z.array(pauseSchema),
   poller: z
     .strictObject({
@@ -43,10 +54,12 @@ export const statsSchema = z.strictObject({
 export type StatsShape = z.infer<typeof statsSchema>;
 
 export interface StatsFacts {
+  readonly scorer: Scorer;
   readonly lanes: readonly LaneTotals[];
   readonly jobs: JobTotals;
   readonly failures: readonly { readonly code: string; readonly count: number }[];
   readonly ended: { readonly fiveMinutes: number; readonly hour: number };
+  readonly malformed: number;
   readonly pauses: readonly Pause[];
   /** Milliseconds. */
   readonly lastRunAt: number | null;
@@ -57,6 +70,7 @@ export function statsShape(facts: StatsFacts): StatsShape {
   const oldest = facts.lanes.map((lane) => lane.oldestOpenAt).filter((at) => at !== null);
   const lost = facts.lanes.reduce((sum, lane) => sum + lane.lost, 0);
   return {
+    scorer: facts.scorer,
     lanes: states,
     backlog: {
       documents: lanes.reduce((sum, lane) => sum + states[lane].queued + states[lane].processing, 0),
@@ -68,6 +82,7 @@ export function statsShape(facts: StatsFacts): StatsShape {
       ...Object.fromEntries(facts.failures.map(({ code, count }) => [code, count])),
       ...(lost > 0 && { message_lost: lost }),
     },
+    malformed_messages: facts.malformed,
     pauses: facts.pauses.map(pauseShape),
     poller: facts.lastRunAt === null ? null : { last_run_at: time(facts.lastRunAt) },
     usage: {

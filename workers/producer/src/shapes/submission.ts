@@ -15,6 +15,8 @@ import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } fr
 
 export const submissionStatuses = ["receiving", "queued", "processing", "canceling", "completed", "canceled"] as const;
 export type SubmissionStatus = (typeof submissionStatuses)[number];
+/** What a list of submissions may be filtered by: besides a status, whether `stalled` is not null. */
+export const submissionFilters = [...submissionStatuses, "stalled"] as const;
 
 export const countsSchema = z
   .strictObject({ total: count, queued: count, processing: count, succeeded: count, failed: count, canceled: count })
@@ -36,7 +38,8 @@ export const submissionSchema = z.strictObject({
     .describe(
       "`receiving`: its push is under way, or broke off and can be gone on with. `queued`: all of it is sent, and nothing " +
         "recorded yet. `processing`: documents are recorded and have not all ended, be it that they wait for the end of a " +
-        "pause: `waiting` tells. `canceling`: it is canceled, and what is dispatched finishes. `completed`: every document " +
+        "pause: `waiting` tells. `canceling`: it is canceled; what is dispatched finishes, and what is still in the Queue ends when it " +
+        "arrives, or as `message_lost`. `completed`: every document " +
         "ended, failures included. `canceled`: every document ended after it was canceled. The list is closed.",
     ),
   counts: countsSchema,
@@ -45,7 +48,7 @@ export const submissionSchema = z.strictObject({
   stalled: z
     .strictObject({ missing: count, since: timeSchema })
     .nullable()
-    .describe("Documents that were sent and not recorded for 10 minutes."),
+    .describe("Documents that were sent and not recorded for 10 minutes. `?status=stalled` lists such submissions."),
   waiting: waitingSchema.nullable(),
   usage: z.strictObject({
     tokens: count,
@@ -82,7 +85,7 @@ export function submissionShape(row: SubmissionRow, around: SubmissionSurroundin
       ...(row.lost > 0 && { message_lost: row.lost }),
     },
     incomplete: row.incomplete,
-    stalled: stalled(row, now),
+    stalled: stalledShape(row, now),
     waiting: waitingOf(row, around, now),
     usage: { tokens: row.tokens, jobs: row.jobs, unconfirmed_dispatches: row.unconfirmedDispatches },
     created_at: time(row.createdAt),
@@ -142,7 +145,8 @@ function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings,
   return waitingShape({ reason: "answer", until: null });
 }
 
-function stalled(row: SubmissionRow, now: number): SubmissionShape["stalled"] {
+/** `now` in milliseconds. */
+export function stalledShape(row: SubmissionRow, now: number): SubmissionShape["stalled"] {
   if (row.closedAt === null || missing(row) === 0) return null;
   const since = Math.max(row.closedAt, row.activeAt);
   return now - since > STALLED_AFTER ? { missing: missing(row), since: time(since) } : null;

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { shellCommand } from "@sluice/core/shell";
 import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { ago, plural, pluralVerb, until } from "../text.ts";
-import { HAS } from "../words.ts";
+import { ago, count, harmlessJson, plural, pluralVerb, until } from "../text.ts";
+import { HAS, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 
 export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
   const submission = await clientOf(cli).cancel(id, { signal: cli.signal });
@@ -16,7 +17,13 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
     return EXIT.ok;
   }
   const open = submission.counts.queued + submission.counts.processing;
-  const rest = open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.`;
+  const { queued } = submission.counts;
+  const inQueue =
+    queued === 0
+      ? ""
+      : ` ${count(queued)} in the Queue: canceled on arrival, or failed as message_lost if they never arrive.`;
+  const rest =
+    open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.${inQueue}`;
   cli.out.print(`${id} is ${submission.status}.${rest}`);
   return EXIT.ok;
 }
@@ -26,10 +33,18 @@ export interface RetryFlags {
 }
 
 export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<ExitCode> {
-  const { queued, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
-  if (!cli.out.human) cli.out.record({ submission, queued });
-  else if (queued === 0) cli.out.print(`${id} has no failed documents to queue again.`);
-  else cli.out.print(`${plural(queued, "document")} queued again. Follow it: sluice status ${id}`);
+  const { queued, lost, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
+  const { out } = cli;
+  if (!out.human) {
+    out.record({ submission, queued, lost });
+    return EXIT.ok;
+  }
+  if (queued > 0) {
+    const follow = shellCommand(["sluice", "status"], [id]);
+    out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
+  } else if (lost === 0) out.print(`${id} has no failed documents to queue again.`);
+  if (lost > 0)
+    out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue and cannot be queued again. ${PUSH_LOST_AGAIN}`);
   return EXIT.ok;
 }
 
@@ -43,30 +58,44 @@ export interface PauseFlags extends TargetFlags {
 }
 
 export async function pause(cli: Cli, flags: PauseFlags): Promise<ExitCode> {
-  return tellPauses(cli, await clientOf(cli).pause(flags, { reason: flags.reason, signal: cli.signal }));
+  const pauses = await clientOf(cli).pause(flags, { reason: flags.reason, signal: cli.signal });
+  if (cli.out.human) printPauses(cli, pauses);
+  else for (const one of pauses) cli.out.record(one);
+  return EXIT.ok;
 }
 
 export async function resume(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
-  return tellPauses(cli, await clientOf(cli).resume(flags, { signal: cli.signal }));
-}
-
-function tellPauses({ out, now }: Cli, pauses: readonly Pause[]): ExitCode {
+  const { out, now } = cli;
+  const answer = await clientOf(cli).resume(flags, { signal: cli.signal });
   if (!out.human) {
-    for (const one of pauses) out.record(one);
-  } else if (pauses.length === 0) {
-    out.print("Nothing is paused.");
-  } else {
-    out.table(
-      [{ title: "PAUSED" }, { title: "WHY" }, { title: "SINCE" }, { title: "UNTIL" }],
-      pauses.map((one) => [
-        one.scope === "all" ? "everything" : one.scope,
-        one.message === null ? one.reason : `${one.reason}: ${one.message}`,
-        ago(one.since, now()),
-        one.until === null ? "resumed" : until(one.until, now()),
-      ]),
-    );
+    out.record(answer);
+    return EXIT.ok;
+  }
+  const { resumed, data } = answer;
+  const target = flags.model ?? flags.submission ?? "everything";
+  if (resumed === null) out.print(`Nothing was resumed: ${target} was not paused.`);
+  else out.print(`Resumed ${target}, paused ${ago(resumed.since, now())} (${whyPaused(resumed)}).`);
+  if (data.length > 0) {
+    out.print("Still in force:\n");
+    printPauses(cli, data);
   }
   return EXIT.ok;
+}
+
+function whyPaused({ reason, message }: Pause): string {
+  return message === null ? reason : `${reason}: ${message}`;
+}
+
+function printPauses({ out, now }: Cli, pauses: readonly Pause[]): void {
+  out.table(
+    [{ title: "PAUSED" }, { title: "WHY" }, { title: "SINCE" }, { title: "UNTIL" }],
+    pauses.map((one) => [
+      one.scope === "all" ? "everything" : one.scope,
+      whyPaused(one),
+      ago(one.since, now()),
+      one.until === null ? "resumed" : until(one.until, now()),
+    ]),
+  );
 }
 
 export interface KeyFlags {
@@ -90,7 +119,7 @@ export function newKey(cli: Cli, flags: KeyFlags): ExitCode {
   }
   cli.out.print(`${cli.out.style(key, "bold")}   shown this once: keep it\n`);
   cli.out.print("Its entry in the list that the secret SLUICE_API_KEYS holds:\n");
-  cli.out.print(JSON.stringify(entry));
+  cli.out.print(harmlessJson(JSON.stringify(entry)));
   cli.out.print(
     `\nUpload the list with the entry added: npx wrangler secret put SLUICE_API_KEYS --name sluice-producer`,
   );

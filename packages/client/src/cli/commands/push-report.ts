@@ -1,8 +1,10 @@
+import { shellCommand, shellWord } from "@sluice/core/shell";
 import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
+import { describePlace, type Header } from "../formats/index.ts";
 import type { Output } from "../output.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
-import { failuresWords, WAS } from "../words.ts";
+import { failuresWords, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import type { RefusedLines } from "./push-refused.ts";
 
@@ -17,24 +19,36 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
     [{ title: "" }, { title: "", side: "right" }, { title: "" }],
     [
       ["documents", count(documents), plural(contexts, "context")],
-      ["tokens", `~${count(tokens)}`, "at 4 characters a token"],
+      ["tokens", `~${count(tokens)}`, "each context with its query"],
       ["jobs", `~${count(jobs)}`, "calls of the Batch API"],
       [
         "dollars",
         `~${dollars(usd.total)}`,
-        `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)}`,
+        `Workers AI ${dollars(usd.workers_ai)} · Queues ${dollars(usd.queues)} · D1 ${dollars(usd.d1)} · Workers ${dollars(usd.workers)}`,
       ],
     ],
   );
-  out.print(out.style("\nList prices, free tiers left aside.", "dim"));
-  if (refused > 0) out.print(out.style(`${plural(refused, "line")} would be refused.`, "yellow"));
+  out.print(out.style(`\n${estimate.assumptions.map((sentence) => `Assumed: ${sentence}.`).join("\n")}`, "dim"));
+  if (refused > 0) out.print(out.style(`${count(refused)} more would be refused.`, "yellow"));
 }
 
 /** Without the last digits of sums in binary: to a billionth of a dollar, which is more than anyone pays by. */
 function rounded(usd: Estimate["usd"]): Estimate["usd"] {
   const round = (value: number) => Number(value.toFixed(9));
-  const { total, workers_ai, queues, d1 } = usd;
-  return { total: round(total), workers_ai: round(workers_ai), queues: round(queues), d1: round(d1) };
+  const { total, workers_ai, queues, d1, workers } = usd;
+  return {
+    total: round(total),
+    workers_ai: round(workers_ai),
+    queues: round(queues),
+    d1: round(d1),
+    workers: round(workers),
+  };
+}
+
+/** Says that a row is taken for a header, and how to have it pushed. */
+export function printHeader(out: Output): (header: Header) => void {
+  return ({ line, names }) =>
+    out.note(`Line ${line} is taken for a header: ${oneLine(names.join(", "))}. With --header no it is data.`);
 }
 
 export function printPushed(out: Output, pushed: PushResult, name: string, took: number): void {
@@ -54,11 +68,9 @@ export function printPushed(out: Output, pushed: PushResult, name: string, took:
 
 export function printRefused(out: Output, refused: RefusedLines, file: string | null): void {
   if (refused.count === 0) return;
-  out.note(
-    out.noteStyle(`${plural(refused.count, "line")} refused${file === null ? "" : `, now in ${file}`}`, "yellow"),
-  );
-  for (const { first, at = first, detail } of refused.lines.slice(0, MOST_TOLD))
-    out.note(`  line ${count(at)}: ${oneLine(detail)}`);
+  const what = plural(refused.count, refused.lines.some(({ index }) => index !== undefined) ? "document" : "line");
+  out.note(out.noteStyle(`${what} refused${file === null ? "" : `, now in ${file}`}`, "yellow"));
+  for (const line of refused.lines.slice(0, MOST_TOLD)) out.note(`  ${describePlace(line)}: ${oneLine(line.detail)}`);
   const more = refused.lines.length - MOST_TOLD;
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)
@@ -71,11 +83,23 @@ export function tellAccepted(out: Output, { accepted, submissions }: PushResult)
   );
 }
 
-/** What went out of a push that ended on its way, and how it goes on. */
+/** A command for each submission that shows how it fares: a file larger than one request makes several. */
+function followLines(submissions: readonly Submission[]): string[] {
+  return submissions.map(({ id }) => shellCommand(["sluice", "status"], [id]));
+}
+
+/** Of a push that is no longer followed. */
+export function noteFollowing(out: Output, end: string, submissions: readonly Submission[]): void {
+  const [first = "", ...more] = followLines(submissions);
+  const lines = more.length === 0 ? ` ${first}` : [first, ...more].map((line) => `\n  ${line}`).join("");
+  out.note(`${end}Everything was sent, and goes on by itself:${lines}`);
+}
+
+/** What went out, at most, of a push that ended on its way, and how it goes on. */
 export function tellSent(out: Output, end: string, name: string, sent: number, flags: PushFlags): void {
-  out.note(`${end}: about ${plural(sent, "document")} went out.`);
+  out.note(`${end}: ${sent === 0 ? "nothing" : `up to ${plural(sent, "document")}`} went out.`);
   const again = name === "stdin" ? "the same input" : "the same command";
-  const key = flags.key === undefined ? "" : `, with --key ${flags.key},`;
+  const key = flags.key === undefined ? "" : `, with --key ${shellWord(flags.key)},`;
   out.note(`To go on, run ${again} again${key} within 24 hours: what is there already is not scored twice.`);
 }
 
@@ -84,7 +108,8 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   const [first] = submissions;
   if (first === undefined) return;
   if (!waited) {
-    out.print(`\nFollow it:   sluice status ${first.id}`);
+    out.print("");
+    for (const line of followLines(submissions)) out.print(`Follow it:   ${line}`);
     return;
   }
   const sum = (name: keyof Submission["counts"]) => submissions.reduce((all, { counts }) => all + counts[name], 0);
@@ -97,10 +122,12 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   if (sum("canceled") > 0) parts.push(out.style(`${count(sum("canceled"))} canceled`, "yellow"));
   out.print(parts.join(" · "));
   out.print("");
-  for (const { id } of submissions) out.print(`Results:   sluice results ${id}`);
+  for (const { id } of submissions) out.print(`Results:   ${shellCommand(["sluice", "results"], [id])}`);
   for (const { id, counts } of submissions) {
-    if (counts.failed > 0) out.print(`Failures:  sluice results ${id} --status failed`);
+    if (counts.failed > 0) out.print(`Failures:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
   }
+  const lost = failures["message_lost"] ?? 0;
+  if (lost > 0) out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`);
 }
 
 /** What a program gets of a push. */
@@ -116,7 +143,11 @@ export function recordOf(
     already_there: pushed.alreadyThere,
     idempotency_key: pushed.idempotencyKey,
     rejected_count: refused.count,
-    rejected: refused.lines.map(({ first, at = first, detail }) => ({ line: at, detail })),
+    rejected: refused.lines.map(({ first, at = first, index, detail }) => ({
+      line: at,
+      item: index === undefined ? null : index + 1,
+      detail,
+    })),
     rejected_file: file,
   };
 }

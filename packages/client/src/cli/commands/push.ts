@@ -3,16 +3,18 @@ import { Checker } from "../check.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { Estimator, type Estimate } from "../estimate.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { formats, type Entry, type Place } from "../formats/index.ts";
-import { contentKey, openInput, readLines, type Input } from "../input.ts";
+import { contentKey, openInput, type Input } from "../input.ts";
 import { barProgress, quietProgress, type Progress } from "../progress.ts";
 import { mayPass } from "../../retry.ts";
+import { Reading } from "./reading.ts";
 import { tellError } from "../tell-error.ts";
 import { dollars } from "../text.ts";
 import { holdWords } from "../words.ts";
-import { PUSH_RETRIES, type PushFlags } from "./push-options.ts";
+import { PUSH_RETRIES, readEntries, type PushFlags } from "./push-options.ts";
 import {
+  noteFollowing,
   printEstimate,
+  printHeader,
   printPushed,
   printRefused,
   printScored,
@@ -24,6 +26,9 @@ import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts"
 
 /** Pushes a file and follows it to its end. */
 export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promise<ExitCode> {
+  if (flags.header !== undefined && flags.format !== "tsv") {
+    throw new CommandError(EXIT.usage, "--header goes with --format tsv only: the other formats have no header.");
+  }
   const progress = progressOf(cli);
   const client =
     flags.estimate === true
@@ -67,17 +72,21 @@ function progressOf({ out, now }: Cli): Progress {
 }
 
 async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<Estimate> {
-  const estimator = new Estimator();
+  const estimator = new Estimator(flags.model);
   const checker = new Checker({ model: flags.model, truncateInputs: flags.truncate });
-  for await (const entry of formats[flags.format](readLines(input))) {
+  // A push says it by itself.
+  const onHeader = flags.estimate === true ? printHeader(cli.out) : undefined;
+  for await (const entry of readEntries(input, flags, onHeader)) {
     cli.signal.throwIfAborted();
     estimator.add(checker.check(entry));
   }
   return estimator.estimate();
 }
 
-function overBudget({ usd }: Estimate, { maxUsd = 0 }: PushFlags): never {
-  const message = `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent; --estimate tells more.`;
+function overBudget({ usd, assumptions }: Estimate, { maxUsd = 0 }: PushFlags): never {
+  const message =
+    `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent.\n` +
+    `Assumed: ${assumptions.join("; ")}. --estimate lists the figures.`;
   throw new CommandError(EXIT.overBudget, message);
 }
 
@@ -89,12 +98,13 @@ async function sendFile(
   progress: Progress,
 ): Promise<ExitCode> {
   const { out } = cli;
-  const { collection, model, lane, label, truncate, format } = flags;
-  const options = { collection, model, lane, label, truncate, format };
+  const { collection, model, lane, label, truncate, format, header } = flags;
+  const options = { collection, model, lane, label, truncate, format, header };
   const key = flags.key ?? (await beforeSending(cli, () => contentKey(input, options, cli.signal)));
-  const reading = new Reading(formats[format](readLines(input)));
+  const reading = new Reading((onHeader) => readEntries(input, flags, onHeader), printHeader(out));
   const started = cli.now();
   let pushed: PushResult;
+  let sentSoFar = 0;
   try {
     pushed = await client.push(reading.items(), {
       collection,
@@ -106,6 +116,7 @@ async function sendFile(
       idempotencyKey: key,
       signal: cli.signal,
       onProgress({ sent, bytes: sentBytes, retry }) {
+        sentSoFar = sent;
         progress.sending(sent, sentBytes, input.size);
         if (retry !== null) progress.pausing(pauseWords(retry.error), retry.wait);
       },
@@ -113,7 +124,7 @@ async function sendFile(
   } catch (error) {
     progress.clear();
     if (cli.signal.aborted) {
-      tellSent(out, "Stopped while sending", input.name, reading.count, flags);
+      tellSent(out, "Stopped while sending", input.name, sentSoFar, flags);
       return EXIT.interrupted;
     }
     const nothing = ["nothing-acceptable", ...(reading.refused.length > 0 ? ["empty-body"] : [])];
@@ -126,7 +137,9 @@ async function sendFile(
       if (!(error instanceof SluicePushError)) throw error;
       tellError(out, error);
       if (error.pushed.accepted > 0) tellAccepted(out, error.pushed);
-      if (mayPass(error)) tellSent(out, "Given up for now", input.name, reading.count, flags);
+      // A name may cease to resolve half way.
+      const isResumable = mayPass(error) || (error.code === "unreachable" && error.sent > 0);
+      if (isResumable) tellSent(out, "Given up for now", input.name, error.sent, flags);
       return EXIT.error;
     }
   }
@@ -165,15 +178,13 @@ async function follow(
   } catch (error) {
     progress.clear();
     if (cli.signal.aborted) {
-      out.note(
-        `Stopped waiting. Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`,
-      );
+      noteFollowing(out, "Stopped waiting. ", submissions);
       return EXIT.interrupted;
     }
     if (!(error instanceof SluiceError)) throw error;
     if (error.code !== "forbidden") {
       tellError(out, error);
-      out.note(`Everything was sent, and goes on by itself: sluice status ${submissions[0]?.id ?? ""}`);
+      noteFollowing(out, "", submissions);
       return EXIT.error;
     }
     // A key that may push and not read has done what it may.
@@ -220,33 +231,4 @@ function sumCounts(submissions: readonly Submission[]): Submission["counts"] {
     for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
   }
   return sum;
-}
-
-/** Takes a file's documents for a push, and remembers where they and the refused lines stood. */
-export class Reading {
-  readonly #entries: AsyncIterable<Entry>;
-  /** The lines of each document, in the order pushed. */
-  readonly places: Place[] = [];
-  /** Refused before they were sent. */
-  readonly refused: Extract<Entry, { kind: "refused" }>[] = [];
-
-  constructor(entries: AsyncIterable<Entry>) {
-    this.#entries = entries;
-  }
-
-  get count(): number {
-    return this.places.length;
-  }
-
-  async *items() {
-    for await (const entry of this.#entries) {
-      if (entry.kind === "refused") {
-        this.refused.push(entry);
-      } else {
-        const { first, last, rows } = entry;
-        this.places.push(rows === undefined ? { first, last } : { first, last, rows });
-        yield entry.document;
-      }
-    }
-  }
 }

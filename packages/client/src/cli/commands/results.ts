@@ -1,7 +1,9 @@
+import { shellCommand } from "@sluice/core/shell";
 import type { Document, DocumentStatus } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
+import { documentText } from "../../parse-answer.ts";
 import { errorWords } from "../tell-error.ts";
 import { bestWords, statusCell } from "../words.ts";
 
@@ -23,7 +25,7 @@ export async function results(cli: Cli, id: string, flags: ResultsFlags): Promis
   const list = clientOf(cli).results(id, { ...flags, signal: cli.signal });
   let failed = false;
   let found = false;
-  const print = cli.out.human ? documentTable(cli.out) : (document: Document) => cli.out.record(document);
+  const print = cli.out.human ? documentTable(cli.out) : documentLines(cli.out);
   for await (const document of list) {
     found = true;
     failed ||= document.status === "failed" || document.status === "canceled";
@@ -59,7 +61,7 @@ export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Prom
       away = retry !== null;
     },
   });
-  const print = out.human ? documentTable(out) : (document: Document) => out.record(document);
+  const print = out.human ? documentTable(out) : documentLines(out);
   if (!all && flags.cursor === undefined && out.stderrIsTerminal) {
     out.note(out.noteStyle("What ends from now on:", "dim"));
   }
@@ -70,9 +72,13 @@ export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Prom
   } finally {
     // What it was called with is no news, and may be what was wrong.
     if (feed.cursor !== null && feed.cursor !== flags.cursor)
-      out.note(`Go on from here: sluice tail --cursor ${feed.cursor}`);
+      out.note(`Go on from here: ${shellCommand(["sluice", "tail", "--cursor", feed.cursor])}`);
   }
   return EXIT.interrupted;
+}
+
+function documentLines(out: Output): (document: Document) => void {
+  return (document) => out.recordText(documentText(document));
 }
 
 function documentTable(out: Output): (document: Document) => void {

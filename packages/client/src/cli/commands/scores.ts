@@ -1,7 +1,7 @@
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { oneLine } from "../text.ts";
-import { collectionFlag } from "../words.ts";
+import { documentCommand } from "../words.ts";
 
 export interface ScoresFlags {
   readonly collection: string;
@@ -39,7 +39,7 @@ export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<
   }
   if (document.scores.length > 0) return EXIT.ok;
   out.note(
-    `${document.id} is ${document.status} and has no scores: sluice why ${document.id}${collectionFlag(document)} tells more.`,
+    `${oneLine(document.id)} is ${document.status} and has no scores. To see why: ${documentCommand("why", document)}`,
   );
   return document.status === "failed" || document.status === "canceled" ? EXIT.failed : EXIT.ok;
 }

@@ -1,17 +1,27 @@
 import { hasEnded } from "../../index.ts";
-import type { Submission, SubmissionStatus } from "../../types.ts";
+import type { Submission, SubmissionStatusFilter } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
-import { pollerTrouble } from "../poller-trouble.ts";
+import { pollerTrouble, readStats } from "../poller-trouble.ts";
+import { describeStandIn } from "../scorer.ts";
 import { take } from "../take.ts";
-import { ago, count, plural } from "../text.ts";
-import { ended, failuresWords, receivingWords, stalledWords, statusCell, waitingWords } from "../words.ts";
+import { ago, count, plural, pluralVerb } from "../text.ts";
+import {
+  ended,
+  failuresWords,
+  PUSH_LOST_AGAIN,
+  receivingWords,
+  stalledWords,
+  submissionCell,
+  waitingWords,
+  WAS,
+} from "../words.ts";
 
 export interface StatusFlags {
   readonly label?: string;
   readonly collection?: string;
-  readonly status?: SubmissionStatus;
+  readonly status?: SubmissionStatusFilter;
   readonly limit: number;
 }
 
@@ -24,8 +34,11 @@ export async function status(cli: Cli, id: string | undefined, flags: StatusFlag
     if (!out.human) out.record(submission);
     else {
       printSubmission(out, submission, cli.now());
-      const trouble = hasEnded(submission) ? null : await pollerTrouble(client, signal, cli.now());
+      const stats = await readStats(client, signal);
+      const trouble = stats === null || hasEnded(submission) ? null : pollerTrouble(stats, cli.now());
       if (trouble !== null) out.note(out.noteStyle(trouble, "yellow"));
+      const standIn = stats === null ? null : describeStandIn(stats.scorer);
+      if (standIn !== null) out.note(standIn);
     }
     return submission.counts.failed + submission.counts.canceled > 0 ? EXIT.failed : EXIT.ok;
   }
@@ -58,7 +71,7 @@ function printSubmissions(out: Output, submissions: readonly Submission[], now: 
     ],
     submissions.map((submission) => [
       submission.id,
-      statusCell(submission.stalled === null ? submission.status : "stalled"),
+      submissionCell(submission),
       ended(submission),
       submission.counts.failed > 0 ? { text: count(submission.counts.failed), style: "red" as const } : "0",
       ago(submission.created_at, now),
@@ -70,7 +83,7 @@ function printSubmissions(out: Output, submissions: readonly Submission[], now: 
 
 export function printSubmission(out: Output, submission: Submission, now: number): void {
   const { counts, usage, stalled, waiting } = submission;
-  const state = statusCell(submission.status);
+  const state = submissionCell(submission);
   const shown = typeof state === "string" ? state : out.style(state.text, state.style);
   out.print(`${out.style(submission.id, "bold")}  ${shown}\n`);
   const rows: [string, string][] = (["queued", "processing", "succeeded", "failed", "canceled", "total"] as const).map(
@@ -101,6 +114,8 @@ export function printSubmission(out: Output, submission: Submission, now: number
   if (stalled !== null) {
     facts.push(["stalled", stalledWords(stalled)]);
   }
+  const lost = submission.failures["message_lost"] ?? 0;
+  if (lost > 0) facts.push(["lost", `${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`]);
   const receiving = receivingWords(submission);
   if (receiving !== null) facts.push(["receiving", receiving]);
   if (submission.incomplete) facts.push(["incomplete", "the push broke off, and was closed with what it had sent"]);

@@ -1,10 +1,18 @@
+import { shellCommand } from "@sluice/core/shell";
 import { hasEnded, SluiceError, type Sluice } from "../../index.ts";
 import type { Document, Job, Submission } from "../../types.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { pollerTrouble } from "../poller-trouble.ts";
+import { pollerTrouble, readStats } from "../poller-trouble.ts";
 import { ago, count, oneLine, plural } from "../text.ts";
-import { collectionFlag, failuresWords, receivingWords, stalledWords, waitingWords } from "../words.ts";
+import {
+  documentCommand,
+  failuresWords,
+  receivingWords,
+  stalledWords,
+  submissionStatusWords,
+  waitingWords,
+} from "../words.ts";
 import { printJob } from "./jobs.ts";
 
 export interface WhyFlags {
@@ -55,14 +63,12 @@ const MOST_TOLD = 3;
 /** A document that the Queue lost, or has still, is known by its submission only: what there is to say of such ones. */
 async function stalledOnes(client: Sluice, id: string, collection: string, signal: AbortSignal): Promise<string[]> {
   const words: string[] = [];
-  for (const status of ["queued", "processing"] as const) {
-    const list = client.submissions({ collection, status, limit: MOST_LOOKED_AT, signal });
-    const { data } = (await there(() => list.page())) ?? { data: [] };
-    for (const submission of data) {
-      // One without an id of its own is named after its submission.
-      if (submission.stalled === null || (id.startsWith("sub_") && !id.startsWith(submission.id))) continue;
-      words.push(`If it came with ${submission.id}: ${stalledWords(submission.stalled)}.`);
-    }
+  const list = client.submissions({ collection, status: "stalled", limit: MOST_LOOKED_AT, signal });
+  const { data } = (await there(() => list.page())) ?? { data: [] };
+  for (const submission of data) {
+    // One without an id of its own is named after its submission.
+    if (submission.stalled === null || (id.startsWith("sub_") && !id.startsWith(submission.id))) continue;
+    words.push(`If it came with ${submission.id}: ${stalledWords(submission.stalled)}.`);
   }
   return words.slice(0, MOST_TOLD);
 }
@@ -97,7 +103,8 @@ async function whyDocument(cli: Cli, client: Sluice, document: Document): Promis
 }
 
 async function troubles({ signal, now }: Cli, client: Sluice): Promise<string[]> {
-  const trouble = await pollerTrouble(client, signal, now());
+  const stats = await readStats(client, signal);
+  const trouble = stats === null ? null : pollerTrouble(stats, now());
   return trouble === null ? [] : [trouble];
 }
 
@@ -113,7 +120,6 @@ async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<J
 
 function ofDocument(document: Document, now: number): string[] {
   const { id, status, error, waiting, submission_id: submission } = document;
-  const where = collectionFlag(document);
   const attempts = document.attempts === 0 ? "" : `, at attempt ${document.attempts}`;
   const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
   const words = [
@@ -122,7 +128,7 @@ function ofDocument(document: Document, now: number): string[] {
   if (document.stale) words.push("It still shows the scores of an older version.");
   switch (status) {
     case "succeeded":
-      return [...words, `Its scores: sluice scores ${id}${where}`];
+      return [...words, `Its scores: ${documentCommand("scores", document)}`];
     case "canceled":
       return [...words, "It was canceled before it was dispatched. Push it again to have it scored."];
     case "failed":
@@ -131,7 +137,7 @@ function ofDocument(document: Document, now: number): string[] {
         ...words,
         `${error.code}: ${error.message}`,
         error.retryable
-          ? `Another try may help: sluice retry ${submission} --code ${error.code}`
+          ? `Another try may help: ${shellCommand(["sluice", "retry", "--code", error.code], [submission])}`
           : "Another try would fail the same way: mend the document and push it again.",
       ];
     case "queued":
@@ -143,6 +149,7 @@ function ofDocument(document: Document, now: number): string[] {
 
 function ofSubmission(submission: Submission, now: number): string[] {
   const { id, status, counts, stalled, waiting, failures } = submission;
+  const state = submissionStatusWords(submission);
   const open = counts.queued + counts.processing;
   const so = status === "receiving" ? " sent so far" : "";
   const rest =
@@ -151,7 +158,7 @@ function ofSubmission(submission: Submission, now: number): string[] {
         ? "its document ended"
         : `all ${plural(counts.total, "document")}${so} ended`
       : `${count(open)} of ${plural(counts.total, "document")} ${open === 1 ? "has" : "have"} not ended`;
-  const words = [`${id} is ${status}: ${rest}.`];
+  const words = [`${id} is ${state}: ${rest}.`];
   const receiving = receivingWords(submission);
   if (receiving !== null) words.push(`${receiving[0]?.toUpperCase()}${receiving.slice(1)}.`);
   if (submission.incomplete)
@@ -161,8 +168,8 @@ function ofSubmission(submission: Submission, now: number): string[] {
     words.push(`It waits: ${waitingWords(waiting, { model: submission.model, submission: id }, now)}.`);
   if (counts.failed > 0) {
     words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
-    words.push(`See them:  sluice results ${id} --status failed`);
-    words.push(`Try again: sluice retry ${id}`);
+    words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
+    words.push(`Try again: ${shellCommand(["sluice", "retry"], [id])}`);
   }
   return words;
 }

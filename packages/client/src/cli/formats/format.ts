@@ -1,17 +1,24 @@
 import type { DocumentIn } from "../../types.ts";
+import { count } from "../text.ts";
 
 /** A line of a file, without its end. */
 export interface Line {
   /** From 1. */
   readonly number: number;
-  /** `null`: it is not UTF-8. */
+  /** `null`: it cannot be read as text. */
   readonly text: string | null;
+  /** Of a line that is not UTF-8: its text, with U+FFFD for the bytes at fault. */
+  readonly lossy?: string | undefined;
+  /** Why `text` is null, where that is not for bytes that are not UTF-8. */
+  readonly flaw?: string | undefined;
 }
 
 /** The lines of a file that make one document, or would. */
 export interface Place {
   readonly first: number;
   readonly last: number;
+  /** Its number in a list, from 0, or among several that begin on one line. */
+  readonly index?: number | undefined;
   /** The line of each context, where they are not `first` and those that follow. */
   readonly rows?: readonly number[] | undefined;
 }
@@ -27,11 +34,34 @@ export type Entry =
   | (Place & { readonly kind: "document"; readonly document: DocumentIn | string })
   | (Place & Refusal & { readonly kind: "refused" });
 
-/** Turns the lines of a file into what is pushed. */
-export type Format = (lines: AsyncIterable<Line>) => AsyncGenerator<Entry>;
+/** What of its reading a format can be told, and tells. */
+export interface FormatOptions {
+  /** Whether the first row of `tsv` names the columns; by what it holds where not given. */
+  readonly header?: "yes" | "no" | undefined;
+  /** Told of the row that is taken for a header. */
+  readonly onHeader?: ((header: Header) => void) | undefined;
+}
 
-export function refused(line: number, detail: string): Entry {
-  return { kind: "refused", first: line, last: line, detail };
+export interface Header {
+  readonly line: number;
+  readonly names: readonly string[];
+}
+
+/** Turns the lines of a file into what is pushed. */
+export type Format = (lines: AsyncIterable<Line>, options?: FormatOptions) => AsyncGenerator<Entry>;
+
+export function refused(place: Place, detail: string): Entry {
+  return { kind: "refused", ...place, detail };
+}
+
+/** A place as a person finds it. */
+export function describePlace({ first, at = first, index }: Place & { readonly at?: number | undefined }): string {
+  return `line ${count(at)}${index === undefined ? "" : `, item ${count(index + 1)}`}`;
+}
+
+/** Tells places apart: several documents may begin on one line. */
+export function placeKey({ first, index }: Place): string {
+  return `${first}:${index ?? ""}`;
 }
 
 export const NOT_UTF8 = "the line holds bytes that are not UTF-8";
@@ -55,9 +85,9 @@ export function parseJson(text: string): unknown {
 /** A document, or why there is none. */
 export type Converted = { readonly document: DocumentIn } | { readonly detail: string };
 
-export function toEntry(line: number, converted: Converted): Entry {
-  if ("detail" in converted) return refused(line, converted.detail);
-  return { kind: "document", first: line, last: line, document: converted.document };
+export function toEntry(place: Place, converted: Converted): Entry {
+  if ("detail" in converted) return refused(place, converted.detail);
+  return { kind: "document", ...place, document: converted.document };
 }
 
 /** Fields of rerank requests that shape their answer, or name a model of theirs: they are left out. */

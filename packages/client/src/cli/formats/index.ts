@@ -5,7 +5,18 @@ import { tsv } from "./tsv.ts";
 import { voyage } from "./voyage.ts";
 
 export { explain } from "./explain.ts";
-export type { Entry, Format, Line, Place, Refusal } from "./format.ts";
+export {
+  describePlace,
+  placeKey,
+  type Entry,
+  type Format,
+  type FormatOptions,
+  type Header,
+  type Line,
+  type Place,
+  type Refusal,
+} from "./format.ts";
+export { splitValues } from "./values.ts";
 
 /** What `push --format` reads. */
 export const formats = { sluice, cohere, voyage, tsv } as const satisfies Record<string, Format>;

@@ -1,8 +1,7 @@
 import type { DocumentIn } from "../../types.ts";
 import { plural } from "../text.ts";
 import { NOT_UTF8, refused, type Entry, type Format, type Place, type Refusal } from "./format.ts";
-
-const COLUMNS = ["query id", "query", "context id", "text"] as const;
+import { COLUMNS, readHeader, USUAL_ORDER } from "./tsv-header.ts";
 
 interface Group {
   readonly id: string;
@@ -17,19 +16,27 @@ interface Group {
 
 /**
  * Rows of query id, query, context id and text, with tabs between: consecutive rows of one query id
- * make a document. A row that names the columns may come first.
+ * make a document. A row that names the columns may come first, in an order of its own.
  */
-export const tsv: Format = async function* (lines) {
+export const tsv: Format = async function* (lines, { header, onHeader } = {}) {
   let group: Group | null = null;
-  for await (const { number, text } of lines) {
+  let order = USUAL_ORDER;
+  let begun = false;
+  for await (const { number, text, flaw } of lines) {
     if (text !== null && text.trim() === "") continue;
     const columns = text?.split("\t") ?? [];
-    if (number === 1 && columns[1]?.trim().toLowerCase() === "query") continue;
-    const [id = "", query = "", contextId = "", context = ""] = columns;
+    const named = begun ? null : readHeader(columns, header);
+    begun = true;
+    if (named !== null) {
+      order = named;
+      onHeader?.({ line: number, names: columns });
+      continue;
+    }
+    const [id = "", query = "", contextId = "", context = ""] = order.map((place) => columns[place]);
     if (text === null || columns.length !== COLUMNS.length) {
-      const detail = text === null ? NOT_UTF8 : wrongColumns(columns.length);
+      const detail = text === null ? (flaw ?? NOT_UTF8) : wrongColumns(columns.length);
       if (group === null || (text !== null && id !== group.id)) {
-        yield refused(number, detail);
+        yield refused({ first: number, last: number }, detail);
       } else {
         group.last = number;
         group.flaw ??= { at: number, detail };

@@ -1,27 +1,8 @@
-import {
-  convertRerank,
-  isObject,
-  NOT_JSON,
-  NOT_UTF8,
-  parseJson,
-  refused,
-  toEntry,
-  unknownField,
-  type Converted,
-  type Format,
-} from "./format.ts";
+import { convertRerank, isObject, toEntry, unknownField, type Converted, type Format } from "./format.ts";
+import { convertValues } from "./values.ts";
 
 /** Lines of a batch file, `{ custom_id, body: { query, documents, … } }`: `custom_id` becomes the document's id. */
-export const voyage: Format = async function* (lines) {
-  for await (const { number, text } of lines) {
-    if (text === null) {
-      yield refused(number, NOT_UTF8);
-    } else if (text.trim() !== "") {
-      const value = parseJson(text);
-      yield value === undefined ? refused(number, NOT_JSON) : toEntry(number, convert(value));
-    }
-  }
-};
+export const voyage: Format = (lines) => convertValues(lines, (place, value) => toEntry(place, convert(value)));
 
 function convert(value: unknown): Converted {
   if (!isObject(value)) return { detail: "not an object with custom_id and body" };

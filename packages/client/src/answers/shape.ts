@@ -1,0 +1,96 @@
+/**
+ * Checks a parsed JSON value: `null`, or the first place that differs, as a JSON Pointer with what is wrong. `T` is
+ * invariant, so that a check fits the type that it is written for and no wider or narrower one: a type that changes
+ * without its check does not compile.
+ */
+export interface Shape<in out T> {
+  readonly flaw: (value: unknown, pointer: string) => string | null;
+  /** Never set: it carries `T`. */
+  readonly type?: (value: T) => T;
+}
+
+function shape<T>(isValid: (value: unknown) => boolean, expected: string): Shape<T> {
+  return { flaw: (value, pointer) => (isValid(value) ? null : mismatch(pointer, expected, value)) };
+}
+
+function mismatch(pointer: string, expected: string, value: unknown): string {
+  const place = pointer === "" ? "the answer" : pointer;
+  return value === undefined ? `${place} is missing` : `${place} must be ${expected}`;
+}
+
+/** A string. A newer server may know more names than `T` lists, so their list is not checked. */
+export function text<T extends string = string>(): Shape<T> {
+  return shape((value) => typeof value === "string", "a string");
+}
+
+/** A string that is a date. */
+export const time: Shape<string> = shape(
+  (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
+  "a time",
+);
+
+export const number: Shape<number> = shape((value) => typeof value === "number", "a number");
+
+export const boolean: Shape<boolean> = shape((value) => typeof value === "boolean", "a boolean");
+
+/** Any value, as long as it is there. */
+export const anything: Shape<unknown> = shape((value) => value !== undefined, "a value");
+
+export function literal<const T extends string>(wanted: T): Shape<T> {
+  return shape((value) => value === wanted, JSON.stringify(wanted));
+}
+
+export function nullable<T>(inner: Shape<T>): Shape<T | null> {
+  return { flaw: (value, pointer) => (value === null ? null : inner.flaw(value, pointer)) };
+}
+
+/** May be absent. */
+export function optional<T>(inner: Shape<T>): Shape<T | undefined> {
+  return { flaw: (value, pointer) => (value === undefined ? null : inner.flaw(value, pointer)) };
+}
+
+export function list<T>(item: Shape<T>): Shape<readonly T[]> {
+  return {
+    flaw(value, pointer) {
+      if (!Array.isArray(value)) return mismatch(pointer, "a list", value);
+      for (const [index, one] of value.entries()) {
+        const flaw = item.flaw(one, `${pointer}/${index}`);
+        if (flaw !== null) return flaw;
+      }
+      return null;
+    },
+  };
+}
+
+/** An object of any keys, with values of one shape. */
+export function record<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
+  return {
+    flaw(value, pointer) {
+      if (!isObject(value)) return mismatch(pointer, "an object", value);
+      for (const [key, one] of Object.entries(value)) {
+        const flaw = item.flaw(one, `${pointer}/${key}`);
+        if (flaw !== null) return flaw;
+      }
+      return null;
+    },
+  };
+}
+
+/** A shape for each key of `T`. Keys that are not among them are accepted: a newer server may send more. */
+export function object<T extends object>(fields: { readonly [Key in keyof T]-?: Shape<T[Key]> }): Shape<T> {
+  const shapes = Object.entries<Shape<never>>(fields as unknown as Readonly<Record<string, Shape<never>>>);
+  return {
+    flaw(value, pointer) {
+      if (!isObject(value)) return mismatch(pointer, "an object", value);
+      for (const [key, inner] of shapes) {
+        const flaw = inner.flaw(value[key], `${pointer}/${key}`);
+        if (flaw !== null) return flaw;
+      }
+      return null;
+    },
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,60 @@
+import type { MalformedMessage } from "../../types.ts";
+import { clientOf, type Cli } from "../cli.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { take } from "../take.ts";
+import { ago, bytes, plural } from "../text.ts";
+
+export interface MalformedFlags {
+  /** A message's id, or all of them. */
+  readonly replay?: string | true;
+  readonly limit: number;
+}
+
+/** Lists quarantined messages, or sends one, or all, to their queues again. */
+export async function malformed(cli: Cli, flags: MalformedFlags): Promise<ExitCode> {
+  if (flags.replay !== undefined) return replay(cli, flags.replay);
+  const { items } = await take(clientOf(cli).malformed({ limit: flags.limit, signal: cli.signal }), flags.limit);
+  tell(cli, items);
+  return EXIT.ok;
+}
+
+async function replay(cli: Cli, id: string | true): Promise<ExitCode> {
+  const client = clientOf(cli);
+  const ids = id === true ? [] : [id];
+  // Listed before the first is sent: one whose cause is not gone comes back under another id.
+  if (id === true) for await (const message of client.malformed({ signal: cli.signal })) ids.push(message.id);
+  let replayed = 0;
+  for (const one of ids) replayed += (await client.replayMalformed(one, { signal: cli.signal })).replayed;
+  if (!cli.out.human) cli.out.record({ replayed });
+  else if (ids.length === 0) cli.out.print("No message is quarantined.");
+  else cli.out.print(`${plural(replayed, "message")} sent again. If the cause is not gone: sluice malformed`);
+  return EXIT.ok;
+}
+
+function tell({ out, now }: Cli, messages: readonly MalformedMessage[]): void {
+  if (!out.human) {
+    for (const message of messages) out.record(message);
+  } else if (messages.length === 0) {
+    out.print("No message is quarantined.");
+  } else {
+    out.table(
+      [
+        { title: "QUEUE" },
+        { title: "RECEIVED", side: "right" },
+        { title: "BYTES", side: "right" },
+        { title: "SUBMISSION" },
+        { title: "REASON" },
+        { title: "ID", whole: true },
+      ],
+      messages.map((message) => [
+        message.queue,
+        ago(message.received_at, now()),
+        bytes(message.bytes),
+        message.submission_id ?? "",
+        message.reason,
+        message.id,
+      ]),
+    );
+    out.print("\nSend them to their queues again once the cause is gone: sluice malformed --replay");
+  }
+}

@@ -1,0 +1,5 @@
+/** What every command of this workspace prints by. */
+export { print, printError } from "./print.ts";
+export { describeStandIn } from "./scorer.ts";
+export { whenReaderLeaves } from "./reader.ts";
+export { harmless, harmlessJson, oneLine } from "./text.ts";

@@ -1,0 +1,140 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { shellCommand, shellWord } from "@sluice/core/shell";
+import { noteFollowing, printScored, tellSent } from "../../src/cli/commands/push-report.ts";
+import type { PushFlags } from "../../src/cli/commands/push-options.ts";
+import { Output } from "../../src/cli/output.ts";
+import { documentCommand, waitingWords } from "../../src/cli/words.ts";
+import { documentOf, submissionOf } from "../shapes.ts";
+import { Bench, records } from "./run.ts";
+
+/** The words that a shell makes of a line. */
+function wordsOf(shell: string, line: string): string[] {
+  const { stdout, status, stderr } = spawnSync(shell, ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" });
+  expect([status, stderr]).toEqual([0, ""]);
+  return stdout.split("\0").slice(0, -1);
+}
+
+const printable = [
+  "plain",
+  "",
+  "-rf",
+  "--",
+  "a b",
+  "$(touch pwned)",
+  "`touch pwned`",
+  "${HOME}",
+  "it's",
+  `it's "both" $HOME`,
+  "a\\b",
+  "it's\\",
+  "wow!",
+  "it's!",
+  "*",
+  "~",
+  "#x",
+  "a;b&c|d>e<f",
+  "{a,b}",
+  "=ls",
+  "A=b",
+  "größe 大小",
+];
+const hidden = ["a\nb", "a\tb", "a  b", "\u{1b}[31mred'\\", "abc\u{202e}123", "a\u{a0}b", "a\u{2028}7", "\u{7}7"];
+
+test.each(printable)("a shell reads %j back as one word, unchanged", (word) => {
+  expect(wordsOf("sh", shellWord(word))).toEqual([word]);
+});
+
+test.each(hidden)("%j is shown in escapes, which bash reads back", (word) => {
+  expect(shellWord(word)).toMatch(/^\$'[\x20-\x7e]*'$/);
+  expect(wordsOf("bash", shellWord(word))).toEqual([word]);
+});
+
+test("words that need no quotes have none, and statements keep theirs readable", () => {
+  expect(shellWord("sub_01a2-b.c/d:e@f,g%h+i=j")).toBe("sub_01a2-b.c/d:e@f,g%h+i=j");
+  expect(shellWord("SELECT 'a'")).toBe(`"SELECT 'a'"`);
+  expect(shellWord("SELECT $x")).toBe("'SELECT $x'");
+});
+
+test("what a command acts on follows --, whatever it begins with", () => {
+  expect(shellCommand(["sluice", "why", "--collection", "-c"], ["-x"])).toBe("sluice why --collection -c -- -x");
+  expect(shellCommand(["sluice", "resume"])).toBe("sluice resume");
+});
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await Bench.start();
+});
+afterEach(() => bench.stop());
+
+/** Runs a line that was printed, as a person would who copies it. */
+function runPrinted(line: string | undefined) {
+  const command = line?.split(/(?<=: +)(?=sluice )/).at(-1) ?? "";
+  expect(command).toMatch(/^sluice /);
+  const words = wordsOf("bash", command.slice("sluice ".length));
+  return bench.run(words);
+}
+
+const ids = ["-rf", "--collection", "$(touch pwned)", "it's `id`", "a  b"];
+
+test.each(ids)("the commands that are printed about the document %j find it", async (id) => {
+  bench.write("docs.ndjson", [{ id, query: "q", contexts: ["a"] }]);
+  await bench.run(["push", "docs.ndjson", "--collection", "-c"]);
+  const why = await bench.run(["why", "--collection", "-c", "-o", "table", "--", id]);
+  expect(why.code, why.stderr).toBe(0);
+  const line = why.stdout.split("\n").find((one) => one.includes("sluice scores"));
+  const scores = await runPrinted(line);
+  expect(records(scores.stdout)).toMatchObject([{ document_id: id, collection: "-c" }]);
+  expect(existsSync(join(bench.folder, "pwned"))).toBe(false);
+});
+
+test("a document without scores is explained by the command that is printed", async () => {
+  const id = "-$(touch pwned)";
+  bench.write("docs.ndjson", [{ id, query: "fail", contexts: ["a"] }]);
+  await bench.run(["push", "docs.ndjson"]);
+  const { code, stderr } = await bench.run(["scores", "--", id]);
+  expect([code, stderr]).toEqual([3, `${id} is failed and has no scores. To see why: sluice why -- '${id}'\n`]);
+  expect(records((await runPrinted(stderr.trimEnd())).stdout)).toMatchObject([{ document: { id } }]);
+});
+
+/** What is printed and noted by `work`. */
+function printedBy(work: (out: Output) => void): string {
+  let text = "";
+  const sink = { write: (more: string) => ((text += more), true) };
+  work(new Output(sink, sink, true));
+  return text;
+}
+
+const [one, two] = ["sub_1", "sub_2"].map((id) => submissionOf(id, [], new URLSearchParams()));
+const several = [one, two].filter((submission) => submission !== undefined);
+
+test("a push of several submissions names each of them, waited for or not", () => {
+  const follow = "Follow it:   sluice status -- sub_1\nFollow it:   sluice status -- sub_2\n";
+  expect(printedBy((out) => printScored(out, several, false))).toBe(`\n${follow}`);
+  expect(printedBy((out) => noteFollowing(out, "Stopped waiting. ", several))).toBe(
+    "Stopped waiting. Everything was sent, and goes on by itself:\n  sluice status -- sub_1\n  sluice status -- sub_2\n",
+  );
+  expect(printedBy((out) => noteFollowing(out, "", several.slice(1)))).toBe(
+    "Everything was sent, and goes on by itself: sluice status -- sub_2\n",
+  );
+});
+
+test("an idempotency key, a model and a collection are quoted where a command names them", () => {
+  const flags: PushFlags = { truncate: true, format: "sluice", wait: true, key: "$(touch pwned) x" };
+  expect(printedBy((out) => tellSent(out, "Stopped while sending", "f", 2, flags))).toContain(
+    "with --key '$(touch pwned) x', within",
+  );
+  const waiting = { reason: "paused_model", until: null } as const;
+  expect(waitingWords(waiting, { model: "a b", submission: null }, 0)).toMatch(/sluice resume --model 'a b'$/);
+  const document = documentOf({ id: "-d", query: "q", contexts: [] }, "s", new URLSearchParams({ collection: "-c" }));
+  expect(documentCommand("why", document)).toBe("sluice why --collection -c -- -d");
+});
+
+test("where nothing went out, no number of documents is given", () => {
+  const flags: PushFlags = { truncate: true, format: "sluice", wait: true };
+  expect(printedBy((out) => tellSent(out, "Stopped while sending", "f", 0, flags))).toMatch(
+    /^Stopped while sending: nothing went out\.\n/,
+  );
+});

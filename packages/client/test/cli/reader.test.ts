@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Bench, type Ended } from "./run.ts";
+
+const COMMAND = fileURLToPath(import.meta.resolve("../../src/cli/sluice.ts"));
+const DOCUMENTS = 3_000;
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await Bench.start();
+  bench.write(
+    "f.ndjson",
+    Array.from({ length: DOCUMENTS }, (_, n) => ({ id: `d${n}`, query: "q", contexts: ["a", "b"] })),
+  );
+});
+afterEach(() => bench.stop());
+
+/** Runs the command in a shell with a reader that takes three lines and leaves; gives the command's exit code. */
+async function headed(args: string): Promise<Ended> {
+  const line = `"${process.execPath}" "${COMMAND}" ${args} | head -n 3; exit "\${PIPESTATUS[0]}"`;
+  const child = spawn("bash", ["-c", line], { cwd: bench.folder, env: bench.env });
+  const told = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...told })));
+}
+
+test.each([
+  ["a stream of records", "results sub_0001 -o ndjson"],
+  ["a table", "results sub_0001 -o table"],
+])("%s ends quietly with 0 once its reader has left", async (_, args) => {
+  await bench.run(["push", "f.ndjson", "--no-wait"]);
+  const { code, stdout, stderr } = await headed(args);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(3);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+});
+
+test("a reader of stderr that has left ends the command the same way, and nothing temporary stays", async () => {
+  bench.env["TMPDIR"] = bench.folder;
+  const { child, ended } = bench.start(["push", "-", "--no-wait"], "{\n{\n");
+  child.stderr?.destroy();
+  expect(await ended).toMatchObject({ code: 0 });
+  expect(readdirSync(bench.folder)).toEqual(["f.ndjson", "stdin.rejected.ndjson"]);
+});

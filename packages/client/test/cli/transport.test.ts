@@ -1,0 +1,197 @@
+import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { connect, createServer as createNetServer, type AddressInfo, type Socket } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Sluice } from "../../src/index.ts";
+import { CERTIFICATE, CERTIFICATE_KEY } from "../certificate.ts";
+import { KEY } from "../fake-api.ts";
+import { documents } from "../shared/client.ts";
+import { Bench } from "./run.ts";
+
+let bench: Bench;
+const closing: Server[] = [];
+beforeEach(async () => {
+  bench = await Bench.start();
+  bench.write("docs.ndjson", documents(5));
+});
+afterEach(async () => {
+  for (const server of closing.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await bench.stop();
+});
+
+/** The port that it listens on. */
+async function listen(server: Server): Promise<number> {
+  closing.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+const HINT = "SLUICE_URL sets the URL.\n";
+
+interface Trouble {
+  readonly url: () => Promise<string>;
+  readonly words: string;
+}
+
+const troubles: Readonly<Record<string, Trouble>> = {
+  "a self-signed certificate": {
+    async url() {
+      const server = createHttpsServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (_, response) =>
+        response.end("{}"),
+      );
+      return `https://127.0.0.1:${await listen(server)}`;
+    },
+    words:
+      "Not reachable: The certificate of URL is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT). " +
+      "NODE_EXTRA_CA_CERTS names a file of certificates to trust.\n",
+  },
+  "https:// on a port without TLS": {
+    url: async () => `https://127.0.0.1:${await listen(createHttpServer((_, response) => response.end("{}")))}`,
+    words: "Not reachable: URL does not answer in TLS (ERR_SSL_WRONG_VERSION_NUMBER): is it an http:// address?\n",
+  },
+  "a port that fetch blocks": {
+    url: async () => "http://127.0.0.1:6000",
+    words: "Not reachable: fetch blocks the port of URL (bad port): the API has to listen on another one.\n",
+  },
+  "a port that nothing listens on": {
+    async url() {
+      const server = createHttpServer();
+      const port = await listen(server);
+      await new Promise((resolve) => server.close(resolve));
+      return `http://127.0.0.1:${port}`;
+    },
+    words: "Not reachable: Nothing answers at URL (ECONNREFUSED). Is it running there?\n",
+  },
+};
+
+test.each(Object.entries(troubles))("%s ends every command at once, with the cause", async (_, { url, words }) => {
+  const at = await url();
+  bench.env["SLUICE_URL"] = at;
+  const stderr = words.replaceAll("URL", at) + HINT;
+  const ended = { code: 1, stdout: "", stderr };
+  expect(await bench.run(["status"])).toEqual(ended);
+  expect(await bench.run(["tail"])).toEqual(ended);
+  // Nothing was sent, and nothing is said to have been.
+  expect(await bench.run(["push", "docs.ndjson"])).toEqual(ended);
+});
+
+test("a host name that does not resolve ends the command at once", async () => {
+  bench.env["SLUICE_URL"] = "http://nowhere.invalid";
+  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson"]);
+  expect([code, stdout]).toEqual([1, ""]);
+  // Without a network nobody knows whether the name exists.
+  expect(stderr).toMatch(
+    /^Not reachable: The host name of http:\/\/nowhere\.invalid (does not resolve \(ENOTFOUND\)|was not looked up \(EAI_AGAIN\))\.\n/,
+  );
+  expect(stderr.endsWith(`\n${HINT}`)).toBe(true);
+});
+
+test("a redirect to another origin is named, and neither key nor documents go there", async () => {
+  const arrived: string[] = [];
+  const other = createHttpServer((request, response) => {
+    arrived.push(request.url ?? "");
+    response.end("{}");
+  });
+  const target = `http://localhost:${await listen(other)}`;
+  const redirecting = createHttpServer((request, response) => {
+    response.writeHead(307, { location: `${target}${request.url ?? ""}` }).end();
+  });
+  const url = `http://127.0.0.1:${await listen(redirecting)}`;
+  bench.env["SLUICE_URL"] = url;
+  const stderr =
+    `Redirected: ${url} redirects to ${target}. ` +
+    `Redirects are not followed: use ${target} as the URL if the API is there.\n${HINT}`;
+  expect(await bench.run(["status"])).toEqual({ code: 1, stdout: "", stderr });
+  expect(await bench.run(["push", "docs.ndjson"])).toEqual({ code: 1, stdout: "", stderr });
+  expect(arrived).toEqual([]);
+});
+
+test.each([
+  ["push", "docs.ndjson"],
+  ["push", "docs.ndjson", "--no-wait"],
+  ["status"],
+  ["status", "sub_1"],
+  ["results", "sub_1"],
+  ["scores", "d1"],
+  ["why", "d1"],
+  ["why", "sub_1"],
+  ["why", "job_1"],
+  ["jobs"],
+  ["jobs", "job_1"],
+  ["retry", "sub_1"],
+  ["cancel", "sub_1"],
+  ["pause"],
+  ["resume"],
+  ["tail"],
+])("%s %s %s says that another service's JSON is not the API's", async (...args) => {
+  const hello = createHttpServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { "content-type": "application/json" }).end('{"message":"hi"}');
+  });
+  bench.env["SLUICE_URL"] = `http://127.0.0.1:${await listen(hello)}`;
+  for (const form of ["table", "ndjson"]) {
+    const { code, stdout, stderr } = await bench.run([...args, "--output", form]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(
+      /^The answer, with status 200, is not this API's: does the URL lead to it, or to something in front of it\? \(.* is missing\)\nSLUICE_URL sets the URL\.\n$/,
+    );
+  }
+});
+
+test("a 409 before the end of the body reads as a push under way, and not as no answer", async () => {
+  const problem = { type: "/problems/conflict", title: "Conflict", status: 409, detail: "Under way.", errors: [] };
+  const body = JSON.stringify(problem);
+  const head = `HTTP/1.1 409 Conflict\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n`;
+  const busy = createNetServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(`${head}connection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`));
+  });
+  await new Promise<void>((resolve) => busy.listen(0, "127.0.0.1", resolve));
+  try {
+    bench.write("big.ndjson", documents(20_000, "x".repeat(1_000)));
+    bench.env["SLUICE_URL"] = `http://127.0.0.1:${(busy.address() as AddressInfo).port}`;
+    const { child, ended } = bench.start(["push", "big.ndjson"]);
+    let told = "";
+    child.stderr?.on("data", (text: string) => (told += text));
+    while (!told.includes("\n")) await new Promise(setImmediate);
+    child.kill("SIGINT");
+    const { code, stderr } = await ended;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/^the earlier push is not over: again in 1\.\d s/);
+    expect(stderr).not.toContain("No answer");
+  } finally {
+    busy.close();
+  }
+});
+
+test("NODE_USE_ENV_PROXY=1 sends requests through the proxy of HTTP_PROXY", async () => {
+  const tunnels: string[] = [];
+  const proxy = createHttpServer();
+  proxy.on("connect", (request, socket: Socket) => {
+    tunnels.push(request.url ?? "");
+    const [host = "", port = ""] = (request.url ?? "").split(":");
+    const upstream = connect(Number(port), host, () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      socket.pipe(upstream).pipe(socket);
+    });
+    for (const end of [socket, upstream]) end.on("error", () => end.destroy());
+  });
+  bench.env = { ...bench.env, HTTP_PROXY: `http://127.0.0.1:${await listen(proxy)}` };
+  for (const name of ["NO_PROXY", "no_proxy", "http_proxy", "NODE_USE_ENV_PROXY"]) delete bench.env[name];
+  expect((await bench.run(["status"])).code).toBe(0);
+  expect(tunnels).toEqual([]);
+  bench.env["NODE_USE_ENV_PROXY"] = "1";
+  expect((await bench.run(["status"])).code).toBe(0);
+  expect(tunnels).toEqual([new URL(bench.env["SLUICE_URL"] ?? "").host]);
+});
+
+test("the library tries a server that is being started, and pushes once it listens", async () => {
+  const url = bench.env["SLUICE_URL"] ?? "";
+  await bench.pauseListening();
+  const sleep = async () => bench.listenAgain();
+  const client = new Sluice({ url, key: KEY }, { sleep });
+  expect(await client.push(documents(3))).toMatchObject({ accepted: 3 });
+});

@@ -1,0 +1,83 @@
+import { parseArgs } from "node:util";
+import { err, ok, type Result } from "@sluice/core";
+import { PNPM } from "../command.ts";
+
+/** What `sql` was called with. */
+export interface SqlCall {
+  /** `null`: the statements are in `file`. */
+  readonly sql: string | null;
+  readonly file: string | null;
+  readonly remote: boolean;
+  readonly json: boolean;
+  readonly write: boolean;
+  readonly yes: boolean;
+  /** Flags for wrangler, each one word. */
+  readonly flags: readonly string[];
+}
+
+const OPTIONS = {
+  help: { type: "boolean", short: "h" },
+  remote: { type: "boolean" },
+  local: { type: "boolean" },
+  json: { type: "boolean" },
+  write: { type: "boolean" },
+  yes: { type: "boolean", short: "y" },
+  preview: { type: "boolean" },
+  command: { type: "string" },
+  file: { type: "string" },
+  env: { type: "string", short: "e" },
+  profile: { type: "string" },
+} as const;
+
+const VALUE_OPTIONS = ["--command", "--file", "--env", "-e", "--profile"];
+/** Any other argument is SQL, also one that begins with a comment: `-- note`. */
+const OPTION = /^(?:-[a-zA-Z]+|--[a-z][a-z-]*(?:=[\s\S]*)?)$/;
+
+/** Reads the arguments, or says what is wrong with them; `"help"` where help is wanted. */
+export function readSqlArguments(args: readonly string[]): Result<SqlCall | "help", string> {
+  let parsed;
+  try {
+    parsed = parseArgs({ args: separated(args), options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    return err(`${error instanceof Error ? error.message : String(error)} (--help lists the options)`);
+  }
+  const { values, positionals } = parsed;
+  if (values.help === true) return ok("help");
+  const statements = [...positionals, ...(values.command === undefined ? [] : [values.command])];
+  const [sql = null] = statements;
+  const file = values.file ?? null;
+  if (statements.length + (file === null ? 0 : 1) !== 1 || sql?.trim() === "") {
+    return err(`sql takes one quoted text: ${PNPM} sql "SELECT * FROM best LIMIT 5"`);
+  }
+  const { remote = false, local = false, json = false, write = false, yes = false } = values;
+  if (remote && local) return err("--local and --remote exclude each other");
+  const flags = [
+    ...(values.env === undefined ? [] : [`--env=${values.env}`]),
+    ...(values.profile === undefined ? [] : [`--profile=${values.profile}`]),
+    ...(values.preview === true ? ["--preview"] : []),
+  ];
+  return ok({ sql, file, remote, json, write, yes, flags });
+}
+
+/** The same arguments with each value joined to its option, and what is SQL behind `--`. */
+function separated(args: readonly string[]): string[] {
+  const options: string[] = [];
+  const sql: string[] = [];
+  for (let at = 0; at < args.length; at += 1) {
+    const argument = args[at] ?? "";
+    const next = args[at + 1];
+    if (argument === "--") {
+      sql.push(...args.slice(at + 1));
+      break;
+    }
+    if (VALUE_OPTIONS.includes(argument) && next !== undefined) {
+      options.push(`${argument === "-e" ? "--env" : argument}=${next}`);
+      at += 1;
+    } else if (OPTION.test(argument)) {
+      options.push(argument);
+    } else {
+      sql.push(argument);
+    }
+  }
+  return [...options, "--", ...sql];
+}

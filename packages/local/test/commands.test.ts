@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { groupOf, headed, Shell } from "./shell.ts";
+
+/** The stack starts in ten seconds on an idle machine. */
+const TIMEOUT_MS = 240_000;
+const HOSTILE = "\u001B]0;title\u0007\u202Eq\u009B2J";
+const DOCUMENTS = 60;
+
+let folder: string;
+const shell = new Shell();
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-commands-"));
+  const lines = Array.from({ length: DOCUMENTS }, (_, n) =>
+    JSON.stringify({ id: `d${n}`, query: `${HOSTILE} ${n}`, contexts: [HOSTILE, `${HOSTILE} text`] }),
+  );
+  writeFileSync(join(folder, "file.ndjson"), [...lines, JSON.stringify({ query: HOSTILE, [HOSTILE]: 1 })].join("\n"));
+});
+afterEach(() => {
+  shell.kill();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const path = (command: string) => fileURLToPath(import.meta.resolve(`../src/${command}.ts`));
+
+const start = (line: string) =>
+  shell.start(line, folder, {
+    INIT_CWD: folder,
+    SLUICE_STATE: join(folder, "state"),
+    SLUICE_PORT: "0",
+    SLUICE_LOCAL_AI: "instant",
+    SLUICE_TICK_SECONDS: "1",
+  });
+
+it.runIf(existsSync("/proc/self"))(
+  "demo ends quietly with its reader, leaves no process, and the next run finishes what it pushed",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const first = start(headed(`"${path("demo")}" file.ndjson`, 3));
+    const { code, stdout, stderr } = await first.ended;
+    expect({ code, stderr, lines: stdout.trimEnd().split("\n").length }).toEqual({ code: 0, stderr: "", lines: 3 });
+    expect(stdout).toContain(`pushed      ${DOCUMENTS} documents`);
+    expect(groupOf(first.child)).toEqual([]);
+
+    const second = await start(`"$node" --no-warnings "${path("demo")}" file.ndjson`).ended;
+    expect(second.stdout).not.toMatch(/stalled|lost|message_lost/);
+    expect(second.stdout).toContain("Local scores come from the lengths of texts; bge-m3's differ.");
+    // The file's last line is refused, with the name of its unknown field.
+    expect(second.code).toBe(1);
+    expect(second.stdout).toContain("line 61: ");
+    for (const text of [second.stdout, second.stderr]) expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  },
+);
+
+it.runIf(existsSync("/proc/self"))(
+  "dev says what scores, and at Ctrl-C that it stops and what stays",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const dev = start(`exec "$node" --no-warnings "${path("dev")}"`);
+    while (!dev.told.stdout.includes("Ctrl-C ends it")) await once(dev.child.stdout, "data");
+    expect(dev.told.stdout).toContain("Local scores come from the lengths of texts; bge-m3's differ.");
+    const [, url = ""] = /runs on (\S+)/.exec(dev.told.stdout) ?? [];
+    const [, key = ""] = /key {3}(\S+)/.exec(dev.told.stdout) ?? [];
+    const stats = await fetch(`${url}/v1/stats`, { headers: { authorization: `Bearer ${key}` } });
+    expect(await stats.json()).toMatchObject({ scorer: "instant" });
+    process.kill(-Number(dev.child.pid), "SIGINT");
+    const { code, stdout } = await dev.ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /Stopping …\nStopped\. What D1 has recorded stays in .*state, and the next dev or demo finishes it/,
+    );
+    expect(groupOf(dev.child)).toEqual([]);
+  },
+);
+
+it.runIf(existsSync("/proc/self"))(
+  "dev ends quietly with its reader and leaves no process",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const dev = start(headed(`"${path("dev")}"`, 3));
+    const { code, stdout, stderr } = await dev.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("Sluice runs on");
+    expect(groupOf(dev.child)).toEqual([]);
+  },
+);
+
+it("a file name is printed harmless to a terminal", { timeout: TIMEOUT_MS }, async () => {
+  const name = `'${HOSTILE}.ndjson'`;
+  const { code, stderr } = await start(`"$node" --no-warnings "${path("demo")}" ${name}`).ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain("cannot be read: there is no such file");
+  expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+});

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Sluice, type Submission } from "../../client/src/index.ts";
+import type { SubmissionId } from "@sluice/core";
+import { endQueue } from "@sluice/db";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Adapt } from "../src/configuration.ts";
+import { push } from "../src/demo/api.ts";
+import { describeStop } from "../src/demo/stopped.ts";
+import { startStack, type Stack } from "../src/runtime.ts";
+import { withStateDatabase } from "../src/state-database.ts";
+
+const KEY = "lost-queue-key-0123456789";
+const LIMIT_MS = 300_000;
+const DOCUMENT = { query: "capital of France", contexts: ["Paris", "Bananas are yellow"] };
+
+/** The consumer's Queues hold what they are sent until they have a hundred messages, or for a minute. */
+const slow: Adapt = (worker, configuration) =>
+  worker !== "consumer"
+    ? configuration
+    : {
+        ...configuration,
+        queues: {
+          ...configuration.queues,
+          consumers: (configuration.queues?.consumers ?? []).map((consumer) => ({
+            ...consumer,
+            max_batch_size: 100,
+            max_batch_timeout: 60,
+          })),
+        },
+      };
+
+describe("a stack that is stopped with messages in its Queue", () => {
+  let state: string;
+  let stack: Stack | null = null;
+  beforeEach(() => {
+    state = mkdtempSync(join(tmpdir(), "sluice-lost-"));
+  });
+  afterEach(async () => {
+    await stack?.stop();
+    rmSync(state, { recursive: true, force: true });
+  }, LIMIT_MS);
+
+  async function start(adapt?: Adapt): Promise<Sluice> {
+    const settings = { port: 0, state, tickSeconds: 1, localAi: "lexical", apiKey: null } as const;
+    const started = await startStack(settings, KEY, new AbortController().signal, adapt);
+    if (!started.ok) throw new Error(started.error);
+    stack = started.value;
+    return new Sluice({ url: stack.url, key: KEY });
+  }
+
+  const ndjson = (...ids: string[]) => Buffer.from(ids.map((id) => JSON.stringify({ id, ...DOCUMENT })).join("\n"));
+  async function pushTo(url: string, bytes: Buffer<ArrayBuffer>, key: string): Promise<SubmissionId> {
+    const pushed = await push({ url, key: KEY }, bytes, key);
+    if (!pushed.ok) throw new Error(pushed.error);
+    return pushed.value.submission.id;
+  }
+
+  it(
+    "says so, ends them at its next start once, and scores them when the same file is pushed again",
+    async () => {
+      await start(slow);
+      const url = () => stack?.url ?? "";
+      const lost = await pushTo(url(), ndjson("a", "b"), "one");
+      const canceled = await pushTo(url(), ndjson("c"), "two");
+      const before = new Sluice({ url: url(), key: KEY });
+      expect(await before.cancel(canceled)).toMatchObject({ status: "canceling", counts: { queued: 1 } });
+      await stack?.stop();
+      expect(await describeStop(state)).toBe(
+        `Stopped.\nLost with the local Queue, which is memory: 3 documents (2 of ${lost}, 1 of ${canceled}). ` +
+          "Nothing of them is recorded. Push the same file again to score them.",
+      );
+
+      const client = await start();
+      expect(stack?.leftovers.lost).toEqual([
+        { submission: lost, documents: 2, canceled: false },
+        { submission: canceled, documents: 1, canceled: true },
+      ]);
+      const ended: Partial<Submission> = { status: "completed", stalled: null, failures: { message_lost: 2 } };
+      expect(await client.submission(lost)).toMatchObject(ended);
+      expect(await client.submission(canceled)).toMatchObject({
+        status: "canceled",
+        counts: { total: 1, queued: 0, failed: 1, canceled: 0 },
+        failures: { message_lost: 1 },
+      });
+      expect(await client.retry(lost)).toMatchObject({ queued: 0, lost: 2 });
+
+      expect(await pushTo(url(), ndjson("a", "b"), "one")).toBe(lost);
+      expect(await client.wait(lost)).toMatchObject({ status: "completed", counts: { total: 2, succeeded: 2 } });
+      await stack?.stop();
+
+      expect(await describeStop(state)).toBe("Stopped.");
+      expect(await withStateDatabase(state, (db) => endQueue(db, Date.now()))).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+});

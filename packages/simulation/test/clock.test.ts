@@ -1,0 +1,139 @@
+import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
+import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
+import { expect, it } from "vitest";
+import { Sqlite } from "../src/d1/sqlite.ts";
+import { Clients } from "../src/world/clients.ts";
+import { bodyOf } from "../src/world/pushes.ts";
+import { answerOf, callOf, dependenciesOf, type Answer } from "../src/world/requests.ts";
+import type { Invocation } from "../src/world/invocation.ts";
+import { Stack } from "../src/world/stack.ts";
+import { MINUTE, World } from "../src/world/world.ts";
+
+const TURNS = 200;
+const AT_ONCE = { breaksOffAfter: null, pause: () => Promise.resolve() };
+
+/** Pieces that each take many turns of the event loop to arrive, and no virtual time. */
+async function* slowly(pieces: Iterable<string>): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    yield piece;
+  }
+}
+
+function openWorld() {
+  const world = new World(1, new Sqlite(), { keepsTrace: true, kind: "calm" });
+  world.endFaults();
+  return { world, stack: new Stack(world), never: () => world.flaw !== null };
+}
+
+interface Heard {
+  readonly answer: Answer | null;
+  readonly after: number;
+}
+
+function ask(world: World, run: (by: Invocation) => Promise<Response>): readonly Heard[] {
+  const heard: Heard[] = [];
+  const startedAt = world.timeline.now;
+  world.invoke(
+    "producer",
+    async (by) => answerOf(await run(by)),
+    (answer) => heard.push({ answer, after: world.timeline.now - startedAt }),
+  );
+  return heard;
+}
+
+const json = (by: Invocation, path: string, pieces: Iterable<string> | AsyncIterable<string>) =>
+  callOf({ path, headers: { "content-type": "application/json" }, body: bodyOf(by, pieces, AT_ONCE) });
+
+it("does not move while a request runs that was started between events", async () => {
+  const { world, stack, never } = openWorld();
+  const heard = ask(world, (by) => resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", ["{}"])));
+  await world.timeline.runUntil(world.timeline.now + 60 * MINUTE, never);
+  expect(world.flaw).toBeNull();
+  expect(heard).toMatchObject([{ answer: { status: 200 } }]);
+  expect(heard[0]?.after).toBeLessThan(1_000);
+});
+
+it("does not move while a request's body takes many turns of the event loop", async () => {
+  const { world, stack, never } = openWorld();
+  const heard = ask(world, (by) =>
+    resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", slowly(["{", " ", "}"]))),
+  );
+  await world.timeline.runUntil(world.timeline.now + 60 * MINUTE, never);
+  expect(world.flaw).toBeNull();
+  expect(heard).toMatchObject([{ answer: { status: 200 } }]);
+  expect(heard[0]?.after).toBeLessThan(1_000);
+});
+
+it("does not move while the body is read on beside a call that is in flight", async () => {
+  const { world, never } = openWorld();
+  const arrivals: number[] = [];
+  const startedAt = world.timeline.now;
+  world.invoke(
+    "producer",
+    async (by) => {
+      const body = bodyOf(by, slowly(["a", "b", "c"]), AT_ONCE);
+      const call = by.sleep(MINUTE);
+      for await (const _ of body) arrivals.push(world.timeline.now - startedAt);
+      await call;
+    },
+    () => undefined,
+  );
+  await world.timeline.runUntil(startedAt + 60 * MINUTE, never);
+  expect(arrivals).toEqual([0, 0, 0]);
+});
+
+it("moves while a body waits for its client, and between the calls of a push", async () => {
+  const { world, stack, never } = openWorld();
+  const document = JSON.stringify({ query: "q", contexts: ["a"] });
+  const heard = ask(world, (by) => {
+    const body = bodyOf(by, slowly([document]), { breaksOffAfter: null, pause: () => by.sleep(MINUTE) });
+    const headers = { "content-type": "application/json" };
+    return postDocuments(dependenciesOf(world, stack, by), callOf({ path: "/v1/documents", headers, body }));
+  });
+  await world.timeline.runUntil(world.timeline.now + 10 * MINUTE, never);
+  expect(heard).toMatchObject([{ answer: { status: 202 } }]);
+  // A minute before the document, and one before the body's end.
+  expect(heard[0]?.after).toBeGreaterThan(2 * MINUTE);
+  expect(heard[0]?.after).toBeLessThan(3 * MINUTE);
+});
+
+it("reports a Worker that waits for nothing that will come", async () => {
+  const { world, never } = openWorld();
+  world.timeline.maxWorkMs = 100;
+  world.invoke(
+    "poller",
+    () => new Promise(() => undefined),
+    () => undefined,
+  );
+  await world.timeline.runUntil(world.timeline.now + MINUTE, never);
+  expect(world.flaw).toBe("waiting for nothing that will come: poller#1");
+});
+
+it("reports a Worker that is cut off though nothing fails", async () => {
+  const { world, never } = openWorld();
+  world.invoke(
+    "poller",
+    (by) => by.sleep(16 * MINUTE),
+    () => undefined,
+  );
+  await world.timeline.runUntil(world.timeline.now + 20 * MINUTE, never);
+  expect(world.flaw).toBe("poller#1 is cut off after its wall time, though nothing failed");
+});
+
+it("repeats the last action of a person until it is answered", async () => {
+  const { world, stack, never } = openWorld();
+  const { timeline, mirror } = world;
+  const clients = new Clients(world, stack);
+  ask(world, (by) => pause(dependenciesOf(world, stack, by), json(by, "/v1/pause", ["{}"])));
+  await timeline.runUntil(timeline.now + MINUTE, never);
+  expect([...mirror.pauses.requested]).toEqual(["all"]);
+
+  world.d1DownUntil = timeline.now + 5 * MINUTE;
+  clients.settle();
+  await timeline.runUntil(timeline.now + 4 * MINUTE, never);
+  expect([...mirror.pauses.requested]).toEqual(["all"]);
+  await timeline.runUntil(timeline.now + 3 * MINUTE, never);
+  expect([...mirror.pauses.requested]).toEqual([]);
+  expect(world.flaw).toBeNull();
+});

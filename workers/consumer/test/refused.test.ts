@@ -1,0 +1,96 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { SubmissionId } from "@sluice/core";
+import {
+  BatchService,
+  bodyOf,
+  counters,
+  document,
+  documents,
+  open,
+  part,
+  rows,
+  testIo,
+  type TestIo,
+} from "@sluice/dispatch/test-support";
+import configuration from "../wrangler.jsonc?raw";
+import { MAX_REFUSED_DELIVERIES } from "../src/after-refusal.ts";
+import worker from "../src/index.ts";
+import { decide, messageOf, QUEUE } from "./deliver.ts";
+
+let service: BatchService;
+let io: TestIo;
+let submission: SubmissionId;
+beforeEach(async () => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+  submission = await open(io.db, { total: 2 });
+});
+
+const kept = () => rows(env.DB, "SELECT queue, message_id AS id, reason FROM malformed_messages");
+/** More documents than its submission counts. */
+const refused = (attempts = 1) => ({ id: "bad", body: bodyOf(part(submission, 7, documents("x", 3))), attempts });
+const good = (number: number, id: string) => messageOf(part(submission, number, [document(id)], number));
+
+describe("a message that a constraint of D1 forbids", () => {
+  it("is retried after a delay, its neighbors recorded and sent", async () => {
+    const decisions = await decide(io, [good(0, "a"), refused(), good(1, "b")]);
+    expect([...decisions.values()]).toEqual([{ kind: "ack" }, { kind: "retry", delaySeconds: 30 }, { kind: "ack" }]);
+    expect(await kept()).toEqual([]);
+    expect(await counters(env.DB, submission)).toMatchObject({ total: 2, recorded: 2 });
+    expect(service.submits.flatMap(({ requests }) => requests.map(({ query }) => query))).toEqual(
+      [document("a"), document("b")].map(({ query }) => query),
+    );
+  });
+
+  it("raises an alert that names the constraint, and no text", async () => {
+    await decide(io, [refused(3)]);
+    expect(io.events).toContainEqual({
+      event: "recording_refused",
+      level: "error",
+      constraint: "CHECK submissions_recorded",
+      queue: QUEUE,
+      message: "bad",
+      submission,
+      part: 7,
+      attempts: 3,
+      retry_in_seconds: 120,
+    });
+    expect(JSON.stringify(io.events)).not.toContain(document("x").query);
+  });
+
+  it.each([
+    [1, 30],
+    [2, 60],
+    [6, 960],
+    [7, 1_800],
+    [MAX_REFUSED_DELIVERIES - 1, 1_800],
+  ])("waits longer with each delivery: after number %i for %i s", async (attempts, delaySeconds) => {
+    expect((await decide(io, [refused(attempts)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
+  });
+
+  it("is recorded once the cause is gone", async () => {
+    await decide(io, [refused()]);
+    await env.DB.prepare("UPDATE submissions SET total = 3").run();
+    expect((await decide(io, [refused(2)])).get("bad")).toEqual({ kind: "ack" });
+    expect(await counters(env.DB, submission)).toMatchObject({ total: 3, recorded: 3 });
+  });
+
+  it("is quarantined before its last queue would drop it", async () => {
+    expect((await decide(io, [refused(MAX_REFUSED_DELIVERIES)])).get("bad")).toEqual({ kind: "ack" });
+    expect(await kept()).toEqual([
+      { queue: QUEUE, id: "bad", reason: "D1 refuses its documents: CHECK submissions_recorded" },
+    ]);
+    const maxRetries = Array.from(configuration.matchAll(/"max_retries": (\d+)/g), ([, retries]) => Number(retries));
+    expect(maxRetries.filter((retries) => retries >= MAX_REFUSED_DELIVERIES)).toHaveLength(2);
+    expect(maxRetries.filter((retries) => retries < MAX_REFUSED_DELIVERIES)).toEqual([10, 10]);
+  });
+
+  it("is retried by the Worker with its delay", async () => {
+    const retried: unknown[] = [];
+    const message = { ...refused(2), timestamp: new Date(0), ack: () => retried.push("ack") };
+    const batch = { queue: QUEUE, messages: [{ ...message, retry: (options: unknown) => retried.push(options) }] };
+    await worker.queue(batch as unknown as MessageBatch, { DB: env.DB, AI: service, RUN_INTERVAL_SECONDS: "60" });
+    expect(retried).toEqual([{ delaySeconds: 60 }]);
+  });
+});

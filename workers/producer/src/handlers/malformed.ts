@@ -1,0 +1,129 @@
+import {
+  lanes,
+  MAX_PART_BYTES,
+  parseMessage,
+  parseSubmissionId,
+  stagedBody,
+  utf8Length,
+  type Lane,
+} from "@sluice/core";
+import {
+  describeError,
+  dropMalformedMessage,
+  listMalformedMessages,
+  readMalformedBody,
+  restageMalformedMessage,
+  STAGED_PARTS,
+  type MalformedKey,
+} from "@sluice/db";
+import * as z from "zod";
+import type { Call, Dependencies } from "../dependencies.ts";
+import { readCursor, writeCursor } from "../http/cursor.ts";
+import { invalid, problemResponse } from "../http/problems.ts";
+import { cursorParameter, DEFAULT_LIMIT, limitParameter, parseQuery } from "../http/query.ts";
+import { jsonResponse } from "../http/respond.ts";
+import { sendPatiently } from "../push/pushback.ts";
+import { malformedShape, parseMalformedId } from "../shapes/malformed.ts";
+import { noQuery } from "./get-submission.ts";
+
+export const malformedQuery = z.strictObject({ limit: limitParameter.optional(), cursor: cursorParameter });
+
+const cursorSchema = z.strictObject({ queue: z.string(), id: z.string() });
+const RETRY_AFTER_SECONDS = "10";
+
+/** Quarantined messages by queue, without their text. */
+export async function listMalformed({ db }: Dependencies, call: Call): Promise<Response> {
+  const query = parseQuery(malformedQuery, call.url.searchParams);
+  if (!query.ok) return problemResponse(invalid(query.error));
+  const cursor = readCursor(query.value.cursor, cursorSchema);
+  if (!cursor.ok) return problemResponse(invalid(cursor.error));
+  if (call.key.collections !== null) return notThisKey();
+  const { limit = DEFAULT_LIMIT } = query.value;
+  const rows = await listMalformedMessages(db, cursor.value, limit);
+  const last = rows.at(-1);
+  const next = rows.length < limit || last === undefined ? null : writeCursor({ queue: last.queue, id: last.id });
+  return jsonResponse({ data: rows.map(malformedShape), next_cursor: next });
+}
+
+/**
+ * Sends a quarantined message to its queue again, and forgets it after that: what breaks off in between
+ * leaves it where it is, and a message that is sent twice is recorded once.
+ */
+export async function replayMalformed(io: Dependencies, call: Call): Promise<Response> {
+  const query = parseQuery(noQuery, call.url.searchParams);
+  if (!query.ok) return problemResponse(invalid(query.error));
+  if (call.key.collections !== null) return notThisKey();
+  const key = parseMalformedId(call.parameters["id"] ?? "");
+  const body = key === null ? null : await readMalformedBody(io.db, key);
+  if (key === null || body === null)
+    return problemResponse({ name: "not-found", detail: "No message with this id is quarantined." });
+  const destination = destinationOf(key, body);
+  switch (destination.kind) {
+    case "none":
+      return problemResponse({ name: "conflict", detail: destination.reason });
+    case "queue":
+      if (!(await send(io, destination.lane, body))) return notSent();
+      await dropMalformedMessage(io.db, key);
+      break;
+    case "staged":
+      if (!(await restageMalformedMessage(io.db, key, destination, io.now())))
+        return problemResponse({ name: "conflict", detail: "The submission of this part is not in D1." });
+      // Without the reference the poller records it within some minutes.
+      await send(io, destination.lane, stagedBody(destination, destination.part));
+      break;
+  }
+  io.log({ event: "message_replayed", queue: key.queue, message: key.id, to: destination.kind });
+  return jsonResponse({ replayed: 1 });
+}
+
+type StagedPart = { readonly submission: NonNullable<ReturnType<typeof parseSubmissionId>>; readonly part: number };
+type Destination =
+  | { readonly kind: "queue"; readonly lane: Lane }
+  | ({ readonly kind: "staged"; readonly lane: Lane } & StagedPart)
+  | { readonly kind: "none"; readonly reason: string };
+
+/** Where a body goes: to its lane's queue, or into D1 where no message can hold it. */
+function destinationOf(key: MalformedKey, body: string): Destination {
+  const read = parseMessage(body);
+  const lane = read.ok ? read.value.lane : laneNamed(key.queue);
+  const staged = read.ok && read.value.kind === "part" ? read.value : stagedPartNamed(key);
+  if (utf8Length(body) > MAX_PART_BYTES) {
+    if (staged === null)
+      return { kind: "none", reason: "The message is larger than a queue takes, and is not a part." };
+    return { kind: "staged", lane: lane ?? "bulk", submission: staged.submission, part: staged.part };
+  }
+  if (lane === null)
+    return { kind: "none", reason: `The message names no lane, and its queue "${key.queue}" does not either.` };
+  return { kind: "queue", lane };
+}
+
+/** The lane of a queue, whatever its environment or its dead-letter suffix. */
+function laneNamed(queue: string): Lane | null {
+  return lanes.find((lane) => queue.includes(lane)) ?? null;
+}
+
+function stagedPartNamed({ queue, id }: MalformedKey): StagedPart | null {
+  const [submission = "", part = ""] = queue === STAGED_PARTS ? id.split("/") : [];
+  const parsed = parseSubmissionId(submission);
+  return parsed === null || !/^\d{1,7}$/.test(part) ? null : { submission: parsed, part: Number(part) };
+}
+
+async function send(io: Dependencies, lane: Lane, body: string): Promise<boolean> {
+  try {
+    await sendPatiently(io, () => io.queues[lane].sendBatch([{ body, contentType: "text" }]));
+    return true;
+  } catch (error) {
+    io.log({ event: "replay_not_sent", lane, ...describeError(error) });
+    return false;
+  }
+}
+
+function notSent(): Response {
+  const detail = "The queue did not take the message. It stays quarantined: replay it again.";
+  return problemResponse({ name: "unavailable", detail, headers: { "retry-after": RETRY_AFTER_SECONDS } });
+}
+
+function notThisKey(): Response {
+  const detail = "The key is limited to some collections, and quarantined messages may be of any.";
+  return problemResponse({ name: "forbidden", detail });
+}

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { acceptDocument } from "../src/push/accepted.ts";
+import { HeldDocuments } from "../src/push/held-documents.ts";
+
+const OPTIONS = { model: "@cf/baai/bge-m3", truncateInputs: true } as const;
+
+it("gives documents back as they were put in, once", () => {
+  const held = new HeldDocuments();
+  const documents = ["a", "\uFEFFé😀", "x".repeat(900_000), "y".repeat(300_000), "z"].map((text, place) => {
+    const accepted = acceptDocument(
+      { ...(place > 0 && { id: `d${place}` }), query: "q", contexts: [text] },
+      null,
+      place,
+      OPTIONS,
+    );
+    if (!accepted.ok) throw new Error("not a document");
+    return accepted.value;
+  });
+  for (const document of documents) held.add(document);
+  expect(held.count).toBe(5);
+  expect([...held.names()]).toMatchObject(documents.map(({ id, place }) => ({ id, place })));
+  expect([...held.take()]).toEqual(documents);
+  expect([...held.take()]).toEqual([]);
+});
