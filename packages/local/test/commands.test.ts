@@ -70,9 +70,7 @@ it.runIf(existsSync("/proc/self"))(
     process.kill(-Number(dev.child.pid), "SIGINT");
     const { code, stdout } = await dev.ended;
     expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /Stopping …\nStopped\. What D1 has recorded stays in .*state, and the next dev or demo finishes it/,
-    );
+    expect(stdout).toMatch(/Stopping …\nStopped\. D1 stays in .*state\.\n/);
     expect(groupOf(dev.child)).toEqual([]);
   },
 );

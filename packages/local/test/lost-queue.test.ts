@@ -68,7 +68,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
       expect(await before.cancel(canceled)).toMatchObject({ status: "canceling", counts: { queued: 1 } });
       await stack?.stop();
       expect(await describeStop(state)).toBe(
-        `Stopped.\nLost with the local Queue, which is memory: 3 documents (2 of ${lost}, 1 of ${canceled}). ` +
+        `Stopped. D1 stays in ${state}.\nLost with the local Queue, which is memory: 3 documents (2 of ${lost}, 1 of ${canceled}). ` +
           "Nothing of them is recorded. Push the same file again to score them.",
       );
 
@@ -90,7 +90,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
       expect(await client.wait(lost)).toMatchObject({ status: "completed", counts: { total: 2, succeeded: 2 } });
       await stack?.stop();
 
-      expect(await describeStop(state)).toBe("Stopped.");
+      expect(await describeStop(state)).toBe(`Stopped. D1 stays in ${state}.`);
       expect(await withStateDatabase(state, (db) => endQueue(db, Date.now()))).toEqual([]);
     },
     LIMIT_MS,

@@ -10,7 +10,7 @@ export async function describeStop(state: string): Promise<string> {
   const queued = unfinished.flatMap((one) =>
     one.queued > 0 ? [{ submission: one.submission, documents: one.queued }] : [],
   );
-  const lines = ["Stopped."];
+  const lines = [`Stopped. D1 stays in ${state}.`];
   if (inD1 > 0) lines.push(`In D1 and not finished: ${counted(inD1, "document")}. The next dev or demo finishes them.`);
   if (queued.length > 0) {
     const none = inD1 > 0 ? "" : " Nothing of them is recorded.";
