@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
 import { basename } from "node:path";
 import { isMainThread } from "node:worker_threads";
-import { STOP, type RuntimeEvent } from "./runtime-events.ts";
+import { STOP, type ChildEvent } from "./child-events.ts";
 
 /**
  * Loaded into wrangler's process before wrangler itself (`node --import`), so that its life depends
@@ -49,11 +49,12 @@ function leaveSignalsToParent(): void {
 function watch(child: ChildProcess): void {
   children.add(child);
   const { pid } = child;
-  const isRuntime = pid !== undefined && basename(child.spawnfile).startsWith("workerd");
-  if (isRuntime) tell({ runtime: "started", pid });
+  const isRuntime = basename(child.spawnfile).startsWith("workerd");
+  if (pid !== undefined) tell({ child: "started", pid });
   child.once("exit", (code, signal) => {
     children.delete(child);
-    if (isRuntime) tell({ runtime: "ended", pid, died: child.killed ? null : (signal ?? `code ${code}`) });
+    const runtimeDied = isRuntime && !child.killed ? (signal ?? `code ${code}`) : null;
+    if (pid !== undefined) tell({ child: "ended", pid, runtimeDied });
     if (stopping) stop();
   });
   if (stopping) stop();
@@ -68,6 +69,6 @@ function stop(): void {
   for (const child of children) child.kill("SIGKILL");
 }
 
-function tell(event: RuntimeEvent): void {
+function tell(event: ChildEvent): void {
   if (process.connected) process.send?.(event);
 }

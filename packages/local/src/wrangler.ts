@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { STOP, type RuntimeEvent } from "./runtime-events.ts";
+import { STOP, type ChildEvent } from "./child-events.ts";
 
 /** Running wrangler's own file leaves out the launcher process that its command puts in between. */
 export const WRANGLER = fileURLToPath(import.meta.resolve("wrangler"));
@@ -44,7 +44,7 @@ export interface WranglerProcess {
   readonly runtimeDied: Promise<string>;
   /** Ends it, by force if it takes longer than `graceMs`. */
   stop(graceMs: number): Promise<void>;
-  /** Ends it and its runtime at once, as a crash would. */
+  /** Ends it and its children at once, as a crash would. */
   kill(): void;
 }
 
@@ -56,18 +56,18 @@ export function startWrangler(args: readonly string[], state: string, log: strin
     env: wranglerEnvironment(state),
   });
   closeSync(output);
-  const runtimes = new Set<number>();
+  const children = new Set<number>();
   const ready = Promise.withResolvers<number>();
   const runtimeDied = Promise.withResolvers<string>();
   child.on("message", (message) => {
     const port = readyPort(message);
     if (port !== null) ready.resolve(port);
-    if (!isRuntimeEvent(message)) return;
-    if (message.runtime === "started") {
-      runtimes.add(message.pid);
+    if (!isChildEvent(message)) return;
+    if (message.child === "started") {
+      children.add(message.pid);
     } else {
-      runtimes.delete(message.pid);
-      if (message.died !== null) runtimeDied.resolve(message.died);
+      children.delete(message.pid);
+      if (message.runtimeDied !== null) runtimeDied.resolve(message.runtimeDied);
     }
   });
   const ended = new Promise<number | null>((resolve, reject) => {
@@ -76,8 +76,8 @@ export function startWrangler(args: readonly string[], state: string, log: strin
   });
   const kill = () => {
     child.kill("SIGKILL");
-    for (const pid of runtimes) killProcess(pid);
-    runtimes.clear();
+    for (const pid of children) killProcess(pid);
+    children.clear();
   };
   return {
     ready: ready.promise,
@@ -110,8 +110,8 @@ function killProcess(pid: number): void {
   }
 }
 
-function isRuntimeEvent(message: unknown): message is RuntimeEvent {
-  return typeof message === "object" && message !== null && "runtime" in message;
+function isChildEvent(message: unknown): message is ChildEvent {
+  return typeof message === "object" && message !== null && "child" in message;
 }
 
 /** `wrangler dev` tells a parent that speaks IPC when it serves: JSON text with the event's name and the port. */

@@ -57,6 +57,18 @@ it.runIf(existsSync("/proc/self"))(
 );
 
 it.runIf(existsSync("/proc/self"))(
+  "demo --kill leaves no process of the runtime that it kills",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const demo = start(`exec "$node" --no-warnings "${path("demo")}" --kill`);
+    const { code, stdout } = await demo.ended;
+    expect(stdout).toContain("killed");
+    expect(groupOf(demo.child)).toEqual([]);
+    expect(code).toBe(0);
+  },
+);
+
+it.runIf(existsSync("/proc/self"))(
   "dev says what scores, and at Ctrl-C that it stops and what stays",
   { timeout: TIMEOUT_MS },
   async () => {

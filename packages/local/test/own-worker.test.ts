@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { follow, isOver } from "../src/demo/follow.ts";
 import { ROOT } from "../src/configuration.ts";
 import { ownWorker } from "../src/own-worker.ts";
-import { STOP } from "../src/runtime-events.ts";
+import { STOP } from "../src/child-events.ts";
 import { startStack, type Stack } from "../src/runtime.ts";
 import { WRANGLER } from "../src/wrangler.ts";
 
