@@ -64,13 +64,6 @@ export const INTERVENING: readonly Mutation[] = [
     "WHERE id IN (",
   ),
   mutation(
-    "held-with-canceled",
-    "a pause of everything holds what is canceled up",
-    "packages/db/src/operations/pause-dispatching.ts",
-    "AND s.cancel_requested_at IS NOT NULL))\n    RETURNING id",
-    "AND false))\n    RETURNING id",
-  ),
-  mutation(
     "retry-keeps-outcome",
     "a failed document that is queued again keeps its failure",
     RETRY,
