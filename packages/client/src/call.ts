@@ -1,10 +1,10 @@
 import type { Shape } from "./answers/shape.ts";
-import { errorOf, notTheApi, SluiceError } from "./errors.ts";
+import { errorOf, NOT_THE_API, notTheApi, SluiceError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { parseAnswer } from "./parse-answer.ts";
 import { redirectOf } from "./redirect.ts";
 import { addWait, NO_WAITS, waitBeforeRetry } from "./retry.ts";
-import { describeFailure } from "./transport.ts";
+import { describeFailure, isNotHttp } from "./transport.ts";
 
 /** How requests are made. */
 export interface Connection {
@@ -122,7 +122,9 @@ function noAnswer(url: string, cause: unknown): SluiceError {
   const { isTransient, detail } = describeFailure(url, cause);
   const kind = isTransient
     ? ({ code: "no-answer", title: "No answer" } as const)
-    : ({ code: "unreachable", title: "Not reachable" } as const);
+    : isNotHttp(cause)
+      ? ({ code: "unreadable", title: NOT_THE_API } as const)
+      : ({ code: "unreachable", title: "Not reachable" } as const);
   return new SluiceError({ status: null, ...kind, detail, cause });
 }
 

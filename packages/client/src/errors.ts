@@ -7,7 +7,7 @@ import type { Problem, ProblemName, ProblemPlace } from "./types.ts";
  * `no-answer` (nothing answered, or the connection broke), `timeout` (no answer in time), `unreachable`
  * (no connection until something is changed: the certificate, the name, the port), `redirected` (to another
  * address, which the request did not follow) and `unreadable` (an answer that is none of this API's, such as
- * a proxy's page or another service's JSON).
+ * a proxy's page, another service's JSON, or what is not HTTP at all).
  */
 export type ErrorCode = ProblemName | "no-answer" | "timeout" | "unreachable" | "redirected" | "unreadable";
 
@@ -92,12 +92,15 @@ export function errorOf(response: Response, text: string, now: number): SluiceEr
   });
 }
 
+/** The title of an error about an answer of something else. */
+export const NOT_THE_API = "Not the API's answer";
+
 /** The error for an answer that is not the API's. `flaw` says what differs, where an answer was expected. */
 export function notTheApi({ status }: Response, flaw: string | null, retryAfter: number | null = null): SluiceError {
   const detail =
     `The answer, with status ${status}, is not this API's: does the URL lead to it, or to something in front of it?` +
     (flaw === null ? "" : ` (${flaw})`);
-  return new SluiceError({ status, code: "unreadable", title: "Not the API's answer", detail, retryAfter });
+  return new SluiceError({ status, code: "unreadable", title: NOT_THE_API, detail, retryAfter });
 }
 
 /** Seconds; a header may give them or a date. */

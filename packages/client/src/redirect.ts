@@ -9,7 +9,9 @@ export function redirectOf(url: string, path: string, response: Response): Sluic
   const detail =
     target === null
       ? `${url} redirects to another address. Redirects are not followed.`
-      : `${url} redirects to ${target}. Redirects are not followed: use ${target} as the URL if the API is there.`;
+      : target === url
+        ? `${url} redirects to itself. Redirects are not followed: does something in front of the API ask for a login or a cookie?`
+        : `${url} redirects to ${target}. Redirects are not followed: use ${target} as the URL if the API is there.`;
   return new SluiceError({ status: response.status, code: "redirected", title: "Redirected", detail });
 }
 
@@ -18,5 +20,7 @@ function targetOf(url: string, path: string, location: string | null): string | 
   if (location === null || !URL.canParse(location, `${url}${path}`)) return null;
   const { origin, pathname } = new URL(location, `${url}${path}`);
   const [asked = ""] = path.split("?");
-  return pathname.endsWith(asked) ? `${origin}${pathname.slice(0, -asked.length)}` : `${origin}${pathname}`;
+  // A slash added at the end is still the path that was asked for.
+  const found = pathname.replace(/\/+$/, "");
+  return found.endsWith(asked) ? `${origin}${found.slice(0, -asked.length)}` : `${origin}${pathname}`;
 }

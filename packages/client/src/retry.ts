@@ -40,7 +40,8 @@ export function waitBeforeRetry(error: SluiceError, waits: Waits, retries: numbe
 /** Whether the same may succeed another time. */
 export function mayPass({ status, code, retryAfter }: SluiceError): boolean {
   if (status === 409) return code === "conflict" && retryAfter !== null;
-  if (code === "unreachable") return false;
+  // Without a status, an answer was not even HTTP.
+  if (code === "unreachable" || (code === "unreadable" && status === null)) return false;
   return status === null || status === 408 || status === 429 || status >= 500;
 }
 

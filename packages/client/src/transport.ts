@@ -42,6 +42,12 @@ export function describeFailure(url: string, error: unknown): TransportFailure {
   if (error instanceof LastingFailure) return { ...describeFailure(url, error.cause), isTransient: false };
   const problem = lastingProblem(error);
   if (problem !== null) return { isTransient: false, detail: PROBLEMS[problem](url, codeOf(error)) };
+  if (isNotHttp(error)) {
+    return {
+      isTransient: false,
+      detail: `What ${url} answers is not HTTP: is it an https:// address, or another service?`,
+    };
+  }
   const reason = codeOf(error) ?? causeOf(error)?.message ?? "";
   const cause = reason === "" ? "" : ` (${reason})`;
   if (reason === "EAI_AGAIN")
@@ -56,6 +62,11 @@ export function describeFailure(url: string, error: unknown): TransportFailure {
 export function isUnconnected(error: unknown): boolean {
   if (error instanceof LastingFailure) return isUnconnected(error.cause);
   return lastingProblem(error) !== null || UNCONNECTED_CODES.has(codeOf(error) ?? "");
+}
+
+/** Whether something answered that Node could not read as HTTP. The request may have gone out. */
+export function isNotHttp(error: unknown): boolean {
+  return causeOf(error)?.name === "HTTPParserError" || (codeOf(error) ?? "").startsWith("HPE_");
 }
 
 type Problem = "certificate" | "tls" | "name" | "port" | "url";

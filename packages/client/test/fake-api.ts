@@ -55,6 +55,8 @@ export class FakeApi {
   readonly #answers = new Map<string, { readonly body: string; readonly text: string }>();
   readonly #pauses: Pause[] = [];
   readonly malformed: MalformedMessage[] = [];
+  /** Ids of quarantined messages that no queue takes. */
+  readonly unplaceable = new Set<string>();
   looks = 1;
 
   readonly fetch: Fetch = async (input, init) => {
@@ -207,6 +209,7 @@ export class FakeApi {
     if (id === "") return page(this.malformed, url);
     const at = this.malformed.findIndex((message) => message.id === id);
     if (at < 0) return null;
+    if (this.unplaceable.has(id)) return problem(409, "conflict");
     this.malformed.splice(at, 1);
     return Response.json({ replayed: 1 });
   }

@@ -7,7 +7,7 @@ export type Recording =
   | { readonly kind: "recorded" }
   /** It must be recorded again. */
   | { readonly kind: "unrecorded" }
-  /** A constraint of the schema forbids it: the part is good, and what is at fault is the code or the data in D1. */
+  /** A constraint of the schema forbids it, or the schema lacks something: the part is good, the code or D1 is at fault. */
   | { readonly kind: "refused"; readonly constraint: string }
   /** D1 cannot read its content, and never will. */
   | { readonly kind: "unreadable" };
@@ -62,5 +62,10 @@ function failureOf(error: unknown): Recording {
   if (!(error instanceof Error) || isPassing(error)) return { kind: "unrecorded" };
   if (UNREADABLE.test(error.message)) return { kind: "unreadable" };
   const [found, kind = "", name = ""] = CONSTRAINT.exec(error.message) ?? [];
-  return found === undefined ? { kind: "unrecorded" } : { kind: "refused", constraint: `${kind} ${name}`.trim() };
+  if (found !== undefined) return { kind: "refused", constraint: `${kind} ${name}`.trim() };
+  // A trigger has words of its own, which may hold values: its code says enough. So does that of any other
+  // error of SQLite that does not pass, such as a column that is missing.
+  const { code } = describeError(error);
+  if (code?.startsWith("SQLITE_") === true) return { kind: "refused", constraint: code };
+  return { kind: "unrecorded" };
 }

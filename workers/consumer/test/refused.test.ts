@@ -59,6 +59,38 @@ describe("a message that a constraint of D1 forbids", () => {
     expect(JSON.stringify(io.events)).not.toContain(document("x").query);
   });
 
+  it("is one that a trigger refuses, too: named by its code, as its words may hold a value", async () => {
+    await env.DB.prepare(
+      "CREATE TRIGGER strict BEFORE INSERT ON documents WHEN NEW.document_id = 'a' BEGIN SELECT RAISE(ABORT, 'no secret'); END",
+    ).run();
+    try {
+      const decisions = await decide(io, [good(0, "a"), good(1, "b")]);
+      expect([...decisions.values()]).toEqual([{ kind: "retry", delaySeconds: 30 }, { kind: "ack" }]);
+      expect(io.events).toContainEqual(
+        expect.objectContaining({
+          event: "recording_refused",
+          level: "error",
+          constraint: "SQLITE_CONSTRAINT_TRIGGER",
+        }),
+      );
+      expect(JSON.stringify(io.events)).not.toContain("secret");
+    } finally {
+      await env.DB.prepare("DROP TRIGGER strict").run();
+    }
+  });
+
+  it("is one, too, for which the schema lacks a column", async () => {
+    await env.DB.prepare("ALTER TABLE parts RENAME COLUMN hash TO fingerprint").run();
+    try {
+      const decisions = await decide(io, [good(0, "a")]);
+      expect([...decisions.values()]).toEqual([{ kind: "retry", delaySeconds: 30 }]);
+      const refusal = { event: "recording_refused", level: "error", constraint: "SQLITE_ERROR" };
+      expect(io.events).toContainEqual(expect.objectContaining(refusal));
+    } finally {
+      await env.DB.prepare("ALTER TABLE parts RENAME COLUMN fingerprint TO hash").run();
+    }
+  });
+
   it.each([
     [1, 30],
     [2, 60],

@@ -73,6 +73,9 @@ describe("the list of documents in a body", () => {
     '{"documents":[\uFEFF1]}',
     '{"documents":[1}',
     '{"documents":["a}]}',
+    '{"documents":[1}}',
+    '{"documents":[{"a":[1]}},"lane":"bulk"}',
+    '{"documents":[{"a":1}]}}',
   ])("or its envelope is no valid JSON where the body %s is none", (body) => {
     expect(() => JSON.parse(body) as unknown).toThrow(SyntaxError);
     expect(reassembled(body)).toBeNull();

@@ -94,7 +94,7 @@ export class Output {
   #cell(cell: Cell, column: Column | undefined, widths: readonly number[], index: number, style: Style | null): string {
     const last = index === widths.length - 1;
     const before = widths.slice(0, index).reduce((sum, one) => sum + one + GAP.length, 0);
-    const cut = last && column?.whole !== true && this.#stdout.columns !== undefined;
+    const cut = last && column?.whole !== true && (this.#stdout.columns ?? 0) > 0;
     const room = cut ? Math.max(12, (this.#stdout.columns ?? 0) - before) : Infinity;
     const text = fit(textOf(cell), Math.min(last ? Infinity : (widths[index] ?? 0), room));
     const side = column?.side ?? "left";

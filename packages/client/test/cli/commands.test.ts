@@ -300,6 +300,16 @@ test("malformed lists what is quarantined, and replays one or all of it", async 
   expect(bench.api.malformed).toEqual([]);
 });
 
+test("malformed --replay goes on after a message that cannot be sent again, and says which it is", async () => {
+  bench.api.malformed.push(...["msg_a", "msg_b", "msg_c"].map(malformedOf));
+  bench.api.unplaceable.add("msg_a");
+  const { code, stdout, stderr } = await bench.run(["malformed", "--replay", ...TABLE]);
+  expect(stdout).toBe("2 messages sent again. If the cause is not gone: sluice malformed\n");
+  expect(stderr).toMatch(/^msg_a: .*conflict.*\n$/);
+  expect(code).toBe(1);
+  expect(bench.api.malformed.map(({ id }) => id)).toEqual(["msg_a"]);
+});
+
 test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {
   const { child, ended } = bench.start(["tail", "--collection", "default", "--all"]);
   while (bench.api.received.length < 2) await new Promise(setImmediate);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Checker } from "../../src/cli/check.ts";
 import {
   explain,
   formats,
@@ -250,6 +251,15 @@ test("what the API says of a document is told in words of the file", () => {
   expect(explain("tsv", { first: 4, last: 4 }, "too big")).toEqual({ detail: "too big", at: 4 });
 });
 
+test("the body of a JSON push in a file is told as one, with a command that gives its documents", () => {
+  const body = '{"documents":[{"query":"q","contexts":["a"]}],"label":"l"}';
+  const entry = { kind: "document", first: 1, last: 1, document: body } as const;
+  const checked = new Checker({ truncateInputs: true }).check(entry);
+  expect(checked.ok ? null : explain("sluice", entry, checked.detail)).toEqual({
+    detail: "this is the body of a JSON push, not a document: jq -c '.documents[]' gives its documents, a line each",
+  });
+});
+
 test("voyage: what cannot be converted is refused by its line", async () => {
   const lines = ["{", "7", '{"body":{}}', '{"custom_id":"r"}', '{"custom_id":"r","body":{"documents":[]}}'];
   expect(await convert("voyage", lines)).toEqual([
@@ -291,6 +301,19 @@ test("tsv: the caller decides what the first row is", async () => {
 
 test("tsv: a header may name the columns in another order", async () => {
   expect(await convert("tsv", ["qid\tpid\tquery\tpassage", "q1\tc1\twhat\tone"])).toMatchObject([
+    { document: { id: "q1", query: "what", contexts: [{ id: "c1", text: "one" }] } },
+  ]);
+});
+
+test.each([
+  ["qid\tpid\tquery\tpassage_de", "q1\tc1\twhat\tone"],
+  ["text\tsource\tq\ttopic", "one\tc1\twhat\tq1"],
+  ["a\tb\tc\tquery", "q1\tc1\tone\twhat"],
+  ["query\tquery\tpid\ttext", "q1\twhat\tc1\tone"],
+  ["text\tb\tc", "q1\twhat\tc1\tone"],
+  ["a\tb\tc\td", "q1\twhat\tc1\tone"],
+])("tsv: with --header yes the header %j decides what it names, and the rest is in order", async (header, row) => {
+  expect(await convert("tsv", [header, row], { header: "yes" })).toMatchObject([
     { document: { id: "q1", query: "what", contexts: [{ id: "c1", text: "one" }] } },
   ]);
 });

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
+import { printEstimate } from "../../src/cli/commands/push-report.ts";
+import { Estimator } from "../../src/cli/estimate.ts";
 import { copyLines, openInput, readLines } from "../../src/cli/input.ts";
 import { Output } from "../../src/cli/output.ts";
 import { bytes, dollars, duration, fit, harmlessJson, oneLine } from "../../src/cli/text.ts";
@@ -128,6 +130,19 @@ test("a fact is told whole, since a command in it is copied", () => {
     ["id", "y"],
   ]);
   expect(text()).toBe(`waits  ${"x".repeat(100)}\nid     y\n`);
+});
+
+test("nothing is cut on a terminal that does not know its width", () => {
+  const { out, text } = written(0);
+  out.table([{ title: "NAME" }, { title: "REST" }], [["name", "x".repeat(100)]]);
+  expect(text().split("\n")[1]).toBe(`name  ${"x".repeat(100)}`);
+});
+
+test("the dollars of an estimate are printed whole", () => {
+  const { out, text } = written(60);
+  const estimate = new Estimator(undefined).estimate();
+  printEstimate(out, "f", estimate);
+  expect(text()).toContain("Workers AI $0 · Queues $0 · D1 $0 · Workers $0\n");
 });
 
 test("the last column ends where the terminal does", () => {

@@ -1,6 +1,12 @@
 import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { connect, createServer as createNetServer, type AddressInfo, type Socket } from "node:net";
+import {
+  connect,
+  createServer as createNetServer,
+  type AddressInfo,
+  type Server as NetServer,
+  type Socket,
+} from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Sluice } from "../../src/index.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "../certificate.ts";
@@ -9,21 +15,21 @@ import { documents } from "../shared/client.ts";
 import { Bench } from "./run.ts";
 
 let bench: Bench;
-const closing: Server[] = [];
+const closing: (NetServer | Server)[] = [];
 beforeEach(async () => {
   bench = await Bench.start();
   bench.write("docs.ndjson", documents(5));
 });
 afterEach(async () => {
   for (const server of closing.splice(0)) {
-    server.closeAllConnections();
+    if ("closeAllConnections" in server) server.closeAllConnections();
     server.close();
   }
   await bench.stop();
 });
 
 /** The port that it listens on. */
-async function listen(server: Server): Promise<number> {
+async function listen(server: NetServer | Server): Promise<number> {
   closing.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
@@ -51,6 +57,13 @@ const troubles: Readonly<Record<string, Trouble>> = {
   "https:// on a port without TLS": {
     url: async () => `https://127.0.0.1:${await listen(createHttpServer((_, response) => response.end("{}")))}`,
     words: "Not reachable: URL does not answer in TLS (ERR_SSL_WRONG_VERSION_NUMBER): is it an http:// address?\n",
+  },
+  "an answer that is not HTTP": {
+    async url() {
+      const server = createNetServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.6\r\n"));
+      return `http://127.0.0.1:${await listen(server)}`;
+    },
+    words: "Not the API's answer: What URL answers is not HTTP: is it an https:// address, or another service?\n",
   },
   "a port that fetch blocks": {
     url: async () => "http://127.0.0.1:6000",

@@ -129,6 +129,20 @@ test.each([
   }
 });
 
+test.each(["/v1/stats/", "/v1/stats?again=1", "http://sluice.test/v1/stats"])(
+  "a redirect to %s leads nowhere else, and no URL is proposed",
+  async (location) => {
+    const api = new FakeApi();
+    api.instead.push(() => new Response(null, { status: 308, headers: { location } }));
+    await expect(clientOf(api).client.stats()).rejects.toMatchObject({
+      code: "redirected",
+      detail:
+        "http://sluice.test redirects to itself. Redirects are not followed: " +
+        "does something in front of the API ask for a login or a cookie?",
+    });
+  },
+);
+
 test("a redirect is asked for by no request", async () => {
   const api = new FakeApi();
   const modes: (string | undefined)[] = [];

@@ -35,7 +35,8 @@ export function findDocumentList(json: Uint8Array): DocumentList | null {
     // An escaped name may be "documents", too.
     if (name.includes(BACKSLASH)) return null;
     if (isDocuments(name)) {
-      if (found !== null || json[start] !== 0x5b) return null;
+      // The brackets of the list itself are in no text that is parsed later.
+      if (found !== null || json[start] !== 0x5b || json[at - 1] !== 0x5d) return null;
       found = { start, end: at };
     }
     at = skipSpace(json, at);

@@ -1,8 +1,13 @@
+import { SluiceError, type ErrorCode } from "../../errors.ts";
 import type { MalformedMessage } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { take } from "../take.ts";
-import { ago, bytes, plural } from "../text.ts";
+import { errorWords } from "../tell-error.ts";
+import { ago, bytes, oneLine, plural } from "../text.ts";
+
+/** Errors of one message: the others can still be sent. */
+const ONLY_THIS_MESSAGE: ReadonlySet<ErrorCode> = new Set(["conflict", "not-found"]);
 
 export interface MalformedFlags {
   /** A message's id, or all of them. */
@@ -24,11 +29,20 @@ async function replay(cli: Cli, id: string | true): Promise<ExitCode> {
   // Listed before the first is sent: one whose cause is not gone comes back under another id.
   if (id === true) for await (const message of client.malformed({ signal: cli.signal })) ids.push(message.id);
   let replayed = 0;
-  for (const one of ids) replayed += (await client.replayMalformed(one, { signal: cli.signal })).replayed;
+  let refused = 0;
+  for (const one of ids) {
+    try {
+      replayed += (await client.replayMalformed(one, { signal: cli.signal })).replayed;
+    } catch (error) {
+      if (id !== true || !(error instanceof SluiceError && ONLY_THIS_MESSAGE.has(error.code))) throw error;
+      refused += 1;
+      cli.out.note(cli.out.noteStyle(oneLine(`${one}: ${errorWords(error)}`), "red"));
+    }
+  }
   if (!cli.out.human) cli.out.record({ replayed });
   else if (ids.length === 0) cli.out.print("No message is quarantined.");
   else cli.out.print(`${plural(replayed, "message")} sent again. If the cause is not gone: sluice malformed`);
-  return EXIT.ok;
+  return refused === 0 ? EXIT.ok : EXIT.error;
 }
 
 function tell({ out, now }: Cli, messages: readonly MalformedMessage[]): void {

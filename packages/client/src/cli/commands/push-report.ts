@@ -16,7 +16,7 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
   const { documents, contexts, refused, tokens, jobs, usd } = estimate;
   out.print(`${out.style(name, "bold")}  an estimate; nothing was sent\n`);
   out.table(
-    [{ title: "" }, { title: "", side: "right" }, { title: "" }],
+    [{ title: "" }, { title: "", side: "right" }, { title: "", whole: true }],
     [
       ["documents", count(documents), plural(contexts, "context")],
       ["tokens", `~${count(tokens)}`, "each context with its query"],
