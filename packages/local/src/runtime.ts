@@ -1,4 +1,4 @@
-import { renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
 import { endQueue, readUnfinished } from "@sluice/db";
@@ -80,8 +80,11 @@ export async function startStack(
   let current: Running | null = null;
   let leftovers = NOTHING_LEFT;
   const run = async (): Promise<Result<string, string>> => {
-    // A runtime that was killed is still in there, and would be asked instead of this one.
-    rmSync(registryPath(settings.state), { recursive: true, force: true });
+    // A runtime that was killed is still in there, and would be asked instead of this one. The folder itself
+    // stays: a Worker of one's own that goes on running watches it.
+    const registry = registryPath(settings.state);
+    mkdirSync(registry, { recursive: true });
+    for (const name of readdirSync(registry)) rmSync(join(registry, name), { recursive: true, force: true });
     // The Queue is memory: whatever it had is gone.
     leftovers = await withStateDatabase(settings.state, async (db) => ({
       lost: await endQueue(db, Date.now()),

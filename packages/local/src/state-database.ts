@@ -1,22 +1,30 @@
-import { readdirSync } from "node:fs";
+import { createHash, createHmac } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { openDatabase, type Database } from "@sluice/db";
+import { LOCAL_DATABASE_ID } from "./configuration.ts";
 
-/** Where the local runtime keeps its D1 databases, a file each. */
-const FOLDER = "v3/d1/miniflare-D1DatabaseObject";
-/** The runtime's own. */
-const METADATA = "metadata.sqlite";
+/** The Durable Objects that the local runtime keeps D1 databases in, a file each. */
+const OBJECTS = "miniflare-D1DatabaseObject";
+
+/** The file of a state's D1 database. A Worker of one's own may keep databases beside it. */
+export function databasePath(state: string, id = LOCAL_DATABASE_ID): string {
+  const key = createHash("sha256").update(OBJECTS).digest();
+  const half = (data: string | Buffer) => createHmac("sha256", key).update(data).digest().subarray(0, 16);
+  const name = half(id);
+  // A Durable Object's id by name, as workerd makes it: the name's half, and one that proves the first.
+  return join(state, "v3/d1", OBJECTS, `${Buffer.concat([name, half(name)]).toString("hex")}.sqlite`);
+}
 
 /**
- * Runs operations of `@sluice/db` on a state's migrated D1 while no runtime has it open: before the Workers
- * start and after they have ended, when nothing can change meanwhile.
+ * Runs operations of `@sluice/db` on a state's migrated D1 while no Worker of Sluice runs: before they
+ * start and after they have ended, when nothing of theirs can change meanwhile.
  */
 export async function withStateDatabase<T>(state: string, work: (db: Database) => Promise<T>): Promise<T> {
-  const folder = join(state, FOLDER);
-  const name = readdirSync(folder).find((one) => one.endsWith(".sqlite") && one !== METADATA);
-  if (name === undefined) throw new Error(`${folder} holds no database`);
-  using sqlite = new DatabaseSync(join(folder, name));
+  const path = databasePath(state);
+  if (!existsSync(path)) throw new Error(`There is no database in ${path}`);
+  using sqlite = new DatabaseSync(path);
   return await work(openDatabase(d1Over(sqlite)));
 }
 

@@ -1,6 +1,5 @@
-import { oneLine } from "@sluice/client/terminal";
+import { fit, oneLine, pad, width } from "@sluice/client/terminal";
 import * as z from "zod";
-import { pad } from "./demo/figures.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -38,19 +37,19 @@ function parse(said: string): unknown {
   }
 }
 
-/** Rows of D1 as lines under each other. A cell that is longer than `widest` characters is cut. */
+/** Rows of D1 as lines under each other. A cell that takes more than `widest` cells of a terminal is cut. */
 function renderTable(rows: readonly Row[], widest: number): string {
   const [first] = rows;
   if (first === undefined) return "no rows";
   const names = Object.keys(first);
   const lines = [names.map(cell), ...rows.map((row) => names.map((name) => cell(row[name])))].map((line) =>
-    line.map((text) => (text.length > widest ? `${text.slice(0, widest - 1)}…` : text)),
+    line.map((text) => fit(text, widest)),
   );
-  const widths = names.map((_, index) => lines.reduce((most, line) => Math.max(most, (line[index] ?? "").length), 0));
+  const widths = names.map((_, index) => lines.reduce((most, line) => Math.max(most, width(line[index] ?? "")), 0));
   return lines
     .map((line) =>
       line
-        .map((text, index) => pad(text, widths[index] ?? 0))
+        .map((text, index) => pad(text, widths[index] ?? 0, "left"))
         .join("  ")
         .trimEnd(),
     )

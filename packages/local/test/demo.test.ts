@@ -251,8 +251,9 @@ describe("the cost of a push", () => {
 });
 
 describe("a text in a column", () => {
-  it("is one line of no more characters than fit, whole emoji included", () => {
+  it("is one line of no more cells than fit, whole emoji included", () => {
     expect(cut("a\nb  c", 10)).toBe("a b c");
-    expect(cut("😀😀😀😀", 3)).toBe("😀😀…");
+    expect(cut("😀😀😀😀", 5)).toBe("😀😀…");
+    expect(cut("日本語のテキスト", 8)).toBe("日本語…");
   });
 });

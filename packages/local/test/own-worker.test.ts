@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { follow, isOver } from "../src/demo/follow.ts";
 import { ROOT } from "../src/configuration.ts";
 import { ownWorker } from "../src/own-worker.ts";
@@ -95,6 +95,22 @@ describe("a Worker outside the workspace, beside a running stack", () => {
         { rank: 1, context_id: "six" },
         { rank: 2, context_id: "0" },
       ]);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "keeps its binding when the stack is started again",
+    async () => {
+      expect(await stack?.restartAfterKill()).toMatchObject({ ok: true });
+      // Wrangler notices the new Workers a moment after they serve.
+      await vi.waitFor(
+        async () => {
+          const pushed = await fetch(own?.url ?? "", { method: "POST", body: JSON.stringify(DOCUMENT) });
+          expect(pushed.status).toBe(200);
+        },
+        { timeout: 20_000, interval: 250 },
+      );
     },
     LIMIT_MS,
   );

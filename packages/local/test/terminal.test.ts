@@ -109,6 +109,19 @@ describe("an answer of D1", () => {
     expect(renderAnswer(said, 2)).toContain("a…");
   });
 
+  it("stays in columns where characters take two cells, and cuts none of them in halves", () => {
+    const said = JSON.stringify([
+      {
+        results: [
+          { query: "日本語", id: "a" },
+          { query: "x😀😀", id: "b" },
+        ],
+      },
+    ]);
+    expect(renderAnswer(said, 60)).toBe(["query   id", "日本語  a", "x😀😀   b"].join("\n"));
+    expect(renderAnswer(said, 4)?.split("\n").slice(1)).toEqual(["日…   a", "x😀…  b"]);
+  });
+
   it("is harmless to a terminal, in its names and its cells", () => {
     const hostile = "\u001B]0;x\u0007\u202E";
     const said = JSON.stringify([{ results: [{ [hostile]: hostile }, { [hostile]: { a: hostile } }] }]);

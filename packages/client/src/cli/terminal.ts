@@ -2,4 +2,4 @@
 export { print, printError } from "./print.ts";
 export { describeStandIn } from "./scorer.ts";
 export { whenReaderLeaves } from "./reader.ts";
-export { harmless, harmlessJson, oneLine } from "./text.ts";
+export { fit, harmless, harmlessJson, oneLine, pad, width } from "./text.ts";

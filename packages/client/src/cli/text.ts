@@ -92,16 +92,15 @@ function escapeUnit(unit: number): string {
 
 /** Text cut to so many cells, with `…` where it was longer. */
 export function fit(text: string, cells: number): string {
-  if (width(text) <= cells) return text;
-  let cut = "";
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
-    const more = width(segment);
-    if (used + more > cells - 1) break;
-    cut += segment;
-    used += more;
+  let end = 0;
+  // Segments are made as they are read: what lies behind the cut costs nothing.
+  for (const { segment, index } of segmenter.segment(text)) {
+    used += width(segment);
+    if (used > cells) return `${text.slice(0, end)}…`;
+    if (used < cells) end = index + segment.length;
   }
-  return `${cut}…`;
+  return text;
 }
 
 export function pad(text: string, cells: number, side: "left" | "right"): string {

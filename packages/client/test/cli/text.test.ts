@@ -82,6 +82,13 @@ test("figures are written for people", () => {
 test("text of others can neither break a table nor command a terminal", () => {
   expect(oneLine("a\n\tb\u{1b}[31mc\u{202e}d")).toBe("a b\u{fffd}[31mc\u{fffd}d");
   expect(fit("日本語のテキスト", 7)).toBe("日本語…");
+  expect([fit("日本語", 6), fit("日本語", 5), fit("abcd", 4), fit("abcd", 3), fit("", 0)]).toEqual([
+    "日本語",
+    "日本…",
+    "abcd",
+    "ab…",
+    "",
+  ]);
 });
 
 test("JSON keeps its value where its control characters are escaped", () => {

@@ -1,3 +1,4 @@
+import { pad } from "@sluice/client/terminal";
 import {
   COST_ASSUMPTION,
   estimateCost,
@@ -16,7 +17,7 @@ import {
 } from "@sluice/core";
 import * as z from "zod";
 import { queryD1 } from "./d1.ts";
-import { count, counted, dollars, pad, sum } from "./figures.ts";
+import { count, counted, dollars, sum } from "./figures.ts";
 
 /** Messages that one delivery brings, at most. */
 const DELIVERY_MESSAGES = 100;
@@ -87,8 +88,10 @@ export async function showCost(url: string, push: PushMeasured, sizes: ReadonlyM
   const items = costItems(push, parts, jobs);
   return [
     "On Cloudflare, at list price with free tiers ignored, this push would cost:",
-    ...items.map(({ name, amount, dollars: price }) => `  ${pad(name, 8)} ${pad(dollars(price), 13)} ${amount}`),
-    `  ${pad("total", 8)} ${dollars(sum(items, (item) => item.dollars))}`,
+    ...items.map(
+      ({ name, amount, dollars: price }) => `  ${pad(name, 8, "left")} ${pad(dollars(price), 13, "left")} ${amount}`,
+    ),
+    `  ${pad("total", 8, "left")} ${dollars(sum(items, (item) => item.dollars))}`,
   ].join("\n");
 }
 

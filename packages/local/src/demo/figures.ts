@@ -1,4 +1,4 @@
-import { oneLine } from "@sluice/client/terminal";
+import { fit, oneLine, pad } from "@sluice/client/terminal";
 
 export const count = (n: number): string => n.toLocaleString("en-US");
 
@@ -22,18 +22,12 @@ export function dollars(amount: number): string {
   return `$${amount.toFixed(digits)}`;
 }
 
-/** One line of at most `width` characters. */
+/** One line of at most `width` cells of a terminal. */
 export function cut(text: string, width: number): string {
-  const line = oneLine(text).trim();
-  const characters = Array.from(line);
-  return characters.length <= width ? line : `${characters.slice(0, width - 1).join("")}…`;
-}
-
-export function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - Array.from(text).length));
+  return fit(oneLine(text).trim(), width);
 }
 
 /** The stages of the way, each a line with its figure. */
 export function stage(name: string, figure: string): string {
-  return `${pad(name, 11)} ${figure}`;
+  return `${pad(name, 11, "left")} ${figure}`;
 }

@@ -1,8 +1,9 @@
+import { pad } from "@sluice/client/terminal";
 import type { SubmissionId } from "@sluice/core";
 import * as z from "zod";
 import { wordSearchRanks } from "../word-search.ts";
 import { queryD1 } from "./d1.ts";
-import { counted, cut, pad } from "./figures.ts";
+import { counted, cut } from "./figures.ts";
 import { documentName, type FileDocument } from "./read-file.ts";
 
 const MOST_SHOWN = 40;
@@ -20,7 +21,7 @@ export interface Layout {
   readonly rank: string;
 }
 
-/** How the table fits into a line of `width` characters: the texts give way, to 30 between them. */
+/** How the table fits into a line of `width` cells: the texts give way, to 30 between them. */
 export function layOut(width: number): Layout {
   const texts = (rank: string) => width - SCORE.length - 2 - rank.length;
   const rank = texts(RANK) >= QUERY_WIDTH + CONTEXT_WIDTH ? RANK : SHORT_RANK;
@@ -42,7 +43,7 @@ export interface PushedDocument {
 
 /**
  * Reads each document's best context from D1, and puts the rank beside it that plain word search
- * gives the same context. A line has at most `width` characters.
+ * gives the same context. A line has at most `width` cells of a terminal.
  */
 export async function showRankings(url: string, pushed: readonly PushedDocument[], width: number): Promise<string> {
   const shown = pushed.slice(0, MOST_SHOWN).map(({ document, submission }) => ({
@@ -63,11 +64,11 @@ export async function showRankings(url: string, pushed: readonly PushedDocument[
   });
   const more = pushed.length - shown.length;
   return [
-    `${pad("query", layout.query)}${SCORE}${pad("best context", layout.context)}  ${layout.rank}`,
+    `${pad("query", layout.query, "left")}${SCORE}${pad("best context", layout.context, "left")}  ${layout.rank}`,
     ...lines,
     ...(more > 0 ? [`… and ${counted(more, "more document")}`] : []),
     `Word search puts another context first in ${elsewhere} of these ${lines.length}.`,
   ].join("\n");
 }
 
-const column = (text: string, width: number) => pad(cut(text, width), width);
+const column = (text: string, width: number) => pad(cut(text, width), width, "left");
