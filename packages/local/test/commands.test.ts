@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { groupOf, headed, Shell } from "./shell.ts";
+import { expectNoProcess, headed, Shell } from "./shell.ts";
 
 /** The stack starts in ten seconds on an idle machine. */
 const TIMEOUT_MS = 240_000;
@@ -44,7 +44,7 @@ it.runIf(existsSync("/proc/self"))(
     const { code, stdout, stderr } = await first.ended;
     expect({ code, stderr, lines: stdout.trimEnd().split("\n").length }).toEqual({ code: 0, stderr: "", lines: 3 });
     expect(stdout).toContain(`pushed      ${DOCUMENTS} documents`);
-    expect(groupOf(first.child)).toEqual([]);
+    await expectNoProcess(first.child);
 
     const second = await start(`"$node" --no-warnings "${path("demo")}" file.ndjson`).ended;
     expect(second.stdout).not.toMatch(/stalled|lost|message_lost/);
@@ -63,7 +63,7 @@ it.runIf(existsSync("/proc/self"))(
     const demo = start(`exec "$node" --no-warnings "${path("demo")}" --kill`);
     const { code, stdout } = await demo.ended;
     expect(stdout).toContain("killed");
-    expect(groupOf(demo.child)).toEqual([]);
+    await expectNoProcess(demo.child);
     expect(code).toBe(0);
   },
 );
@@ -83,7 +83,7 @@ it.runIf(existsSync("/proc/self"))(
     const { code, stdout } = await dev.ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(/Stopping …\nStopped\. D1 stays in .*state\.\n/);
-    expect(groupOf(dev.child)).toEqual([]);
+    await expectNoProcess(dev.child);
   },
 );
 
@@ -95,7 +95,7 @@ it.runIf(existsSync("/proc/self"))(
     const { code, stdout, stderr } = await dev.ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("Sluice runs on");
-    expect(groupOf(dev.child)).toEqual([]);
+    await expectNoProcess(dev.child);
   },
 );
 

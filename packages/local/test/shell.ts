@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -35,7 +36,7 @@ export function headed(command: string, lines: number): string {
 }
 
 /** Processes of a child's group by their command, zombies aside. Linux only. */
-export function groupOf(child: ChildProcess): string[] {
+function groupOf(child: ChildProcess): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
@@ -48,4 +49,9 @@ export function groupOf(child: ChildProcess): string[] {
         return [];
       }
     });
+}
+
+/** Waits until no process of a shell's group is left: a killed one takes a moment to end. */
+export async function expectNoProcess(child: ChildProcess): Promise<void> {
+  await expect.poll(() => groupOf(child), { timeout: 5_000 }).toEqual([]);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
-import { groupOf, headed, Shell } from "../../local/test/shell.ts";
+import { expectNoProcess, headed, Shell } from "../../local/test/shell.ts";
 
 const MAIN = fileURLToPath(import.meta.resolve("../src/main.ts"));
 const shell = new Shell();
@@ -14,6 +14,6 @@ it.runIf(existsSync("/proc/self"))(
     const run = shell.start(headed(`"${MAIN}" --seeds 1000000`, 1), process.cwd());
     const { code, stdout, stderr } = await run.ended;
     expect({ code, stderr, lines: stdout.trimEnd().split("\n").length }).toEqual({ code: 0, stderr: "", lines: 1 });
-    expect(groupOf(run.child)).toEqual([]);
+    await expectNoProcess(run.child);
   },
 );
