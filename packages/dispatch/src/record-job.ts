@@ -11,6 +11,7 @@ import {
   describeError,
   partToRecord,
   readJobContent,
+  readPauses,
   recordParts,
   releaseJobs,
   type DocumentContent,
@@ -77,20 +78,20 @@ export async function recordJob(
 const MAX_DISPATCHING_MS = 45_000;
 
 /**
- * Dispatches recorded jobs, one after another, unless they are paused; `pauses` are kept up to date. Those
- * that are not reached in 45 s are left to the poller, and are due at once. A failed dispatch affects only the
- * job: from recording on D1 drives.
+ * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s are
+ * left to the poller, and are due at once. A failure affects only the job: from recording on D1 drives.
  */
-export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[], pauses: Pause[]): Promise<void> {
+export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
   const startedAt = io.now();
+  let pauses: Pause[] | null = null;
   for (const [index, { id, model, readContent }] of jobs.entries()) {
-    if (io.now() - startedAt >= MAX_DISPATCHING_MS) {
-      const left = jobs.slice(index).map((job) => job.id);
-      await releaseJobs(io.db, left, io.now());
-      io.log({ event: "dispatching_left_to_poller", jobs: left.length });
-      return;
-    }
     try {
+      if (io.now() - startedAt >= MAX_DISPATCHING_MS) {
+        const left = jobs.slice(index).map((job) => job.id);
+        io.log({ event: "dispatching_left_to_poller", jobs: left.length });
+        return await releaseJobs(io.db, left, io.now());
+      }
+      pauses ??= await readPauses(io.db, io.now());
       const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 } as const;
       await dispatchUnlessPaused(io, pending, readContent, pauses);
     } catch (error) {

@@ -10,10 +10,11 @@ function planned({ body }: { readonly body: string }) {
   return { part: message, weight: weighPart(message) };
 }
 
-/** Records a job, then dispatches it as the pauses allow. */
-async function recordAndDispatch(io: TestIo, parts: Parameters<typeof recordJob>[1], pauses: Pause[]) {
+/** Records a job, then dispatches it as the pause allows. */
+async function recordAndDispatch(io: TestIo, parts: Parameters<typeof recordJob>[1], pause: Pause) {
   const { parts: recorded, job } = await recordJob(io, parts, true);
-  await dispatchRecorded(io, [job], pauses);
+  await pauseDispatching(io.db, pause);
+  await dispatchRecorded(io, [job]);
   return recorded;
 }
 
@@ -23,7 +24,7 @@ it("parts of a paused submission are recorded, and kept apart from those that ar
   const [a, b] = [await open(io.db, { total: 2 }), await open(io.db, { total: 3 })];
   const parts = [planned(part(a, 0, documents("a", 2))), planned(part(b, 0, documents("b", 3)))] as const;
   const pause: Pause = { scope: submissionScope(a), reason: "requested", message: null, since: NOW, until: null };
-  expect(await recordAndDispatch(io, parts, [pause])).toEqual([true, true]);
+  expect(await recordAndDispatch(io, parts, pause)).toEqual([true, true]);
   expect(await jobs(env.DB)).toMatchObject([
     { status: "dispatched", documents: ["b0", "b1", "b2"] },
     { status: "pending", attempt: 0, documents: ["a0", "a1"] },
@@ -42,8 +43,7 @@ it("a job of a paused submission alone is recorded, and not dispatched", async (
     since: NOW,
     until: null,
   };
-  await pauseDispatching(io.db, pause);
-  await recordAndDispatch(io, [planned(part(a, 0, documents("a", 2)))], [pause]);
+  await recordAndDispatch(io, [planned(part(a, 0, documents("a", 2)))], pause);
   expect(await jobs(env.DB)).toMatchObject([{ status: "pending", documents: ["a0", "a1"], dueAt: NEVER_DUE }]);
   expect(service.submits).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { submissionNamed, weighPart } from "@sluice/core";
-import { describeError, keepMalformedMessage, lookUpParts, readPauses } from "@sluice/db";
+import { describeError, keepMalformedMessage, lookUpParts } from "@sluice/db";
 import {
   dispatchRecorded,
   planRecording,
@@ -109,7 +109,7 @@ export async function consumeDelivery(
     for (const one of fetched.malformed) await keep(one);
     await record(fetched.parts, false);
   }
-  if (jobs.length > 0) await dispatchRecorded(io, jobs, await readPauses(io.db, io.now()));
+  await dispatchRecorded(io, jobs);
   // The same part twice in one delivery: what became of the first became of both.
   for (const { message, first } of duplicates) decisions.set(message.id, decisions.get(first) ?? { kind: "retry" });
   io.log({

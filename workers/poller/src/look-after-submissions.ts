@@ -14,7 +14,6 @@ import {
   keepMalformedMessage,
   listStagedParts,
   postponeStagedPart,
-  readPauses,
   STAGED_PARTS,
   sweepSubmissions,
   unstagePart,
@@ -93,7 +92,7 @@ async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
       }
     }
   }
-  if (jobs.length > 0) await dispatchRecorded(io, jobs, await readPauses(io.db, io.now()));
+  await dispatchRecorded(io, jobs);
   io.log({ event: "staged_parts_recorded", parts: recorded });
   return staged.length === STAGED_AT_ONCE && left === 0;
 }
