@@ -4,8 +4,8 @@ import type { SubmissionId } from "./ids.ts";
 export const EVERYTHING = "all";
 const MODEL = "model:";
 export const modelScope = (model: string): string => `${MODEL}${model}`;
-const SUBMISSION = "submission:";
-export const submissionScope = (submission: SubmissionId): string => `${SUBMISSION}${submission}`;
+export const SUBMISSION_SCOPE = "submission:";
+export const submissionScope = (submission: SubmissionId): string => `${SUBMISSION_SCOPE}${submission}`;
 
 interface ScopedPause {
   readonly scope: string;
@@ -32,12 +32,12 @@ function later({ until }: ScopedPause): number {
 /** What a pause is about. */
 export function pausedThing({ scope }: Pick<ScopedPause, "scope">): "everything" | "model" | "submission" {
   if (scope.startsWith(MODEL)) return "model";
-  return scope.startsWith(SUBMISSION) ? "submission" : "everything";
+  return scope.startsWith(SUBMISSION_SCOPE) ? "submission" : "everything";
 }
 
 /** The submissions that are paused by themselves. */
 export function pausedSubmissions(pauses: readonly ScopedPause[]): SubmissionId[] {
   return pauses
-    .filter((pause) => pause.scope.startsWith(SUBMISSION))
-    .map((pause) => pause.scope.slice(SUBMISSION.length) as SubmissionId);
+    .filter((pause) => pause.scope.startsWith(SUBMISSION_SCOPE))
+    .map((pause) => pause.scope.slice(SUBMISSION_SCOPE.length) as SubmissionId);
 }

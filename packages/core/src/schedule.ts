@@ -46,6 +46,14 @@ export function nextMidnight(now: number): number {
   return (Math.floor(now / day) + 1) * day;
 }
 
+/**
+ * When a job is due that a pause holds back: at no time, until the pause ends. The greatest time that a
+ * JavaScript `Date` holds, in milliseconds.
+ */
+export const NEVER_DUE = 8_640_000_000_000_000;
+/** Jobs that a pause releases follow each other at this distance in each lane: 3,000 a minute, as many as Workers AI takes. */
+export const RELEASE_SPACING_MS = 20;
+
 /** A fault of the account or the model does not mend itself: one job looks again after this long. */
 export const CONFIGURATION_PAUSE = 15 * MINUTE;
 /** A closed submission short of recorded documents for this long is stalled. */

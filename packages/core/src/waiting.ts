@@ -1,5 +1,6 @@
 import type { JobStatus, PauseReason } from "./job.ts";
 import { pausedThing } from "./pauses.ts";
+import { NEVER_DUE } from "./schedule.ts";
 
 /**
  * What something that has not ended waits for. The list is closed: clients may switch on it.
@@ -58,7 +59,7 @@ export function waitingOfPause(pause: HoldingPause): WaitingFor {
 /** What a job waits for; `pause` is the one that holds it back, if any. `null`: it has ended. */
 export function waitingOfJob(job: WaitingJob, pause: HoldingPause | null, now: number): WaitingFor | null {
   if (job.dueAt === null) return null;
-  const until = job.dueAt > now ? job.dueAt : null;
+  const until = job.dueAt > now && job.dueAt < NEVER_DUE ? job.dueAt : null;
   if (job.status === "dispatched") return { reason: "answer", until };
   if (pause !== null) return waitingOfPause(pause);
   const turnedAway = job.status === "pending" && job.refusals > 0 && until !== null;

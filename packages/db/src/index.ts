@@ -23,6 +23,7 @@ export * from "./operations/read-job-documents.ts";
 export * from "./operations/read-submission.ts";
 export * from "./operations/read-unfinished.ts";
 export * from "./operations/record-parts.ts";
+export * from "./operations/release-jobs.ts";
 export * from "./operations/stage-parts.ts";
 export * from "./operations/start-attempt.ts";
 export * from "./operations/pause-dispatching.ts";

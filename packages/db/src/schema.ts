@@ -214,6 +214,8 @@ export const jobs = sqliteTable(
     requestId: text("request_id").$type<RequestId>(),
     /** When the poller looks at it next; a claim moves it ahead. Null once ended. */
     dueAt: integer("due_at"),
+    /** The scope of the pause that holds it back: not due until that ends. Null where none does. */
+    pausedBy: text("paused_by"),
     createdAt: integer("created_at").notNull(),
     dispatchedAt: integer("dispatched_at"),
     endedAt: integer("ended_at"),
@@ -231,6 +233,9 @@ export const jobs = sqliteTable(
     index("jobs_due")
       .on(table.lane, table.dueAt)
       .where(sql`due_at IS NOT NULL`),
+    index("jobs_paused")
+      .on(table.pausedBy)
+      .where(sql`paused_by IS NOT NULL`),
     index("jobs_parent")
       .on(table.parentId)
       .where(sql`parent_id IS NOT NULL`),
@@ -243,6 +248,7 @@ export const jobs = sqliteTable(
     ),
     check("jobs_ended", sql`(${table.dueAt} IS NULL) = (${table.endedAt} IS NOT NULL)`),
     check("jobs_request", sql`${table.status} <> 'dispatched' OR ${table.requestId} IS NOT NULL`),
+    check("jobs_paused_by", sql`${table.pausedBy} IS NULL OR ${table.status} = 'pending'`),
     check("jobs_started", sql`${table.status} NOT IN ('dispatching', 'dispatched') OR ${table.attempt} > 0`),
   ],
 );

@@ -48,10 +48,10 @@ describe("taking a paused submission out of a follow-up job", () => {
     const end = { status: "succeeded", outcomes: [], children: [child], tokens: null, error: null } as const;
     await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, NOW);
     await env.DB.prepare("UPDATE jobs SET refusals = 2 WHERE id = ?").bind(child.id).run();
-    const apart = { id: jobId(), dueAt: NOW + SECOND };
+    const apart = jobId();
     const job = { id: child.id, attempt: 0, status: "pending" } as const;
     expect(await separateSubmissions(db, job, [paused], apart, NOW)).toBe("some");
-    expect(await rows(`SELECT round, refusals, members FROM jobs WHERE id = '${apart.id}'`)).toEqual([
+    expect(await rows(`SELECT round, refusals, members FROM jobs WHERE id = '${apart}'`)).toEqual([
       { round: 3, refusals: 2, members: JSON.stringify([[paused, ["a"]]]) },
     ]);
     expect(await rows(`SELECT round, refusals FROM jobs WHERE id = '${child.id}'`)).toEqual([

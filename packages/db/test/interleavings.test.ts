@@ -61,11 +61,11 @@ describe("a job that a pause keeps back", () => {
     const lease = { until: NOW + MINUTE, token: "t" };
     await startAttempt(db, { id, attempt: 0, status: "pending" }, lease, NOW);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW + MINUTE);
-    await deferJob(db, { id, attempt: 1, status: "dispatching" }, NOW + HOUR, NOW + MINUTE);
+    await deferJob(db, { id, attempt: 1, status: "dispatching" }, null, NOW + MINUTE);
     // It sent both: confirmed, its answer would be matched to a list of one.
     expect(await confirmDispatch(db, { id, attempt: 1 }, REQUEST, NOW + MINUTE)).toBe(false);
     expect(await rows("SELECT status, attempt, due_at, document_count, unconfirmed_dispatches FROM jobs")).toEqual([
-      { status: "pending", attempt: 1, due_at: NOW + HOUR, document_count: 1, unconfirmed_dispatches: 1 },
+      { status: "pending", attempt: 1, due_at: NOW + MINUTE, document_count: 1, unconfirmed_dispatches: 1 },
     ]);
     const again = await startAttempt(db, { id, attempt: 1, status: "pending" }, { ...lease, token: "u" }, NOW + HOUR);
     expect(again).toEqual({ attempt: 2, members: [[submission, ["b"]]] });
@@ -75,8 +75,8 @@ describe("a job that a pause keeps back", () => {
   it("is not touched by who knew an older attempt of it", async () => {
     const { submission, id } = await recorded(["a"]);
     await dispatch(db, id);
-    await deferJob(db, { id, attempt: 0, status: "pending" }, NOW + HOUR, NOW);
-    await deferJob(db, { id, attempt: 1, status: "dispatching" }, NOW + HOUR, NOW);
+    await deferJob(db, { id, attempt: 0, status: "pending" }, null, NOW);
+    await deferJob(db, { id, attempt: 1, status: "dispatching" }, null, NOW);
     expect(await rows("SELECT status, request_id FROM jobs")).toEqual([{ status: "dispatched", request_id: REQUEST }]);
     await succeed(db, id, [[submission, ["a"]]]);
     expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1 });

@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { SubmissionId } from "@sluice/core";
 import {
   cancelSubmission,
-  claimDueJobs,
   deferJob,
   deleteDocument,
   finalizeJob,
@@ -13,9 +12,9 @@ import {
   pauseDispatching,
   readDocument,
   readPauses,
+  resumeDispatching,
   readSubmission,
   recordParts,
-  resumeDispatching,
   retryFailed,
   stagePart,
   sweepSubmissions,
@@ -84,7 +83,8 @@ describe("canceling", () => {
   it("is not held up by a pause", async () => {
     const { submission, id } = await recorded(["a", "b"]);
     await cancelSubmission(db, submission, NOW);
-    await deferJob(db, { id, attempt: 0, status: "pending" }, NOW + MINUTE, NOW);
+    await pauseDispatching(db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
+    await deferJob(db, { id, attempt: 0, status: "pending" }, { scope: "all" }, NOW);
     expect(await readSubmission(db, submission)).toMatchObject({ canceled: 2, completedAt: NOW });
     expect(await rows("SELECT status, attempt FROM jobs")).toEqual([{ status: "canceled", attempt: 0 }]);
   });
@@ -134,15 +134,6 @@ describe("pausing", () => {
     expect(await resumeDispatching(db, pause.scope, NOW)).toBeNull();
     await pauseDispatching(db, pause);
     expect(await resumeDispatching(db, pause.scope, NOW + MINUTE)).toBeNull();
-  });
-
-  it("defers a job with its list, and resuming makes it due", async () => {
-    const { submission, id } = await recorded(["a"]);
-    await deferJob(db, { id, attempt: 0, status: "pending" }, NOW + 60 * MINUTE, NOW);
-    await resumeDispatching(db, pause.scope, NOW + 5);
-    const limits = { interactive: 1, bulk: 1, dispatchLeaseUntil: NOW + 9, nextPollAt: NOW + 9 };
-    expect(await claimDueJobs(db, limits, NOW + 5)).toMatchObject([{ id, status: "pending", attempt: 0 }]);
-    expect(await dispatch(db, id)).toEqual([[submission, ["a"]]]);
   });
 });
 

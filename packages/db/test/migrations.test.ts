@@ -159,6 +159,8 @@ async function writeEveryEnd(): Promise<void> {
 
 it("0003 moves every document and outcome to the new key, and the views answer as before", async () => {
   await migrate(3);
+  // The operations write this column, which came later.
+  await env.DB.exec("ALTER TABLE jobs ADD paused_by text");
   await writeEveryEnd();
   const tables = (
     await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")

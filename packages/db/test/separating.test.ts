@@ -21,17 +21,16 @@ async function mixed() {
   return { a, b, c, job: { id, attempt: 0, status: "pending" } as const };
 }
 
-const apart = () => ({ id: jobId(), dueAt: NOW + 5_000 });
 const members = (...groups: readonly (readonly [SubmissionId, readonly string[]])[]) => JSON.stringify(groups);
 
 describe("separating submissions from a job", () => {
   it("moves what is theirs into a job of its own, with its weight", async () => {
     const { a, b, c, job } = await mixed();
     const [before] = await rows("SELECT document_count, context_count, payload_bytes FROM jobs");
-    const own = apart();
+    const own = jobId();
     expect(await separateSubmissions(db, job, [a, c], own, NOW + 1)).toBe("some");
     const [rest] = await rows(`SELECT * FROM jobs WHERE id = '${job.id}'`);
-    const [moved] = await rows(`SELECT * FROM jobs WHERE id = '${own.id}'`);
+    const [moved] = await rows(`SELECT * FROM jobs WHERE id = '${own}'`);
     expect(rest).toMatchObject({
       members: members([b, ["b0", "b1"]]),
       document_count: 2,
@@ -46,7 +45,8 @@ describe("separating submissions from a job", () => {
       attempt: 0,
       document_count: 4,
       context_count: 8,
-      due_at: NOW + 5_000,
+      due_at: NOW + 1,
+      paused_by: null,
       created_at: NOW + 1,
     });
     expect(Number(rest?.["payload_bytes"]) + Number(moved?.["payload_bytes"])).toBe(before?.["payload_bytes"]);
@@ -54,7 +54,7 @@ describe("separating submissions from a job", () => {
 
   it("repeated with the same id changes nothing more", async () => {
     const { a, job } = await mixed();
-    const own = apart();
+    const own = jobId();
     await separateSubmissions(db, job, [a], own, NOW);
     const once = await rows("SELECT * FROM jobs ORDER BY id");
     expect(await separateSubmissions(db, job, [a], own, NOW)).toBe("some");
@@ -65,15 +65,15 @@ describe("separating submissions from a job", () => {
     const { a, b, c, job } = await mixed();
     const other = await open(db);
     const before = await rows("SELECT * FROM jobs");
-    expect(await separateSubmissions(db, job, [other], apart(), NOW)).toBe("all");
-    expect(await separateSubmissions(db, job, [a, b, c], apart(), NOW)).toBe("none");
+    expect(await separateSubmissions(db, job, [other], jobId(), NOW)).toBe("all");
+    expect(await separateSubmissions(db, job, [a, b, c], jobId(), NOW)).toBe("none");
     expect(await rows("SELECT * FROM jobs")).toEqual(before);
     await startAttempt(db, job, { until: NOW, token: "t" }, NOW);
     const started = await rows("SELECT * FROM jobs");
-    expect(await separateSubmissions(db, { ...job, attempt: 1, status: "dispatching" }, [a], apart(), NOW)).toBe(
+    expect(await separateSubmissions(db, { ...job, attempt: 1, status: "dispatching" }, [a], jobId(), NOW)).toBe(
       "under_way",
     );
-    expect(await separateSubmissions(db, job, [a], apart(), NOW)).toBe("under_way");
+    expect(await separateSubmissions(db, job, [a], jobId(), NOW)).toBe("under_way");
     expect(await rows("SELECT * FROM jobs")).toEqual(started);
   });
 
@@ -82,7 +82,7 @@ describe("separating submissions from a job", () => {
     const id = jobId();
     await record(db, id, [[part(a, 0, count(400, "a")), part(b, 0, count(400, "b"))]]);
     const { d1, counts } = countedDatabase(env.DB);
-    await separateSubmissions(openDatabase(d1), { id, attempt: 0, status: "pending" }, [a], apart(), NOW);
+    await separateSubmissions(openDatabase(d1), { id, attempt: 0, status: "pending" }, [a], jobId(), NOW);
     expect(counts.reduce((sum, one) => sum + one.read, 0)).toBeLessThanOrEqual(400 * 3 + 60);
   });
 });

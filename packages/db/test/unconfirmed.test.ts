@@ -86,8 +86,8 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     await cancelSubmission(db, mine, NOW);
-    await deferJob(db, { id, attempt: 1, status: "dispatching" }, NOW + MINUTE, NOW);
-    await deferJob(db, { id, attempt: 1, status: "pending" }, NOW + MINUTE, NOW);
+    await deferJob(db, { id, attempt: 1, status: "dispatching" }, null, NOW);
+    await deferJob(db, { id, attempt: 1, status: "pending" }, null, NOW);
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 0]);
   });
 
@@ -103,12 +103,12 @@ describe("a dispatch of which nobody knows whether it was run", () => {
       NOW,
       NOW,
     );
-    const apart = { id: jobId(), dueAt: NOW };
+    const apart = jobId();
     const job = { id, attempt: 1, status: "pending" } as const;
     await separateSubmissions(db, job, [mine], apart, NOW);
     await separateSubmissions(db, job, [mine], apart, NOW);
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 0]);
-    await succeed(db, apart.id, await dispatch(db, apart.id));
+    await succeed(db, apart, await dispatch(db, apart));
     expect(await unconfirmed(mine)).toBe(1);
   });
 

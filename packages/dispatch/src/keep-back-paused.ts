@@ -1,7 +1,7 @@
-import { mintJobId, pausedSubmissions, type JobId, type ModelName } from "@sluice/core";
-import { deferJob, separateSubmissions, type Pause } from "@sluice/db";
+import { EVERYTHING, mintJobId, pausedSubmissions, type JobId, type ModelName } from "@sluice/core";
+import { deferJob, holdPausedJobs, separateSubmissions, type Pause, type Paused } from "@sluice/db";
 import type { StepIo } from "./io.ts";
-import { dueAfterPause, pauseFor, pauseOfSubmissions } from "./pauses.ts";
+import { pauseFor } from "./pauses.ts";
 
 interface WaitingJob {
   readonly id: JobId;
@@ -18,17 +18,41 @@ export async function keepBackPaused(io: StepIo, job: WaitingJob, pauses: readon
   const now = io.now();
   const pause = pauseFor(pauses, job);
   if (pause !== null) {
-    await deferJob(io.db, job, dueAfterPause(pause, now), now);
+    await deferJob(io.db, job, pause, now);
     return false;
   }
   const paused = pausedSubmissions(pauses);
-  const own = pauseOfSubmissions(pauses, paused);
-  if (own === null) return true;
-  const apart = { id: mintJobId(now, io.randomBytes(10)), dueAt: dueAfterPause(own, now) };
-  const left = await separateSubmissions(io.db, job, paused, apart, now);
+  if (paused.length === 0) return true;
+  const left = await separateSubmissions(io.db, job, paused, mintJobId(now, io.randomBytes(10)), now);
   if (left !== "all") io.log({ event: "paused_kept_back", job: job.id, left });
   // An attempt that broke off is over first: then the job is pending, and can be taken apart.
-  if (left === "under_way") await deferJob(io.db, job, now, now);
-  if (left === "none") await deferJob(io.db, job, apart.dueAt, now);
+  if (left === "under_way") await deferJob(io.db, job, null, now);
+  if (left === "none") await deferJob(io.db, job, "first_submission", now);
   return left === "all" || left === "some";
+}
+
+/**
+ * Holds jobs of a claim that pauses cover whole, and others that are due, in a few statements; gives those
+ * of the claim that remain. What a pause covers in part, or with an attempt open, is left to `keepBackPaused`.
+ */
+export async function holdPaused<Job extends { readonly id: JobId; readonly model: ModelName }>(
+  io: Pick<StepIo, "db" | "now">,
+  jobs: readonly Job[],
+  pauses: readonly Pause[],
+): Promise<Job[]> {
+  const now = io.now();
+  const submissions = pausedSubmissions(pauses);
+  const scopes = new Map<string, Paused>();
+  if (submissions.length > 0) scopes.set("submissions", { kind: "submissions", submissions });
+  for (const { model } of jobs) {
+    const pause = pauseFor(pauses, { model });
+    if (pause === null) continue;
+    scopes.set(pause.scope, pause.scope === EVERYTHING ? { kind: "everything" } : { kind: "model", model });
+  }
+  const held = new Set<JobId>();
+  for (const paused of scopes.values()) {
+    const claimed = jobs.map(({ id }) => id).filter((id) => !held.has(id));
+    for (const id of await holdPausedJobs(io.db, paused, claimed, now)) held.add(id);
+  }
+  return jobs.filter(({ id }) => !held.has(id));
 }

@@ -12,11 +12,3 @@ export function pauseFor(pauses: readonly Pause[], job: { readonly model: ModelN
 export function pauseOfSubmissions(pauses: readonly Pause[], submissions: readonly SubmissionId[]): Pause | null {
   return lastPause(pauses, submissions.map(submissionScope));
 }
-
-/** A pause without an end is looked at again this often, in milliseconds. */
-const LOOK_AGAIN = 15 * 60_000;
-
-/** When a job that a pause keeps back is due again. */
-export function dueAfterPause(pause: Pause, now: number): number {
-  return Math.min(pause.until ?? Infinity, now + LOOK_AGAIN);
-}

@@ -1,6 +1,6 @@
-import { describeError, isPassing, type Pause } from "@sluice/db";
+import { describeError, isPassing } from "@sluice/db";
 import type { StepIo } from "./io.ts";
-import { recordJob, type PlannedPart } from "./record-job.ts";
+import { recordJob, type PlannedPart, type RecordedJob } from "./record-job.ts";
 
 /** What became of a part that was to be recorded. */
 export type Recording =
@@ -17,22 +17,31 @@ const UNREADABLE = /malformed json|too big/i;
 /** SQLite's words for a constraint, with its kind and name: neither holds a value. */
 const CONSTRAINT = /(\w+(?: \w+)?) constraint failed(?:: ([\w.]+))?/i;
 
+export interface RecordedApart<Part> {
+  readonly parts: readonly { readonly part: Part; readonly recording: Recording }[];
+  /** The jobs that hold what was recorded. */
+  readonly jobs: readonly RecordedJob[];
+}
+
 /**
  * Records a job's parts. D1 refuses all of them where one is at fault, so then each is tried by
- * itself, in a job of its own: a refused part does not keep its neighbors back.
+ * itself, in a job of its own: a refused part does not keep its neighbors back. `keepsContent` as `recordJob`
+ * takes it.
  */
 export async function recordApart<Part extends PlannedPart>(
   io: StepIo,
   parts: readonly Part[],
-  pauses: Pause[],
-): Promise<{ readonly part: Part; readonly recording: Recording }[]> {
-  const all = (recording: Recording) => parts.map((part) => ({ part, recording }));
+  keepsContent: boolean,
+): Promise<RecordedApart<Part>> {
+  const [first, ...others] = parts;
+  if (first === undefined) return { parts: [], jobs: [] };
   try {
-    const recorded = await recordJob(io, parts, pauses);
-    return parts.map((part, index) => ({
+    const recorded = await recordJob(io, [first, ...others], keepsContent);
+    const recordings = parts.map((part, index) => ({
       part,
-      recording: { kind: recorded[index] === true ? "recorded" : "unrecorded" },
+      recording: { kind: recorded.parts[index] === true ? "recorded" : "unrecorded" } as const,
     }));
+    return { parts: recordings, jobs: [recorded.job] };
   } catch (error) {
     const failure = failureOf(error);
     io.log({
@@ -41,10 +50,11 @@ export async function recordApart<Part extends PlannedPart>(
       refused: failure.kind !== "unrecorded",
       ...describeError(error),
     });
-    if (failure.kind === "unrecorded" || parts.length === 1) return all(failure);
+    if (failure.kind === "unrecorded" || parts.length === 1)
+      return { parts: parts.map((part) => ({ part, recording: failure })), jobs: [] };
     const apart = [];
-    for (const part of parts) apart.push(...(await recordApart(io, [part], pauses)));
-    return apart;
+    for (const part of parts) apart.push(await recordApart(io, [part], keepsContent));
+    return { parts: apart.flatMap((one) => one.parts), jobs: apart.flatMap((one) => one.jobs) };
   }
 }
 

@@ -1,5 +1,22 @@
-import { dispatchLease, mintJobId, planJobs, type PartMessage, type PartWeight } from "@sluice/core";
-import { describeError, partToRecord, recordParts, type DocumentContent, type Pause } from "@sluice/db";
+import {
+  dispatchLease,
+  mintJobId,
+  planJobs,
+  type JobId,
+  type ModelName,
+  type PartMessage,
+  type PartWeight,
+} from "@sluice/core";
+import {
+  describeError,
+  partToRecord,
+  readJobContent,
+  readPauses,
+  recordParts,
+  releaseJobs,
+  type DocumentContent,
+  type Pause,
+} from "@sluice/db";
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { StepIo } from "./io.ts";
@@ -19,15 +36,30 @@ export function planRecording<Part extends PlannedPart>(parts: readonly Part[]):
   return [...groups.values()].flatMap((group) => planJobs(group));
 }
 
+/** A job that this Worker recorded, and holds by its lease. */
+export interface RecordedJob {
+  readonly id: JobId;
+  readonly model: ModelName;
+  /** Gives the texts of its documents. */
+  readonly readContent: () => Promise<readonly DocumentContent[]>;
+}
+
+export interface Recorded {
+  /** For each part whether it is recorded now, by this job or another. One that is not must come again. */
+  readonly parts: readonly boolean[];
+  readonly job: RecordedJob;
+}
+
 /**
- * Records the parts of one job, in as many transactions as its size asks for, and dispatches it
- * unless it is paused; `pauses` are kept up to date. Gives for each part whether it is recorded now, by this job or another;
- * one that is not must come again. What befalls the dispatch befalls the job, not its parts.
+ * Records the parts of one job, in as many transactions as its size asks for. `keepsContent`: the parts
+ * stay in memory until the job is dispatched; otherwise its texts are read from D1 again.
  */
-export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pauses: Pause[]): Promise<boolean[]> {
-  const [first] = parts;
-  if (first === undefined) return [];
-  const { model, lane } = first.part;
+export async function recordJob(
+  io: StepIo,
+  parts: readonly [PlannedPart, ...PlannedPart[]],
+  keepsContent: boolean,
+): Promise<Recorded> {
+  const { model, lane } = parts[0].part;
   const job = { id: mintJobId(io.now(), io.randomBytes(10)), model, lane };
   const recorded: boolean[] = [];
   for (const chunks of chunkParts(parts.map(({ part, weight }) => partToRecord(part, weight)))) {
@@ -36,14 +68,37 @@ export async function recordJob(io: StepIo, parts: readonly PlannedPart[], pause
       ...(await recordParts(io.db, { ...job, leaseUntil: now + dispatchLease(io.runInterval) }, chunks, now)),
     );
   }
-  try {
-    const pending = { ...job, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 } as const;
-    await dispatchUnlessPaused(io, pending, async () => contentOf(parts), pauses);
-  } catch (error) {
-    // The job is recorded: once its lease has run out the poller takes it from here.
-    io.log({ event: "dispatch_broke_off", job: job.id, ...describeError(error) });
+  const readContent = keepsContent
+    ? async () => contentOf(parts)
+    : () => readJobContent(io.db, { id: job.id, attempt: 0 });
+  return { parts: recorded, job: { id: job.id, model, readContent } };
+}
+
+/** Milliseconds after which no further job is dispatched in a delivery: together with a call, less than the lease. */
+const MAX_DISPATCHING_MS = 45_000;
+
+/**
+ * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s are
+ * left to the poller, and are due at once. A failure affects only the job: from recording on D1 drives.
+ */
+export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
+  const startedAt = io.now();
+  let pauses: Pause[] | null = null;
+  for (const [index, { id, model, readContent }] of jobs.entries()) {
+    try {
+      if (io.now() - startedAt >= MAX_DISPATCHING_MS) {
+        const left = jobs.slice(index).map((job) => job.id);
+        io.log({ event: "dispatching_left_to_poller", jobs: left.length });
+        return await releaseJobs(io.db, left, io.now());
+      }
+      pauses ??= await readPauses(io.db, io.now());
+      const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 } as const;
+      await dispatchUnlessPaused(io, pending, readContent, pauses);
+    } catch (error) {
+      // Once its lease has run out the poller takes it from here.
+      io.log({ event: "dispatch_broke_off", job: id, ...describeError(error) });
+    }
   }
-  return recorded;
 }
 
 function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {

@@ -60,7 +60,7 @@ export async function settleRefusal(
         until: decision.dueAt,
       });
       const counts = { dispatch: dispatchCount(job, refusal), refused: false };
-      await postponeJob(io.db, job, error, counts, decision.dueAt, now);
+      await postponeJob(io.db, job, error, counts, decision.dueAt, now, pause.scope);
       return;
     }
     case "again":

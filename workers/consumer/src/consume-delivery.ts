@@ -1,6 +1,14 @@
 import { submissionNamed, weighPart } from "@sluice/core";
-import { describeError, keepMalformedMessage, lookUpParts, readPauses } from "@sluice/db";
-import { planRecording, recordApart, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import { describeError, keepMalformedMessage, lookUpParts } from "@sluice/db";
+import {
+  dispatchRecorded,
+  planRecording,
+  recordApart,
+  STAGED_AT_ONCE,
+  type PlannedPart,
+  type RecordedJob,
+  type StepIo,
+} from "@sluice/dispatch";
 import { afterRefusal } from "./after-refusal.ts";
 import {
   fetchStaged,
@@ -24,11 +32,11 @@ interface DeliveredPart extends PlannedPart {
 }
 
 /**
- * Takes one delivery of a queue, dead-letter queues included: records its parts with as few jobs as
+ * Takes one delivery of a queue, dead-letter queues included: records all its parts with as few jobs as
  * fit, dispatches those, and decides over each message by its id. What is recorded is acknowledged
  * whether or not its job got through: from there on D1 drives. What D1 did not take comes again; what
  * a constraint forbids comes again ever later, and is quarantined before its last queue would drop it.
- * Staged parts follow, so many at a time as memory allows.
+ * Staged parts are recorded a few at a time, as memory allows, and their texts are read again to dispatch them.
  */
 export async function consumeDelivery(
   io: StepIo,
@@ -70,18 +78,20 @@ export async function consumeDelivery(
     else decisions.set(message.id, next);
   };
   for (const one of malformed) await keep(one);
-  const pauses = parts.length + staged.length > 0 ? await readPauses(io.db, io.now()) : [];
-  const record = async (read: readonly ReadPart[]): Promise<void> => {
+  const jobs: RecordedJob[] = [];
+  const record = async (read: readonly ReadPart[], keepsContent: boolean): Promise<void> => {
     const weighed: DeliveredPart[] = read.map((one) => ({ ...one, weight: weighPart(one.part) }));
     for (const planned of planRecording(weighed)) {
-      for (const { part, recording } of await recordApart(io, planned, pauses)) {
+      const recorded = await recordApart(io, planned, keepsContent);
+      jobs.push(...recorded.jobs);
+      for (const { part, recording } of recorded.parts) {
         if (recording.kind === "unreadable") await keep({ ...part, reason: "D1 cannot read its documents" });
         else if (recording.kind === "refused") await refuse(part, recording.constraint);
         else decisions.set(part.message.id, { kind: recording.kind === "recorded" ? "ack" : "retry" });
       }
     }
   };
-  await record(parts);
+  await record(parts, true);
   for (let next = 0; next < staged.length; next += STAGED_AT_ONCE) {
     const group = staged.slice(next, next + STAGED_AT_ONCE);
     const fetched = await fetchAll(io, group).catch((error: unknown) => {
@@ -97,8 +107,9 @@ export async function consumeDelivery(
     if (fetched === null) continue;
     for (const message of fetched.done) decisions.set(message.id, { kind: "ack" });
     for (const one of fetched.malformed) await keep(one);
-    await record(fetched.parts);
+    await record(fetched.parts, false);
   }
+  await dispatchRecorded(io, jobs);
   // The same part twice in one delivery: what became of the first became of both.
   for (const { message, first } of duplicates) decisions.set(message.id, decisions.get(first) ?? { kind: "retry" });
   io.log({

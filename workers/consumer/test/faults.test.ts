@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 const ALL = ["p0-0", "p0-1", "p0-2", "p1-0", "p1-1", "p1-2"];
 /** Calls to D1 that one delivery of two new messages makes. */
-const CALLS = ["SELECT CASE WHEN s.id", "FROM pauses", "INSERT INTO parts", "attempt = attempt + 1", "request_id ="];
+const CALLS = ["SELECT CASE WHEN s.id", "INSERT INTO parts", "FROM pauses", "attempt = attempt + 1", "request_id ="];
 /** Bears with an error, and does not wait for it to pass. */
 const patient: Patience = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
 

@@ -179,6 +179,28 @@ describe("a part too big for a message", () => {
     expect(await readStagedPart(io.db, submission, 0)).toBeNull();
   });
 
+  it("is recorded with all others before any job is dispatched, and a slow service leaves jobs to the poller", async () => {
+    const submission = await open(io.db, { total: 20, lane: "bulk" });
+    const messages = [];
+    for (let number = 0; number < 20; number += 1) {
+      const staged = part(submission, number, [{ ...big, id: `big${number}` }], number);
+      await stagePart(io.db, submission, { part: number, body: staged.body, total: 20 }, NOW);
+      const reference = { v: 1, kind: "staged", submission, lane: "bulk", part: number };
+      messages.push({ id: `m${number}`, body: JSON.stringify(reference) });
+    }
+    const recordedAtDispatch: unknown[] = [];
+    service.onSubmit = async () => {
+      recordedAtDispatch.push((await counters(env.DB, submission))?.recorded);
+      io.clock.now += 30_000;
+      return undefined;
+    };
+    expect(new Set(await deliver(io, messages))).toEqual(new Set(["ack"]));
+    expect(recordedAtDispatch).toEqual([20, 20]);
+    const left = await jobs(env.DB);
+    expect(left.map(({ status }) => status)).toEqual(["dispatched", "dispatched", "pending"]);
+    expect(left.at(-1)).toMatchObject({ dueAt: io.clock.now, attempt: 0 });
+  });
+
   it("is fetched with few others at a time, so that memory does: 25 references, three jobs", async () => {
     const observed = unreliableDatabase(env.DB);
     const watched = testIo(observed.d1, service);

@@ -14,12 +14,19 @@ import {
   keepMalformedMessage,
   listStagedParts,
   postponeStagedPart,
-  readPauses,
   STAGED_PARTS,
   sweepSubmissions,
   unstagePart,
 } from "@sluice/db";
-import { planRecording, recordApart, STAGED_AT_ONCE, type PlannedPart, type StepIo } from "@sluice/dispatch";
+import {
+  dispatchRecorded,
+  planRecording,
+  recordApart,
+  STAGED_AT_ONCE,
+  type PlannedPart,
+  type RecordedJob,
+  type StepIo,
+} from "@sluice/dispatch";
 
 /** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
 const MOST_FOLDS = 20;
@@ -38,7 +45,7 @@ export async function lookAfterSubmissions(io: StepIo): Promise<void> {
     abandonedBefore: now - ABANDONED_AFTER,
     lostBefore: now - MESSAGE_LIFE,
   });
-  await dropEndedPauses(io.db);
+  await dropEndedPauses(io.db, now);
   for (let folds = 1; folds < MOST_FOLDS && (await foldTotals(io.db, now - FOLD_AFTER)); folds += 1);
   for (let round = 0; round < MOST_STAGED_ROUNDS && (await recordStagedParts(io, now)); round += 1);
 }
@@ -66,11 +73,13 @@ async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
     }
     await quarantine(submission, number, read.ok ? "it refers to another part" : read.error, body);
   }
-  const pauses = await readPauses(io.db, now);
+  const jobs: RecordedJob[] = [];
   let recorded = 0;
   let left = 0;
   for (const job of planRecording(parts)) {
-    for (const { part: one, recording } of await recordApart(io, job, pauses)) {
+    const apart = await recordApart(io, job, true);
+    jobs.push(...apart.jobs);
+    for (const { part: one, recording } of apart.parts) {
       const { submission, part } = one.part;
       if (recording.kind === "recorded") recorded += 1;
       else if (recording.kind === "unrecorded") left += 1;
@@ -83,6 +92,7 @@ async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
       }
     }
   }
+  await dispatchRecorded(io, jobs);
   io.log({ event: "staged_parts_recorded", parts: recorded });
   return staged.length === STAGED_AT_ONCE && left === 0;
 }

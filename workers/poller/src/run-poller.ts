@@ -1,6 +1,6 @@
 import { dispatchLease, isSweepDue, nextPollAt } from "@sluice/core";
 import { claimDueJobs, describeError, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
-import { dispatchUnlessPaused, type StepIo } from "@sluice/dispatch";
+import { dispatchUnlessPaused, holdPaused, type StepIo } from "@sluice/dispatch";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
 import { runWithin } from "./run-within.ts";
@@ -34,6 +34,7 @@ const PAYLOAD_COPIES = 4;
 export async function runPoller(io: PollerIo): Promise<void> {
   const startedAt = io.now();
   let claimed = 0;
+  let isFirst = true;
   const count: Record<Advance, number> = { waits: 0, moved: 0, failed: 0 };
   for (;;) {
     const now = io.now();
@@ -49,13 +50,15 @@ export async function runPoller(io: PollerIo): Promise<void> {
         nextPollAt: nextPollAt(now, now, io.runInterval),
       },
       now,
-      claimed === 0,
+      isFirst ? { pausesEndedBy: now - io.runInterval } : null,
     );
+    isFirst = false;
     if (jobs.length === 0) break;
-    claimed += jobs.length;
     const waits = jobs.some((job) => job.status !== "dispatched");
     const pauses = waits ? await readPauses(io.db, now) : [];
-    const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
+    const free = pauses.length > 0 ? await holdPaused(io, jobs, pauses) : jobs;
+    claimed += free.length;
+    const order = free.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
     await runWithin(
       order.map((job) => ({
         weight: weighJob(job),

@@ -1,8 +1,9 @@
 import { env } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
-import { EVERYTHING, submissionScope, type JobId, type SubmissionId } from "@sluice/core";
+import { EVERYTHING, NEVER_DUE, submissionScope, type JobId, type SubmissionId } from "@sluice/core";
 import {
   cancelSubmission,
+  openDatabase,
   pauseDispatching,
   readPauses,
   recordParts,
@@ -24,7 +25,9 @@ import {
   testIo,
   type TestIo,
 } from "@sluice/dispatch/test-support";
+import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
 import { jobId, MODEL } from "../../../packages/db/test/fixtures.ts";
+import { runPoller } from "../src/run-poller.ts";
 import { nextRun, runUntilDone } from "./drive.ts";
 
 const A = documents("a", 3);
@@ -82,6 +85,30 @@ it("a job of paused submissions alone waits whole, however often it is looked at
     { id: job, status: "pending", attempt: 0, documents: names([...A, ...B]) },
   ]);
   expect(service.submits).toEqual([]);
+});
+
+it("a paused backlog is held by one statement, and a job behind it is dispatched in the same run", async () => {
+  const { submission, job: paused } = await recordJob(io.db, A, { now: NOW, dueAt: NOW });
+  // 500 jobs like it: only their lists and times matter here.
+  await env.DB.prepare(
+    `INSERT INTO jobs (id, model, lane, status, round, document_count, context_count, payload_bytes, due_at, created_at, members)
+     SELECT substr(jobs.id, 1, 36) || printf('%04x', value), model, lane, status, round, document_count, context_count,
+       payload_bytes, due_at, created_at, members
+     FROM jobs, json_each(?)`,
+  )
+    .bind(JSON.stringify(Array.from({ length: 500 }, (_, index) => index + 1)))
+    .run();
+  const { job } = await recordJob(io.db, B, { now: NOW + 1, dueAt: NOW + 1 });
+  await pause(submissionScope(submission));
+  const { d1, counts } = countedDatabase(env.DB);
+  io.clock.now += RUN;
+  await runPoller({ ...io, db: openDatabase(d1) });
+  expect(service.submits.map((call) => call.requests.length)).toEqual([B.length]);
+  expect(counts.length).toBeLessThanOrEqual(30);
+  const states = new Map((await jobs(env.DB)).map((one) => [one.id, one]));
+  expect(states.get(job)).toMatchObject({ status: "dispatched" });
+  expect(states.get(paused)).toMatchObject({ status: "pending", dueAt: NEVER_DUE });
+  expect([...states.values()].filter(({ dueAt }) => dueAt === NEVER_DUE)).toHaveLength(501);
 });
 
 it("a submission that is paused and canceled ends all the same", async () => {

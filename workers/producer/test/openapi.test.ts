@@ -200,7 +200,7 @@ it("every problem there is belongs to a route", () => {
 describe.each(openRoutes.filter((route) => route.told !== null))("GET $path", (route) => {
   it("answers as the document says", async () => {
     const limits = { interactive: 1, bulk: 1, dispatchLeaseUntil: NOW, nextPollAt: NOW };
-    await claimDueJobs(db(), limits, NOW, true);
+    await claimDueJobs(db(), limits, NOW, { pausesEndedBy: NOW });
     const response = await (await testApi()).fetch(route.path, { headers: { authorization: "" } });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toContain(route.told?.type);

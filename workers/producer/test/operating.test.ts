@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { claimDueJobs, foldTotals, pauseDispatching, startAttempt, type Pause } from "@sluice/db";
+import { claimDueJobs, holdPausedJobs, foldTotals, pauseDispatching, startAttempt, type Pause } from "@sluice/db";
 import { describe, expect, it } from "vitest";
 import { dispatch, jobId, MODEL, open, part, record } from "../../../packages/db/test/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
@@ -13,12 +13,9 @@ const limited = async () =>
   testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 const pausesOf = async (path: string, body?: unknown) => (await ask<{ data: PauseShape[] }>(path, post(body))).data;
 const poller = (now: number) =>
-  claimDueJobs(
-    db(),
-    { interactive: 20, bulk: 10, dispatchLeaseUntil: now + MINUTE, nextPollAt: now + MINUTE },
-    now,
-    true,
-  );
+  claimDueJobs(db(), { interactive: 20, bulk: 10, dispatchLeaseUntil: now + MINUTE, nextPollAt: now + MINUTE }, now, {
+    pausesEndedBy: now - MINUTE,
+  });
 
 describe("pausing", () => {
   it("stops everything, a model or a submission, and tells the pauses in force", async () => {
@@ -52,6 +49,7 @@ describe("pausing", () => {
     const { submission, job } = await recorded([{ id: "a" }]);
     const { submission: other } = await recorded([{ id: "b" }]);
     await ask("/v1/pause", post({ submission }));
+    await holdPausedJobs(db(), { kind: "submissions", submissions: [submission] }, [job], NOW);
     const waiting = { reason: "paused_submission", until: null };
     expect(await ask(`/v1/submissions/${submission}`)).toMatchObject({ waiting });
     expect(await ask("/v1/collections/default/documents/a")).toMatchObject({ waiting });
@@ -59,7 +57,7 @@ describe("pausing", () => {
     expect(await ask(`/v1/submissions/${other}`)).toMatchObject({ waiting: { reason: "dispatch" } });
     await ask("/v1/resume", post({ submission }));
     expect(await ask("/v1/collections/default/documents/a")).toMatchObject({ waiting: { reason: "dispatch" } });
-    expect(await poller(NOW)).toHaveLength(2);
+    expect(await poller(NOW)).toMatchObject([{ id: job }]);
   });
 
   it.each([

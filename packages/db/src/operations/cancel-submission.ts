@@ -16,6 +16,7 @@ export async function cancelSubmission(db: Database, id: SubmissionId, now: numb
     sql`
       UPDATE jobs SET due_at = min(due_at, ${now})
       WHERE due_at IS NOT NULL AND status = 'pending'
+        AND EXISTS (SELECT 1 FROM submissions WHERE id = ${id} AND cancel_requested_at IS NOT NULL)
         AND EXISTS (SELECT 1 FROM json_each(members) g WHERE g.value ->> 0 = ${id})`,
   ]);
 }

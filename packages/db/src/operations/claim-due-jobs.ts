@@ -3,6 +3,7 @@ import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import { beatOfPoller } from "./heartbeat.ts";
+import { releaseEndedPauses } from "./pause-dispatching.ts";
 
 interface ClaimedHead {
   readonly id: JobId;
@@ -34,14 +35,15 @@ export interface ClaimLimits {
 
 /**
  * Takes the jobs that are due, those that wait longest first, by moving each one's `due_at` ahead:
- * a run beside this finds them taken. One statement; reads index entries of due jobs only. `beat`: with
- * it, in the same call, the poller's heartbeat.
+ * a run beside this finds them taken. One statement; reads index entries of due jobs only. `firstOfRun`:
+ * in the same call, the poller's heartbeat, and the release of what pauses held that ended by themselves before
+ * `pausesEndedBy`.
  */
 export async function claimDueJobs(
   db: Database,
   limits: ClaimLimits,
   now: number,
-  beat = false,
+  firstOfRun: { readonly pausesEndedBy: number } | null = null,
 ): Promise<ClaimedJob[]> {
   const due = (lane: Lane, limit: number) => sql`
     SELECT id FROM (SELECT id FROM jobs WHERE lane = ${lane} AND due_at IS NOT NULL AND due_at <= ${now}
@@ -52,7 +54,14 @@ export async function claimDueJobs(
     RETURNING id, model, lane, attempt, round, refusals, repeated_dispatches AS repeats, context_count AS contexts, payload_bytes AS payloadBytes, created_at AS createdAt,
       status, request_id AS requestId, dispatched_at AS dispatchedAt`;
   type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null };
-  const rows = beat ? await transact<ClaimedRow>(db, [beatOfPoller(now), claim]) : await query<ClaimedRow>(db, claim);
+  const rows =
+    firstOfRun === null
+      ? await query<ClaimedRow>(db, claim)
+      : await transact<ClaimedRow>(db, [
+          beatOfPoller(now),
+          ...releaseEndedPauses(firstOfRun.pausesEndedBy, now),
+          claim,
+        ]);
   return rows.map(({ status, requestId, dispatchedAt, ...head }) =>
     status === "dispatched" && requestId !== null && dispatchedAt !== null
       ? { ...head, status, requestId, dispatchedAt }

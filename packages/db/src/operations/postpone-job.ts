@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { JobId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
+import { holdingBy } from "./pause-dispatching.ts";
 
 /** Why a job did not get through, as its attempts tell it. */
 export interface AttemptError {
@@ -22,7 +23,8 @@ export interface AttemptCounts {
 }
 
 /**
- * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`.
+ * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`. `pausedBy` is the
+ * scope of the pause that it waits for, which ends at `dueAt`; where that was resumed meanwhile, it is due now.
  * `unconfirmed` counts a dispatch of which it is not known whether Workers AI took it in, `repeated`
  * one that Workers AI took in and that is given up on. Refusals in a row are bounded, so only those of the
  * job itself are counted.
@@ -34,11 +36,14 @@ export async function postponeJob(
   counts: AttemptCounts,
   dueAt: number,
   now: number,
+  pausedBy: string | null = null,
 ): Promise<void> {
+  const hold =
+    pausedBy === null ? { pausedBy: sql`NULL`, dueAt: sql`${dueAt}` } : holdingBy(sql`${pausedBy}`, now, dueAt);
   await query(
     db,
     sql`
-    UPDATE jobs SET status = 'pending', request_id = NULL, due_at = ${dueAt}, refusals = refusals + ${counts.refused ? 1 : 0},
+    UPDATE jobs SET status = 'pending', request_id = NULL, due_at = ${hold.dueAt}, paused_by = ${hold.pausedBy}, refusals = refusals + ${counts.refused ? 1 : 0},
       unconfirmed_dispatches = unconfirmed_dispatches + ${counts.dispatch === "unconfirmed" ? 1 : 0},
       repeated_dispatches = repeated_dispatches + ${counts.dispatch === "repeated" ? 1 : 0},
       attempts = json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),

@@ -2,10 +2,11 @@ import { sql, type SQL } from "drizzle-orm";
 import type { JobId, SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
+import { firstSubmissionScope, holdingBy } from "./pause-dispatching.ts";
 
 /**
- * Moves what some submissions have in a pending job into a job of its own, due at `apart.dueAt`, so
- * that the rest can go on without it. Gives how much of the job is left to it: `all` (they have nothing
+ * Moves what some submissions have in a pending job into a job of its own, held by their pause, so that the
+ * rest can be dispatched without it. Gives how much of the job is left to it: `all` (they have nothing
  * in it), `some`, or `none` (it holds nothing else: then nothing is moved). `under_way`: an attempt was
  * started, and its list is not the job's to change.
  * Repeated with the same id it changes nothing more. Reads two rows a document moved.
@@ -14,9 +15,10 @@ export async function separateSubmissions(
   db: Database,
   job: { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" },
   submissions: readonly SubmissionId[],
-  apart: { readonly id: JobId; readonly dueAt: number },
+  apart: JobId,
   now: number,
 ): Promise<"all" | "some" | "none" | "under_way"> {
+  const { pausedBy, dueAt } = holdingBy(firstSubmissionScope(sql`(moved -> 3)`), now);
   const list = JSON.stringify(submissions);
   const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = 'pending'`;
   const theirs = (value: SQL) => sql`${value} ->> 0 IN (SELECT value FROM json_each(${list}))`;
@@ -38,16 +40,16 @@ export async function separateSubmissions(
           AND EXISTS (SELECT 1 FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)})
           AND EXISTS (SELECT 1 FROM json_each(j.members) g WHERE NOT ${theirs(sql`g.value`)}))
       INSERT INTO jobs (id, model, lane, status, parent_id, round, refusals, document_count, context_count, payload_bytes,
-        due_at, created_at, members)
-      SELECT ${apart.id}, model, lane, 'pending', id, round, refusals, moved ->> 0, moved ->> 1, moved ->> 2,
-        ${apart.dueAt}, ${now}, moved -> 3
+        due_at, paused_by, created_at, members)
+      SELECT ${apart}, model, lane, 'pending', id, round, refusals, moved ->> 0, moved ->> 1, moved ->> 2,
+        ${dueAt}, ${pausedBy}, ${now}, moved -> 3
       FROM taken
       WHERE true
       ON CONFLICT DO NOTHING`,
     // What they were dispatched with here is theirs too. Only while they are still in it: repeated, they are not.
     sql`
       UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches + j.unconfirmed_dispatches
-      FROM jobs j CROSS JOIN jobs a ON a.id = ${apart.id}
+      FROM jobs j CROSS JOIN jobs a ON a.id = ${apart}
       WHERE ${held} AND j.unconfirmed_dispatches > 0
         AND submissions.id IN (SELECT g.value ->> 0 FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)})`,
     sql`
@@ -57,11 +59,11 @@ export async function separateSubmissions(
         members = (SELECT json_group_array(json(g.value) ORDER BY g.key) FROM json_each(j.members) g
           WHERE NOT ${theirs(sql`g.value`)})
       FROM jobs a
-      WHERE ${held} AND a.id = ${apart.id}
+      WHERE ${held} AND a.id = ${apart}
         AND EXISTS (SELECT 1 FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)})`,
     sql`
       SELECT count(*) FILTER (WHERE NOT ${theirs(sql`g.value`)}) AS others, count(*) FILTER (WHERE ${theirs(sql`g.value`)}) AS theirs,
-        EXISTS (SELECT 1 FROM jobs WHERE id = ${apart.id}) AS apart
+        EXISTS (SELECT 1 FROM jobs WHERE id = ${apart}) AS apart
       FROM jobs j CROSS JOIN json_each(j.members) g WHERE j.id = ${job.id}`,
   ]);
   const [row] = rows;

@@ -2,6 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import type { JobId, JobMembers } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
+import { firstSubmissionScope, holdingBy, type Holder } from "./pause-dispatching.ts";
 
 /** What an attempt sends: decided here, in the order here, and never again. */
 export interface StartedAttempt {
@@ -110,6 +111,7 @@ export async function startAttempt(
       WITH ${listLive(job)}
       UPDATE jobs SET
         attempt = attempt + 1,
+        paused_by = NULL,
         status = iif(listed.count = 0, 'canceled', 'dispatching'),
         due_at = iif(listed.count = 0, NULL, ${lease.until}),
         ended_at = iif(listed.count = 0, ${now}, NULL),
@@ -133,13 +135,18 @@ export async function startAttempt(
 }
 
 /**
- * Ends what was canceled in a job that may not be dispatched now, and moves it to `dueAt`: a pause
- * does not hold a cancelation up. A job that has nothing left ends.
+ * Ends what was canceled in a job that may not be dispatched now, and holds the rest by
+ * `holder`: a pause does not hold a cancelation up. A job that has nothing left ends. Where that pause has
+ * ended, or `holder` is null, the job is pending and due now.
  *
  * An attempt that is still open is one whose lease has run out: it is given up, so that nobody
  * confirms it any more, and counted as unconfirmed. Its list would not be the one that was sent.
  */
-export async function deferJob(db: Database, job: StartableJob, dueAt: number, now: number): Promise<void> {
+export async function deferJob(db: Database, job: StartableJob, holder: Holder | null, now: number): Promise<void> {
+  const { pausedBy, dueAt } =
+    holder === null
+      ? { pausedBy: sql`NULL`, dueAt: sql`${now}` }
+      : holdingBy(holder === "first_submission" ? firstSubmissionScope(sql`jobs.members`) : sql`${holder.scope}`, now);
   await transact(db, [
     ...endCanceled(job, now),
     countAtLeaving(job),
@@ -148,6 +155,7 @@ export async function deferJob(db: Database, job: StartableJob, dueAt: number, n
       UPDATE jobs SET
         status = iif(listed.count = 0, 'canceled', 'pending'),
         due_at = iif(listed.count = 0, NULL, ${dueAt}),
+        paused_by = iif(listed.count = 0, NULL, ${pausedBy}),
         ended_at = iif(listed.count = 0, ${now}, NULL),
         finalized_sequence = ${sequenceOfCanceled},
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,

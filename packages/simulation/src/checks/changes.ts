@@ -31,6 +31,7 @@ export interface JobRow {
   readonly refusals: number;
   readonly request_id: string | null;
   readonly due_at: number | null;
+  readonly paused_by: string | null;
   readonly unconfirmed_dispatches: number;
   readonly repeated_dispatches: number;
   readonly dispatched_at: number | null;

@@ -1,6 +1,6 @@
 import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/core";
 import { RUN_INTERVAL } from "../run-interval.ts";
-import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
 import { isOpen, type Attempt, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
 
@@ -12,6 +12,8 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 
 interface Known {
   readonly now: number;
+  /** Whose transaction it was. */
+  readonly worker: WorkerName;
   readonly submissions: ReadonlyMap<string, Submission>;
 }
 
@@ -24,6 +26,8 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (!(NEXT[before.status] ?? []).includes(row.status)) return `${id} went from ${before.status} to ${row.status}`;
   if (row.attempt > before.attempt) return startFlaw(job, row, list, known);
   if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
+  const hurried = hurryFlaw(before, row, list, known);
+  if (hurried !== null) return hurried;
   const attempt = job.attempts.get(row.attempt);
   // Back in `pending`, or with nothing left, it is no longer the list of that attempt.
   if (
@@ -38,6 +42,16 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
     return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
   if (row.status === before.status) return null;
   return changeFlaw(attempt, before, row, known.now);
+}
+
+/** What people ask for makes a waiting job due before its time only where a pause held it, or something of it is canceled. */
+function hurryFlaw(before: JobRow, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
+  const { submissions, worker } = known;
+  const waits = before.status === "pending" && row.status === "pending" && before.paused_by === null;
+  if (worker !== "producer" || !waits || (row.due_at ?? 0) >= (before.due_at ?? 0)) return null;
+  const isCanceled = (key: VersionKey) =>
+    submissions.get(key.slice(0, key.indexOf("\n")))?.row.cancel_requested_at != null;
+  return list.some(isCanceled) ? null : `${row.id} is due at ${row.due_at}, before its time ${before.due_at}`;
 }
 
 /** An attempt that ends without an answer counts once, by whatever it is counted; what is taken in ends a row of refusals. */

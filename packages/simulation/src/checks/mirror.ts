@@ -1,3 +1,5 @@
+import { NEVER_DUE } from "@sluice/core";
+import { RUN_INTERVAL } from "../run-interval.ts";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
@@ -74,8 +76,18 @@ export class Mirror {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
       this.#tell(newJobFlaw(job, this.jobs));
     }
+    this.#checkPaused(changes);
     for (const version of this.#touchedVersions) this.#checkHeld(version);
     for (const submission of this.#touchedSubmissions) this.#checkCounts(submission);
+  }
+
+  /** What nothing will release is never due again. */
+  #checkPaused(changes: readonly Change[]): void {
+    if (!changes.some(([table]) => table === "jobs" || table === "pauses")) return;
+    for (const { row } of this.jobs.values()) {
+      if (row.paused_by !== null && this.pauses.endOf(row.paused_by) === null)
+        this.#rules.fail(`${row.id} is held by the pause of ${row.paused_by}, and there is none`);
+    }
   }
 
   /** The attempt that this invocation started for exactly these requests and has not submitted yet. */
@@ -87,8 +99,16 @@ export class Mirror {
   /** When the poller has something to do next, by D1's own columns. */
   nextDue(): number {
     let due = Infinity;
-    for (const { row } of this.jobs.values()) if (row.due_at !== null && row.due_at < due) due = row.due_at;
+    for (const { row } of this.jobs.values()) {
+      const released = row.paused_by === null ? Infinity : this.#releaseOf(row.paused_by);
+      due = Math.min(due, released, row.due_at === NEVER_DUE ? Infinity : (row.due_at ?? Infinity));
+    }
     return due;
+  }
+
+  /** When the poller releases what the pause of a scope holds, if nobody resumes it. */
+  #releaseOf(scope: string): number {
+    return (this.pauses.endOf(scope) ?? Infinity) + RUN_INTERVAL;
   }
 
   version(key: VersionKey): Version | null {
@@ -199,7 +219,7 @@ export class Mirror {
       if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
       if (before.status === "dispatched" && row.status === "pending") this.#countSilence(job);
       if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) this.#countUnconfirmed(job);
-      this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), submissions: this.submissions }));
+      this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), worker: by.worker, submissions: this.submissions }));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
       job.row = row;

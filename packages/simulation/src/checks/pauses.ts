@@ -37,6 +37,12 @@ export class Pauses {
     return [...this.#pauses].filter(([, { reason }]) => reason === "requested").map(([scope]) => scope);
   }
 
+  /** When the pause of a scope ends by itself: `Infinity` where it does not, `null` where there is none. */
+  endOf(scope: string): number | null {
+    const pause = this.#pauses.get(scope);
+    return pause === undefined ? null : (pause.until ?? Infinity);
+  }
+
   /** A pause that keeps a batch back, put up before `since`. */
   keepingBack(model: string, list: readonly VersionKey[], since: number): string | null {
     for (const [scope, pause] of this.#pauses) {

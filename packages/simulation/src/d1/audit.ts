@@ -33,6 +33,7 @@ export const AUDITED = {
     "refusals",
     "request_id",
     "due_at",
+    "paused_by",
     "unconfirmed_dispatches",
     "repeated_dispatches",
     "dispatched_at",

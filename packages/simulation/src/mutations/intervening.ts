@@ -43,6 +43,27 @@ export const INTERVENING: readonly Mutation[] = [
     "WHERE ${guard} HAVING count(*) > 0",
   ),
   mutation(
+    "resume-hurries-all",
+    "resuming one thing makes every job due that waits for something else",
+    "packages/db/src/operations/pause-dispatching.ts",
+    "FROM jobs INDEXED BY jobs_paused WHERE paused_by IS NOT NULL AND paused_by IN (${scopes})) released",
+    "FROM jobs WHERE status = 'pending') released",
+  ),
+  mutation(
+    "resume-forgets-held",
+    "a pause ends and what it held is never due",
+    "packages/db/src/operations/pause-dispatching.ts",
+    "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));",
+    "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now).slice(1));",
+  ),
+  mutation(
+    "held-by-ended-pause",
+    "a job is held by a pause that was resumed meanwhile",
+    "packages/db/src/operations/pause-dispatching.ts",
+    "WHERE EXISTS (SELECT 1 FROM pauses WHERE scope = ${scope}) AND id IN (",
+    "WHERE id IN (",
+  ),
+  mutation(
     "retry-keeps-outcome",
     "a failed document that is queued again keeps its failure",
     RETRY,
