@@ -27,6 +27,7 @@ import { utf8Length } from "./text.ts";
  * - `split`: replaced by two or three jobs of its documents.
  * - `failed`: its documents failed with a reason.
  * - `canceled`: nothing was left to send.
+ * - `merged`: another job took over its documents before it was ever dispatched.
  */
 export const jobStatuses = [
   "pending",
@@ -36,6 +37,7 @@ export const jobStatuses = [
   "split",
   "failed",
   "canceled",
+  "merged",
 ] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 

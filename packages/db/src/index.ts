@@ -3,6 +3,7 @@ export * from "./describe-error.ts";
 export * from "./part-to-record.ts";
 export { D1Timeout, isPassing, type Patience } from "./patience.ts";
 export * from "./schema.ts";
+export * from "./schema-upkeep.ts";
 export * as views from "./views.ts";
 export * from "./queries.ts";
 export * from "./operations/claim-due-jobs.ts";

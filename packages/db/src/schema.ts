@@ -202,6 +202,8 @@ export const jobs = sqliteTable(
     status: text("status", { enum: jobStatuses }).notNull(),
     /** The job that it follows up, or half of which it is. */
     parentId: text("parent_id").$type<JobId>(),
+    /** The job that took over its documents before it was dispatched. Set with the status `merged`. */
+    mergedInto: text("merged_into").$type<JobId>(),
     /** Which answer its documents wait for, from 1. */
     round: integer("round").notNull(),
     /** Dispatches so far. */
@@ -224,6 +226,10 @@ export const jobs = sqliteTable(
     finalizedSequence: integer("finalized_sequence"),
     unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
     repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
+    /** Batches of one of its documents that Workers AI may have accepted, at most: inherited by children and merged jobs. */
+    batches: integer("batches").notNull().default(0),
+    /** How often it was halved because its submits timed out: inherited by children. */
+    halvings: integer("halvings").notNull().default(0),
     /** JSON, the last 20 attempts: `{ attempt, started_at, token, request_id?, ended_at?, error? }`. */
     attempts: text("attempts").notNull().default("[]"),
     /** JSON `[[submission_id, [document_id, …]], …]`: what is to be sent, and once started what was sent. */
@@ -239,6 +245,10 @@ export const jobs = sqliteTable(
     index("jobs_parent")
       .on(table.parentId)
       .where(sql`parent_id IS NOT NULL`),
+    // An event names a batch by its request_id. Only batches in progress: an entry is written once a dispatch.
+    index("jobs_request")
+      .on(table.requestId)
+      .where(sql`status = 'dispatched'`),
     uniqueIndex("jobs_finalized")
       .on(table.finalizedSequence)
       .where(sql`finalized_sequence IS NOT NULL`),
@@ -249,6 +259,7 @@ export const jobs = sqliteTable(
     check("jobs_ended", sql`(${table.dueAt} IS NULL) = (${table.endedAt} IS NOT NULL)`),
     check("jobs_request", sql`${table.status} <> 'dispatched' OR ${table.requestId} IS NOT NULL`),
     check("jobs_paused_by", sql`${table.pausedBy} IS NULL OR ${table.status} = 'pending'`),
+    check("jobs_merged", sql`(${table.mergedInto} IS NOT NULL) = (${table.status} = 'merged')`),
     check("jobs_started", sql`${table.status} NOT IN ('dispatching', 'dispatched') OR ${table.attempt} > 0`),
   ],
 );
@@ -263,72 +274,3 @@ export const pauses = sqliteTable("pauses", {
   /** Null: until it is resumed. */
   until: integer("until"),
 });
-
-/** How far the search for submissions that need looking after has come. One row. */
-export const sweeps = sqliteTable("sweeps", {
-  id: integer("id").primaryKey(),
-  /** Every submission up to this one is settled, or in `watched_submissions`. */
-  sweptThrough: text("swept_through").$type<SubmissionId>().notNull(),
-});
-
-/** Submissions that were older than ten minutes and still open or short of documents. */
-export const watchedSubmissions = sqliteTable("watched_submissions", {
-  submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
-});
-
-/**
- * Sums over what has ended, so that counts need not be taken from it again: see `foldTotals`. `kind`
- * is `lane` (by lane), `label` (by label and collection), `code` (failed documents by failure code) or
- * `jobs` (all ended jobs).
- */
-export const totals = sqliteTable(
-  "totals",
-  {
-    kind: text("kind", { enum: ["lane", "label", "code", "jobs"] }).notNull(),
-    name: text("name").notNull(),
-    collection: text("collection").notNull(),
-    /** Documents; of `jobs`, the jobs. */
-    total: integer("total").notNull().default(0),
-    succeeded: integer("succeeded").notNull().default(0),
-    failed: integer("failed").notNull().default(0),
-    canceled: integer("canceled").notNull().default(0),
-    tokens: integer("tokens").notNull().default(0),
-    unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
-    repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
-  },
-  (table) => [primaryKey({ columns: [table.kind, table.name, table.collection] })],
-);
-
-/** How far `totals` has come. One row. */
-export const folds = sqliteTable("folds", {
-  id: integer("id").primaryKey(),
-  /** Every submission up to this one is in `totals`, or in `unfolded_submissions`. */
-  submissionsThrough: text("submissions_through").$type<SubmissionId>().notNull(),
-  /** Every ended job up to this finalized sequence is in `totals`. */
-  jobsThrough: integer("jobs_through").notNull(),
-});
-
-/** Submissions that had not ended when `totals` passed them, or began again since. */
-export const unfoldedSubmissions = sqliteTable("unfolded_submissions", {
-  submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
-});
-
-/** When something that runs by itself last did. */
-export const heartbeats = sqliteTable("heartbeats", {
-  name: text("name", { enum: ["poller"] }).primaryKey(),
-  at: integer("at").notNull(),
-});
-
-/** Messages that no version of the consumer here can read, kept whole for a person to look at. */
-export const malformedMessages = sqliteTable(
-  "malformed_messages",
-  {
-    queue: text("queue").notNull(),
-    messageId: text("message_id").notNull(),
-    reason: text("reason").notNull(),
-    receivedAt: integer("received_at").notNull(),
-    /** The body as text; one that is not text is JSON. */
-    body: text("body").notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.queue, table.messageId] })],
-);

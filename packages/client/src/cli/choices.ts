@@ -36,6 +36,7 @@ export const jobStatuses = names<JobStatus>({
   split: true,
   failed: true,
   canceled: true,
+  merged: true,
 });
 
 export const failureCodes = names<FailureCode>({

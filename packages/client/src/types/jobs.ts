@@ -3,9 +3,18 @@ import type { DocumentStatus, Lane, Waiting } from "../types.ts";
 /**
  * `pending`: waits to be dispatched · `dispatching`: it is not known whether Workers AI has it ·
  * `dispatched`: its answer is awaited · `succeeded`: an answer was applied · `split`: replaced by two
- * jobs of half its documents each · `failed`: its documents failed · `canceled`: nothing was left to send.
+ * jobs of half its documents each · `failed`: its documents failed · `canceled`: nothing was left to send · `merged`: another job took over its documents before
+ * it was dispatched.
  */
-export type JobStatus = "pending" | "dispatching" | "dispatched" | "succeeded" | "split" | "failed" | "canceled";
+export type JobStatus =
+  | "pending"
+  | "dispatching"
+  | "dispatched"
+  | "succeeded"
+  | "split"
+  | "failed"
+  | "canceled"
+  | "merged";
 
 /** One Batch API call. */
 export interface Job {

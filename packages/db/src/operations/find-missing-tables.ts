@@ -1,11 +1,12 @@
 import { getTableName, getViewName, isTable, isView, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
+import * as upkeep from "../schema-upkeep.ts";
 import * as schema from "../schema.ts";
 import { query } from "../statements.ts";
 import * as views from "../views.ts";
 
 const NAMES = [
-  ...Object.values(schema).flatMap((one) => (isTable(one) ? [getTableName(one)] : [])),
+  ...Object.values({ ...schema, ...upkeep }).flatMap((one) => (isTable(one) ? [getTableName(one)] : [])),
   ...Object.values(views).flatMap((one) => (isView(one) ? [getViewName(one)] : [])),
 ].toSorted();
 

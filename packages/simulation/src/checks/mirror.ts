@@ -1,5 +1,4 @@
 import { NEVER_DUE } from "@sluice/core";
-import { RUN_INTERVAL } from "../run-interval.ts";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
@@ -76,18 +75,9 @@ export class Mirror {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
       this.#tell(newJobFlaw(job, this.jobs));
     }
-    this.#checkPaused(changes);
+    if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
     for (const version of this.#touchedVersions) this.#checkHeld(version);
     for (const submission of this.#touchedSubmissions) this.#checkCounts(submission);
-  }
-
-  /** What nothing will release is never due again. */
-  #checkPaused(changes: readonly Change[]): void {
-    if (!changes.some(([table]) => table === "jobs" || table === "pauses")) return;
-    for (const { row } of this.jobs.values()) {
-      if (row.paused_by !== null && this.pauses.endOf(row.paused_by) === null)
-        this.#rules.fail(`${row.id} is held by the pause of ${row.paused_by}, and there is none`);
-    }
   }
 
   /** The attempt that this invocation started for exactly these requests and has not submitted yet. */
@@ -100,15 +90,10 @@ export class Mirror {
   nextDue(): number {
     let due = Infinity;
     for (const { row } of this.jobs.values()) {
-      const released = row.paused_by === null ? Infinity : this.#releaseOf(row.paused_by);
+      const released = row.paused_by === null ? Infinity : this.pauses.releaseOf(row.paused_by);
       due = Math.min(due, released, row.due_at === NEVER_DUE ? Infinity : (row.due_at ?? Infinity));
     }
     return due;
-  }
-
-  /** When the poller releases what the pause of a scope holds, if nobody resumes it. */
-  #releaseOf(scope: string): number {
-    return (this.pauses.endOf(scope) ?? Infinity) + RUN_INTERVAL;
   }
 
   version(key: VersionKey): Version | null {
@@ -131,8 +116,7 @@ export class Mirror {
     if (known === undefined) {
       const submission = { row, recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0 };
       this.submissions.set(row.id, submission);
-      this.#touchedSubmissions.add(submission);
-      return;
+      return void this.#touchedSubmissions.add(submission);
     }
     if (row.total < known.row.total)
       this.#rules.fail(`total of ${row.id} sank from ${known.row.total} to ${row.total}`);

@@ -1,6 +1,7 @@
+import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
 import type { Change } from "./changes.ts";
-import type { VersionKey } from "./state.ts";
+import type { Job, VersionKey } from "./state.ts";
 
 interface KnownPause {
   /** When it was put up, by the time of the world. */
@@ -41,6 +42,20 @@ export class Pauses {
   endOf(scope: string): number | null {
     const pause = this.#pauses.get(scope);
     return pause === undefined ? null : (pause.until ?? Infinity);
+  }
+
+  /** When the poller releases what the pause of a scope holds, unless somebody resumes it before. */
+  releaseOf(scope: string): number {
+    return (this.endOf(scope) ?? Infinity) + RUN_INTERVAL;
+  }
+
+  /** A job that nothing will release is never due again. */
+  flawIn(jobs: ReadonlyMap<string, Job>): string | null {
+    for (const { row } of jobs.values()) {
+      if (row.paused_by !== null && !this.#pauses.has(row.paused_by))
+        return `${row.id} is held by the pause of ${row.paused_by}, and there is none`;
+    }
+    return null;
   }
 
   /** A pause that keeps a batch back, put up before `since`. */

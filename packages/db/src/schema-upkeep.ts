@@ -1,0 +1,84 @@
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { ModelName, SubmissionId } from "@sluice/core";
+
+/*
+ * Tables that keep the pipeline going and count what it did, beside those of documents and their jobs.
+ */
+
+/** How far the search for submissions that need looking after has come. One row. */
+export const sweeps = sqliteTable("sweeps", {
+  id: integer("id").primaryKey(),
+  /** Every submission up to this one is settled, or in `watched_submissions`. */
+  sweptThrough: text("swept_through").$type<SubmissionId>().notNull(),
+});
+
+/** Submissions that were older than ten minutes and still open or short of documents. */
+export const watchedSubmissions = sqliteTable("watched_submissions", {
+  submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
+});
+
+/**
+ * Sums over what has ended, so that counts need not be taken from it again: see `foldTotals`. `kind`
+ * is `lane` (by lane), `label` (by label and collection), `code` (failed documents by failure code) or
+ * `jobs` (all ended jobs).
+ */
+export const totals = sqliteTable(
+  "totals",
+  {
+    kind: text("kind", { enum: ["lane", "label", "code", "jobs"] }).notNull(),
+    name: text("name").notNull(),
+    collection: text("collection").notNull(),
+    /** Documents; of `jobs`, the jobs. */
+    total: integer("total").notNull().default(0),
+    succeeded: integer("succeeded").notNull().default(0),
+    failed: integer("failed").notNull().default(0),
+    canceled: integer("canceled").notNull().default(0),
+    tokens: integer("tokens").notNull().default(0),
+    unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
+    repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.name, table.collection] })],
+);
+
+/** How far `totals` has come. One row. */
+export const folds = sqliteTable("folds", {
+  id: integer("id").primaryKey(),
+  /** Every submission up to this one is in `totals`, or in `unfolded_submissions`. */
+  submissionsThrough: text("submissions_through").$type<SubmissionId>().notNull(),
+  /** Every ended job up to this finalized sequence is in `totals`. */
+  jobsThrough: integer("jobs_through").notNull(),
+});
+
+/** Submissions that had not ended when `totals` passed them, or began again since. */
+export const unfoldedSubmissions = sqliteTable("unfolded_submissions", {
+  submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
+});
+
+/** When something that runs by itself last did: the cron-triggered poller, and the chain of runs that goes on from it. */
+export const heartbeats = sqliteTable("heartbeats", {
+  name: text("name", { enum: ["poller", "chain"] }).primaryKey(),
+  at: integer("at").notNull(),
+  /** Of `chain`: names the next run, so that a repeated message starts none. */
+  token: text("token"),
+});
+
+/** How fast each model's batches are submitted. One row a model. */
+export const submitRates = sqliteTable("submit_rates", {
+  model: text("model").$type<ModelName>().primaryKey(),
+  /** When the next submit fits into the rate, if those so far had come evenly spaced. May be in the past. */
+  nextAt: integer("next_at").notNull(),
+});
+
+/** Messages that no version of the consumer here can read, kept whole for a person to look at. */
+export const malformedMessages = sqliteTable(
+  "malformed_messages",
+  {
+    queue: text("queue").notNull(),
+    messageId: text("message_id").notNull(),
+    reason: text("reason").notNull(),
+    receivedAt: integer("received_at").notNull(),
+    /** The body as text; one that is not text is JSON. */
+    body: text("body").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.queue, table.messageId] })],
+);
