@@ -10,7 +10,7 @@ import {
 } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
-import type { AttemptError } from "./postpone-job.ts";
+import type { AttemptError, DispatchCount } from "./postpone-job.ts";
 
 interface OutcomeHead {
   readonly submission: SubmissionId;
@@ -21,7 +21,10 @@ export type Outcome =
   | (OutcomeHead & { readonly scores: readonly RankedScore[] })
   | (OutcomeHead & { readonly code: FailureCode; readonly message: string });
 
-/** A job that goes on with some documents of one that ends: a follow-up, or a half. */
+/**
+ * A job that goes on with some documents of one that ends: a follow-up, or a piece. It inherits how many batches
+ * they may have been in.
+ */
 export interface ChildJob {
   readonly id: JobId;
   readonly round: number;
@@ -36,19 +39,23 @@ export interface JobEnd {
   readonly children: readonly ChildJob[];
   readonly tokens: number | null;
   readonly error: AttemptError | null;
+  /** What the open attempt adds to the job's counts, if that is not one batch that was accepted. */
+  readonly dispatch?: Exclude<DispatchCount, "repeated">;
 }
 
 /**
- * Ends a job: outcomes, children, the submissions' counters and the job's own end in one transaction,
+ * Ends a job, a pending one without a change to its attempts: outcomes, children, the submissions' counters and the job's own end in one transaction,
  * all guarded by its attempt and status, so that it happens once whoever tries. Outcomes of documents
  * that were deleted meanwhile are dropped. Gives whether it happened here.
  */
 export async function finalizeJob(
   db: Database,
-  job: { readonly id: JobId; readonly attempt: number; readonly status: "dispatching" | "dispatched" },
+  job: { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" | "dispatched" },
   end: JobEnd,
   now: number,
 ): Promise<boolean> {
+  const refused = end.dispatch === "none" ? 1 : 0;
+  const unconfirmed = end.dispatch === "unconfirmed" ? 1 : 0;
   const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
   const ended = await transact(db, [
     ...outcomeLists(end.outcomes, scoresOf).map((list) =>
@@ -60,9 +67,9 @@ export async function finalizeJob(
     ...end.children.map(
       (child) =>
         sql`
-        INSERT INTO jobs (id, model, lane, status, parent_id, round, document_count, context_count, payload_bytes,
-          due_at, created_at, members)
-        SELECT ${child.id}, j.model, j.lane, 'pending', j.id, ${child.round}, counted.documents, counted.contexts,
+        INSERT INTO jobs (id, model, lane, status, parent_id, round, batches, halvings, document_count,
+          context_count, payload_bytes, due_at, created_at, members)
+        SELECT ${child.id}, j.model, j.lane, 'pending', j.id, ${child.round}, j.batches - ${refused}, j.halvings, counted.documents, counted.contexts,
           counted.bytes, ${child.dueAt}, ${now}, ${JSON.stringify(child.members)}
         FROM jobs j CROSS JOIN (
           SELECT count(*) AS documents, coalesce(sum(d.context_count), 0) AS contexts, coalesce(sum(d.payload_bytes), 0) AS bytes
@@ -93,7 +100,7 @@ export async function finalizeJob(
       counted AS MATERIALIZED (
         SELECT submission, total(part ->> 'bytes') / max(1, payload_bytes) AS share,
           sum(part ->> 'succeeded') AS succeeded, sum(part ->> 'failed') AS failed,
-          unconfirmed_dispatches AS unconfirmed
+          unconfirmed_dispatches + ${unconfirmed} AS unconfirmed
         FROM grouped GROUP BY submission)
       UPDATE submissions SET
         succeeded = submissions.succeeded + counted.succeeded,
@@ -108,7 +115,9 @@ export async function finalizeJob(
     sql`
       UPDATE jobs AS j SET status = ${end.status}, due_at = NULL, ended_at = ${now}, tokens = ${end.tokens},
         finalized_sequence = (SELECT coalesce(max(finalized_sequence), 0) + 1 FROM jobs WHERE finalized_sequence IS NOT NULL),
-        attempts = json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER)${errorEntry(end.error)})
+        batches = batches - ${refused}, unconfirmed_dispatches = unconfirmed_dispatches + ${unconfirmed},
+        attempts = iif(status = 'pending', attempts,
+          json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER)${errorEntry(end.error)}))
       WHERE ${held}
       RETURNING id`,
   ]);
