@@ -9,7 +9,7 @@ import {
   type JobMembers,
   type ModelName,
 } from "@sluice/core";
-import { finalizeJob, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
+import { finalizeJobs, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
 import { afterRefusal, MAX_REFUSALS } from "./after-refusal.ts";
 import type { StepIo } from "./io.ts";
@@ -80,13 +80,13 @@ export async function settleRefusal(
         members: groupMembers(piece),
         dueAt: now,
       }));
-      await finalizeJob(io.db, job, { status: "split", outcomes: [], children, tokens: null, error }, now);
+      await finalizeJobs(io.db, [{ job, end: { status: "split", outcomes: [], children, tokens: null, error } }], now);
       return;
     }
     case "fail": {
       const message = failureMessage(decision.code, refusal, job.status === "dispatched");
       const outcomes = documents.map((document) => ({ ...document, code: decision.code, message }));
-      await finalizeJob(io.db, job, { status: "failed", outcomes, children: [], tokens: null, error }, now);
+      await finalizeJobs(io.db, [{ job, end: { status: "failed", outcomes, children: [], tokens: null, error } }], now);
     }
   }
 }
