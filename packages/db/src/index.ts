@@ -9,7 +9,7 @@ export * from "./queries.ts";
 export * from "./operations/claim-due-jobs.ts";
 export * from "./operations/close-submission.ts";
 export * from "./operations/confirm-dispatch.ts";
-export * from "./operations/finalize-job.ts";
+export * from "./operations/finalize-jobs.ts";
 export * from "./operations/find-missing-tables.ts";
 export * from "./operations/keep-malformed-message.ts";
 export * from "./operations/look-up-parts.ts";

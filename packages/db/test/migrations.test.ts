@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from "vitest";
 import {
   cancelSubmission,
   deleteDocument,
-  finalizeJob,
+  finalizeJobs,
   findPosition,
   openDatabase,
   readDocument,
@@ -146,7 +146,7 @@ async function writeEveryEnd(): Promise<void> {
       (document) => ({ submission: failed.submission, document, code: "model_error", message: 'it\'s "no"' }) as const,
     );
     const end = { status: "failed", outcomes, children: [], tokens: null, error: null } as const;
-    await finalizeJob(db, { id: failed.job, attempt: 1, status: "dispatched" }, end, now + 1);
+    await finalizeJobs(db, [{ job: { id: failed.job, attempt: 1, status: "dispatched" }, end }], now + 1);
     const again = await push(collection, ["17"], now + 2);
     await succeed(db, again.job, await dispatch(db, again.job, now + 2), now + 2, [0.5, 0.125]);
     const canceled = await push(collection, ["b", "d"], now + 3);

@@ -1,5 +1,5 @@
 import { cut, FAILURES, groupMembers, MAX_BATCHES, mintJobId } from "@sluice/core";
-import { deferJob, finalizeJob, isPieceOfInvalid, readJobDocuments, type JobEnd } from "@sluice/db";
+import { deferJob, finalizeJobs, isPieceOfInvalid, readJobDocuments, type JobEnd } from "@sluice/db";
 import type { DispatchableJob } from "./dispatch-job.ts";
 import type { StepIo } from "./io.ts";
 
@@ -15,7 +15,7 @@ export async function hasBatchLeft(io: StepIo, job: DispatchableJob): Promise<bo
   const now = io.now();
   // Ends what was canceled, and an attempt whose lease has run out: it is over, and counted as unconfirmed.
   await deferJob(io.db, job, null, now);
-  const documents = await readJobDocuments(io.db, job);
+  const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
   const left = documents.filter((document) => document !== null);
   const end: JobEnd = isUsedUp
     ? {
@@ -37,14 +37,14 @@ export async function hasBatchLeft(io: StepIo, job: DispatchableJob): Promise<bo
         tokens: null,
         error: null,
       };
-  const held = await finalizeJob(io.db, { ...job, status: "pending" }, end, now);
+  const ended = await finalizeJobs(io.db, [{ job: { ...job, status: "pending" }, end }], now);
   io.log({
     event: "batches_used_up",
     job: job.id,
     batches: job.batches,
     documents: left.length,
     then: end.status,
-    held,
+    held: ended.has(job.id),
   });
   return false;
 }

@@ -10,7 +10,7 @@ import {
   type JobMembers,
   type ModelName,
 } from "@sluice/core";
-import { finalizeJob, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
+import { finalizeJobs, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
 import { afterRefusal, MAX_REFUSALS } from "./after-refusal.ts";
 import type { StepIo } from "./io.ts";
@@ -79,14 +79,14 @@ export async function settleRefusal(
         dueAt: now,
       }));
       const end = { status: "split", outcomes: [], children, tokens: null, error, ...counted } as const;
-      await finalizeJob(io.db, job, end, now);
+      await finalizeJobs(io.db, [{ job, end }], now);
       return;
     }
     case "fail": {
       const message = failureMessage(decision.code, refusal, batches);
       const outcomes = documents.map((document) => ({ ...document, code: decision.code, message }));
       const end = { status: "failed", outcomes, children: [], tokens: null, error, ...counted } as const;
-      await finalizeJob(io.db, job, end, now);
+      await finalizeJobs(io.db, [{ job, end }], now);
     }
   }
 }

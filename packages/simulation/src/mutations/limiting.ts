@@ -1,7 +1,7 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const START = "packages/db/src/operations/start-attempt.ts";
-const FINALIZE = "packages/db/src/operations/finalize-job.ts";
+const FINALIZE = "packages/db/src/operations/finalize-jobs.ts";
 const LEFT = "packages/dispatch/src/has-batch-left.ts";
 
 /** How many batches a document may be in. */
@@ -31,8 +31,8 @@ export const LIMITING: readonly Mutation[] = [
     "pieces-start-over",
     "the pieces and follow-ups of a job have ten batches of their own",
     FINALIZE,
-    "j.batches - ${refused}, j.halvings",
-    "0, j.halvings",
+    "batches - (entry ->> 6), halvings",
+    "0, halvings",
   ),
   mutation(
     "kept-back-starts-over",
