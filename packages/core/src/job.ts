@@ -119,6 +119,14 @@ export function weighDocument(document: {
   return { documents: 1, contexts, payloadBytes, memberBytes: MEMBER_GROUP_BYTES + idBytes, outcomeBytes };
 }
 
+/** What a recorded job weighs in a larger one, at most: `memberBytes` are those of its list. */
+export function weighMembers(job: Omit<PartWeight, "outcomeBytes"> & { readonly contextIdBytes: number }): PartWeight {
+  const { contextIdBytes, ...weight } = job;
+  const outcomeBytes =
+    weight.memberBytes + weight.documents * OUTCOME_DOCUMENT_BYTES + weight.contexts * OUTCOME_CONTEXT_BYTES;
+  return { ...weight, outcomeBytes: outcomeBytes + contextIdBytes };
+}
+
 /** `{"requests":[]}` */
 const PAYLOAD_FRAME_BYTES = 15;
 const EMPTY: PartWeight = {

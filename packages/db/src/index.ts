@@ -15,6 +15,7 @@ export * from "./operations/keep-malformed-message.ts";
 export * from "./operations/look-up-parts.ts";
 export * from "./operations/read-malformed-messages.ts";
 export * from "./operations/release-malformed-message.ts";
+export * from "./operations/merge-jobs.ts";
 export * from "./operations/open-submission.ts";
 export * from "./operations/postpone-job.ts";
 export * from "./operations/raise-total.ts";

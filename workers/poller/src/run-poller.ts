@@ -1,6 +1,6 @@
 import { dispatchLease, isSweepDue, nextPollAt } from "@sluice/core";
 import { claimDueJobs, describeError, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
-import { dispatchUnlessPaused, holdPaused, type StepIo } from "@sluice/dispatch";
+import { dispatchUnlessPaused, holdPaused, mergePending, type StepIo } from "@sluice/dispatch";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
 import { runWithin } from "./run-within.ts";
@@ -57,8 +57,9 @@ export async function runPoller(io: PollerIo): Promise<void> {
     const waits = jobs.some((job) => job.status !== "dispatched");
     const pauses = waits ? await readPauses(io.db, now) : [];
     const free = pauses.length > 0 ? await holdPaused(io, jobs, pauses) : jobs;
-    claimed += free.length;
-    const order = free.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
+    const remaining = waits ? await mergePending(io, free) : free;
+    claimed += remaining.length;
+    const order = remaining.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
     await runWithin(
       order.map((job) => ({
         weight: weighJob(job),
