@@ -2,6 +2,7 @@ import "./quiet.ts";
 import { parseArgs } from "node:util";
 import { print, printError, whenReaderLeaves } from "@sluice/client/terminal";
 import { measureCounted } from "./measure-counted.ts";
+import { measureOneLoad } from "./measure-one-load.ts";
 import { measureFreshness, type Freshness } from "./measures/freshness.ts";
 import { measureMemory } from "./measures/memory.ts";
 import { measureThroughput, type ThroughputRun } from "./measures/throughput.ts";
@@ -16,6 +17,12 @@ import { Stack } from "./runtime/stack.ts";
 const USAGE = `pnpm bench             measures everything (about a quarter of an hour), writes packages/bench/RESULTS.md
 pnpm bench --quick     counts what has a counted budget (under two minutes), writes nothing
 pnpm bench --times N   the throughput of N times as many documents
+pnpm bench --load N    N small jobs a minute on a virtual clock, and nothing else: latency, statements, texts held
+  --minutes M            for this long (120)
+  --service S            Workers AI takes S seconds for a batch (5)
+  --full                 full jobs instead of small ones
+pnpm bench --backlog N N small jobs that become due at once, and nothing else; takes --service
+  --unpolled             dispatched and done while cron was silent, instead of held by a pause
 
 Ends with 1 where a counted budget is over. What the clock says fails nothing.`;
 
@@ -35,6 +42,12 @@ function readArguments() {
       options: {
         quick: { type: "boolean", default: false },
         times: { type: "string", default: "1" },
+        load: { type: "string" },
+        backlog: { type: "string" },
+        unpolled: { type: "boolean", default: false },
+        full: { type: "boolean", default: false },
+        minutes: { type: "string", default: "120" },
+        service: { type: "string", default: "5" },
         help: { type: "boolean", default: false },
       },
     }).values;
@@ -71,6 +84,12 @@ const given = readArguments();
 const times = Number(given.times);
 if (given.help) {
   print(USAGE);
+} else if (given.load !== undefined || given.backlog !== undefined) {
+  const wrong = await measureOneLoad(given);
+  if (wrong !== null) {
+    printError(`${wrong}\n\n${USAGE}`);
+    process.exitCode = 2;
+  }
 } else if (given.quick && times !== 1) {
   printError(`--quick measures no throughput, so it has nothing to do with --times.\n\n${USAGE}`);
   process.exitCode = 2;

@@ -1,3 +1,4 @@
+import { readConfiguration } from "@sluice/local/configuration";
 import type { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 
 /** How a queue delivers, as the consumer's configuration has it. */
@@ -57,4 +58,16 @@ export class VirtualQueue {
       });
     }
   }
+}
+
+/** How a queue of the deployed configuration delivers. */
+export function queueSettings(name: string): QueueSettings {
+  const found = readConfiguration("consumer").queues?.consumers?.find(({ queue }) => queue === name);
+  if (found === undefined) throw new Error(`the consumer's configuration has no queue ${name}`);
+  return {
+    name,
+    batchSize: found.max_batch_size ?? 10,
+    batchTimeout: (found.max_batch_timeout ?? 5) * 1_000,
+    concurrency: found.max_concurrency ?? 10,
+  };
 }
