@@ -1,18 +1,8 @@
 import "./quiet.ts";
 import { parseArgs } from "node:util";
 import { print, printError, whenReaderLeaves } from "@sluice/client/terminal";
-import { measureCounted } from "./measure-counted.ts";
 import { measureOneLoad } from "./measure-one-load.ts";
-import { measureFreshness, type Freshness } from "./measures/freshness.ts";
-import { measureMemory } from "./measures/memory.ts";
-import { measureThroughput, type ThroughputRun } from "./measures/throughput.ts";
-import { freshnessCases, fullPlan, quickPlan, throughputCases } from "./plans.ts";
-import { judge, showBudgets } from "./report/budgets.ts";
-import { judgeTimes } from "./report/goals.ts";
-import { describeMachine } from "./report/machine.ts";
-import type { Results } from "./report/results.ts";
-import { writeResults } from "./report/write.ts";
-import { Stack } from "./runtime/stack.ts";
+import { showBudgets } from "./report/budgets.ts";
 
 const USAGE = `pnpm bench             measures everything (about a quarter of an hour), writes packages/bench/RESULTS.md
 pnpm bench --quick     counts what has a counted budget (under two minutes), writes nothing
@@ -26,15 +16,10 @@ pnpm bench --backlog N N small jobs that become due at once, and nothing else; t
 
 Ends with 1 where a counted budget is over. What the clock says fails nothing.`;
 
-/** Short, and the same for every arm: nobody waits for a fuller delivery where time is measured. */
-const TIMED_BATCH_SECONDS = 0.1;
-
 whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
 
 const startedAt = performance.now();
 const tell = (line: string) => print(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
-
-const tellWarmUp = (line: string) => tell(`${line} (to warm up, not counted)`);
 
 function readArguments() {
   try {
@@ -57,29 +42,6 @@ function readArguments() {
   }
 }
 
-async function measureTimes(times: number): Promise<Results["throughput"]> {
-  await using stack = await Stack.start({ batchSeconds: TIMED_BATCH_SECONDS });
-  const cases = throughputCases(times);
-  // Workers that have just started compile what they run: that is not what is compared.
-  for (const one of cases.compared.slice(0, 1)) await measureThroughput(stack, { ...one, rounds: 1 }, tellWarmUp);
-  const compared: ThroughputRun[] = [];
-  for (const one of cases.compared) compared.push(...(await measureThroughput(stack, one, tell)));
-  const growth: ThroughputRun[] = [];
-  for (const one of cases.growth) growth.push(...(await measureThroughput(stack, one, tell)));
-  return { compared, growth };
-}
-
-async function measureWaits(): Promise<Freshness[]> {
-  const measured: Freshness[] = [];
-  for (const one of freshnessCases) {
-    tell(
-      `freshness at ${one.documentsPerSecond} documents a second, service ${one.serviceSeconds} s, backlog ${one.backlog}`,
-    );
-    measured.push(await measureFreshness(one));
-  }
-  return measured;
-}
-
 const given = readArguments();
 const times = Number(given.times);
 if (given.help) {
@@ -97,18 +59,9 @@ if (given.help) {
   printError(`--times must be a whole number from 1, not ${JSON.stringify(given.times)}.\n\n${USAGE}`);
   process.exitCode = 2;
 } else {
-  const machine = describeMachine();
-  const throughput = given.quick ? null : await measureTimes(times);
-  const counted = await measureCounted(given.quick ? quickPlan : fullPlan, tell);
-  const budgets = judge(counted);
-  if (throughput !== null) {
-    const freshness = await measureWaits();
-    tell("memory");
-    const memory = await measureMemory();
-    const goals = judgeTimes(throughput, memory);
-    writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, freshness, memory });
-    tell("wrote packages/bench/RESULTS.md");
-  }
+  // Loaded here: the local runtime alone takes seconds to load.
+  const { measureEverything } = await import("./measure-everything.ts");
+  const budgets = await measureEverything({ quick: given.quick, times }, tell);
   print(`\n${showBudgets(budgets)}`);
   process.exitCode = budgets.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -42,7 +42,9 @@ function showLoad(load: Load): void {
 
 function showBacklog(backlog: Backlog): void {
   print(`a backlog of ${figure(backlog.jobs)} ${backlog.of} small jobs, service ${backlog.serviceSeconds} s`);
-  print(`  drained in                   ${figure(backlog.minutes)} minutes, ${figure(backlog.endedPerMinute)} a minute`);
+  print(
+    `  drained in                   ${figure(backlog.minutes)} minutes, ${figure(backlog.endedPerMinute)} a minute`,
+  );
   showUse(backlog);
 }
 

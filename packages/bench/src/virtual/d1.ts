@@ -34,7 +34,7 @@ export class VirtualD1 {
     this.#timeline = timeline;
     this.#scale = options.scale;
     this.#committed = options.committed;
-    this.#sqlite = new Sqlite(undefined, options.scale === 1 ? [] : [weighsAs(options.scale)]);
+    this.#sqlite = new Sqlite(undefined, options.scale === 1 ? [] : weighsAs(options.scale));
   }
 
   openFor(by: VirtualInvocation): Database {
@@ -78,11 +78,18 @@ export class VirtualD1 {
   }
 }
 
-/** Makes a recorded job weigh as much as all the documents that its own stand for. */
-function weighsAs(scale: number): string {
-  return `CREATE TRIGGER weighs AFTER INSERT ON jobs WHEN NEW.parent_id IS NULL BEGIN
-    UPDATE jobs SET payload_bytes = payload_bytes * ${scale}, context_count = context_count * ${scale} WHERE id = NEW.id;
-  END`;
+/** Makes documents and jobs weigh as much as all the documents that their own stand for. */
+function weighsAs(scale: number): readonly string[] {
+  const weighs = (table: string, key: string, event: string, column: string) => `
+    CREATE TRIGGER weigh_${table}_${column} AFTER ${event} ON ${table} BEGIN
+      UPDATE ${table} SET ${column} = ${column} * ${scale} WHERE (${key}) = (${key.replace(/\w+/g, "NEW.$&")});
+    END`;
+  return [
+    weighs("documents", "collection, document_id, submission_id", "INSERT", "payload_bytes"),
+    weighs("jobs", "id", "INSERT", "payload_bytes"),
+    // Counted anew when an attempt starts, from documents that keep their own count.
+    weighs("jobs", "id", "UPDATE OF context_count", "context_count"),
+  ];
 }
 
 const readsTexts = new Map<string, boolean>();

@@ -92,9 +92,7 @@ export class VirtualWorld {
   }
 
   resumeEverythingAt(time: number): void {
-    this.#startAt(time, "producer", (by) =>
-      resumeDispatching(this.#d1.openFor(by), EVERYTHING, this.timeline.now),
-    );
+    this.#startAt(time, "producer", (by) => resumeDispatching(this.#d1.openFor(by), EVERYTHING, this.timeline.now));
   }
 
   /** Lets time pass until `done`, or until so many milliseconds from the start. */
