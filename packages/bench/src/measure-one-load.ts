@@ -1,5 +1,6 @@
 import { print } from "@sluice/client/terminal";
 import { measureBacklog, measureLoad, type Backlog, type Load } from "./measures/capacity.ts";
+import { describeCase } from "./measures/capacity-threads.ts";
 import { figure } from "./report/table.ts";
 
 /** What `--load` and `--backlog` take, as text. */
@@ -20,18 +21,18 @@ export async function measureOneLoad(given: LoadArguments): Promise<string | nul
   const startedAt = performance.now();
   if (given.load !== undefined) {
     const size = given.full ? "full" : "small";
-    showLoad(await measureLoad({ jobs: size, jobsPerMinute: jobs, minutes, serviceSeconds }));
+    showLoad(await measureLoad({ kind: "load", jobs: size, jobsPerMinute: jobs, minutes, serviceSeconds }));
   } else {
-    showBacklog(await measureBacklog({ jobs, of: given.unpolled ? "unpolled" : "undispatched", serviceSeconds }));
+    showBacklog(
+      await measureBacklog({ kind: "backlog", jobs, of: given.unpolled ? "unpolled" : "undispatched", serviceSeconds }),
+    );
   }
   print(`measured in ${figure((performance.now() - startedAt) / 1_000)} s`);
   return null;
 }
 
 function showLoad(load: Load): void {
-  print(
-    `${figure(load.jobsPerMinute)} ${load.jobs} jobs a minute for ${load.minutes} minutes, service ${load.serviceSeconds} s`,
-  );
+  print(describeCase(load));
   print(`  ended a minute, second half  ${figure(load.endedPerMinute)}`);
   print(`  accepted to queryable        p50 ${seconds(load.p50)}, p99 ${seconds(load.p99)}`);
   print(`  p99 by quarter               ${load.p99ByQuarter.map(seconds).join(", ")}`);
@@ -41,7 +42,7 @@ function showLoad(load: Load): void {
 }
 
 function showBacklog(backlog: Backlog): void {
-  print(`a backlog of ${figure(backlog.jobs)} ${backlog.of} small jobs, service ${backlog.serviceSeconds} s`);
+  print(describeCase(backlog));
   print(
     `  drained in                   ${figure(backlog.minutes)} minutes, ${figure(backlog.endedPerMinute)} a minute`,
   );

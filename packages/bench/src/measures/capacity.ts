@@ -8,6 +8,7 @@ export type JobSize = "small" | "full";
 
 /** A steady load: each push is delivered alone, so that it is a job. */
 export interface LoadCase {
+  readonly kind: "load";
   readonly jobs: JobSize;
   readonly jobsPerMinute: number;
   readonly minutes: number;
@@ -44,8 +45,14 @@ const MINUTE = 60 * SECOND;
 export const MAX_ADDED_SECONDS = 75;
 const LATE_SECONDS = 120;
 
-/** Of one message: a delivery by itself. As many at once as Queues allow. */
-const ALONE = { batchSize: 1, batchTimeout: 0, concurrency: 250 };
+/**
+ * A delivery of one message. As many small ones at once as Queues allow; a full job is what a full delivery
+ * makes, of which as many are under way as the configuration has it.
+ */
+const ALONE = {
+  small: { batchSize: 1, batchTimeout: 0, concurrency: 250 },
+  full: { batchSize: 1, batchTimeout: 0 },
+};
 
 /** Documents in a full job, and how many each stands for: 9.3 MB. */
 const FULL = { documents: 20, scale: 310 };
@@ -54,7 +61,7 @@ export async function measureLoad(one: LoadCase): Promise<Load> {
   const { jobs, jobsPerMinute, minutes, serviceSeconds } = one;
   const world = new VirtualWorld({
     serviceTime: serviceSeconds * SECOND,
-    delivery: ALONE,
+    delivery: ALONE[jobs],
     scale: jobs === "full" ? FULL.scale : 1,
   });
   const end = minutes * MINUTE;
@@ -88,6 +95,7 @@ export async function measureLoad(one: LoadCase): Promise<Load> {
 
 /** Jobs that all become due at once: recorded during a pause that then ends, or done while cron was silent. */
 export interface BacklogCase {
+  readonly kind: "backlog";
   readonly jobs: number;
   readonly of: "undispatched" | "unpolled";
   readonly serviceSeconds: number;
@@ -100,13 +108,15 @@ export interface Backlog extends BacklogCase {
   readonly use: PlatformUse;
 }
 
+export type CapacityCase = LoadCase | BacklogCase;
+
 const PUSHES_PER_SECOND = 100;
 const MAX_DRAIN_MS = 48 * 60 * MINUTE;
 
 export async function measureBacklog(one: BacklogCase): Promise<Backlog> {
   const spacing = SECOND / PUSHES_PER_SECOND;
   const due = Math.ceil((one.jobs * spacing + one.serviceSeconds * SECOND + MINUTE) / MINUTE) * MINUTE;
-  const world = new VirtualWorld({ serviceTime: one.serviceSeconds * SECOND, delivery: ALONE, cronFrom: due });
+  const world = new VirtualWorld({ serviceTime: one.serviceSeconds * SECOND, delivery: ALONE.small, cronFrom: due });
   if (one.of === "undispatched") {
     world.pauseEverythingAt(0);
     world.resumeEverythingAt(due);

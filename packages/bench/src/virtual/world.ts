@@ -21,7 +21,7 @@ export interface WorldOptions {
   /** Milliseconds that Workers AI takes for a batch. */
   readonly serviceTime: number;
   /** How the lanes' queues deliver; those of the deployed configuration where nothing is given. */
-  readonly delivery?: Omit<QueueSettings, "name">;
+  readonly delivery?: Partial<Omit<QueueSettings, "name">>;
   /** Milliseconds from the start until cron fires for the first time, within the minute. */
   readonly cronFrom?: number;
   /**
