@@ -11,6 +11,7 @@ pnpm bench --load N    N small jobs a minute on a virtual clock, and nothing els
   --minutes M            for this long (120)
   --service S            Workers AI takes S seconds for a batch (5)
   --full                 full jobs instead of small ones
+  --events               Workers AI sends an event when a batch is done
 pnpm bench --backlog N N small jobs that become due at once, and nothing else; takes --service
   --unpolled             dispatched and done while cron was silent, instead of held by a pause
 
@@ -31,6 +32,7 @@ function readArguments() {
         backlog: { type: "string" },
         unpolled: { type: "boolean", default: false },
         full: { type: "boolean", default: false },
+        events: { type: "boolean", default: false },
         minutes: { type: "string", default: "120" },
         service: { type: "string", default: "5" },
         help: { type: "boolean", default: false },

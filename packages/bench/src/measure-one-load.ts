@@ -9,6 +9,7 @@ export interface LoadArguments {
   readonly backlog?: string;
   readonly unpolled: boolean;
   readonly full: boolean;
+  readonly events: boolean;
   readonly minutes: string;
   readonly service: string;
 }
@@ -21,10 +22,25 @@ export async function measureOneLoad(given: LoadArguments): Promise<string | nul
   const startedAt = performance.now();
   if (given.load !== undefined) {
     const size = given.full ? "full" : "small";
-    showLoad(await measureLoad({ kind: "load", jobs: size, jobsPerMinute: jobs, minutes, serviceSeconds }));
+    showLoad(
+      await measureLoad({
+        kind: "load",
+        events: given.events,
+        jobs: size,
+        jobsPerMinute: jobs,
+        minutes,
+        serviceSeconds,
+      }),
+    );
   } else {
     showBacklog(
-      await measureBacklog({ kind: "backlog", jobs, of: given.unpolled ? "unpolled" : "undispatched", serviceSeconds }),
+      await measureBacklog({
+        kind: "backlog",
+        events: given.events,
+        jobs,
+        of: given.unpolled ? "unpolled" : "undispatched",
+        serviceSeconds,
+      }),
     );
   }
   print(`measured in ${figure((performance.now() - startedAt) / 1_000)} s`);

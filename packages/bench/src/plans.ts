@@ -33,7 +33,7 @@ export const TARGET_SMALL_JOBS = 2_400;
 export const TARGET_FULL_JOBS = 100;
 
 function load(one: Partial<LoadCase> & Pick<LoadCase, "jobsPerMinute" | "minutes">): LoadCase {
-  return { kind: "load", jobs: "small", serviceSeconds: 5, ...one };
+  return { kind: "load", events: false, jobs: "small", serviceSeconds: 5, ...one };
 }
 
 export const quickPlan: CountedPlan = {
@@ -47,7 +47,7 @@ export const quickPlan: CountedPlan = {
   capacity: [
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 5 }),
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 5 }),
-    { kind: "backlog", of: "undispatched", jobs: 5_000, serviceSeconds: 5 },
+    { kind: "backlog", events: false, of: "undispatched", jobs: 5_000, serviceSeconds: 5 },
   ],
 };
 
@@ -60,7 +60,7 @@ export const fullPlan: CountedPlan = {
     // The longest first, so that two threads end together.
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 120 }),
     ...(["undispatched", "unpolled"] as const).map(
-      (of) => ({ kind: "backlog", of, jobs: 100_000, serviceSeconds: 5 }) as const,
+      (of) => ({ kind: "backlog", events: false, of, jobs: 100_000, serviceSeconds: 5 }) as const,
     ),
     ...[3_600, 1_200, 600, 120, 50].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 20 })),
     ...[300, 30].map((serviceSeconds) => load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 20, serviceSeconds })),

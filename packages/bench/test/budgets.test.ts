@@ -41,6 +41,7 @@ const use: Load["use"] = {
 };
 const load = (more: Partial<Load> = {}): Load => ({
   kind: "load",
+  events: false,
   jobs: "small",
   jobsPerMinute: 2_400,
   minutes: 120,
@@ -57,6 +58,7 @@ const load = (more: Partial<Load> = {}): Load => ({
 const full = load({ jobs: "full", jobsPerMinute: 100 });
 const backlog: Backlog = {
   kind: "backlog",
+  events: false,
   jobs: 100_000,
   of: "unpolled",
   serviceSeconds: 5,

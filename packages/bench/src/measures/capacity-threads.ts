@@ -33,7 +33,7 @@ function measureInThread(one: CapacityCase): Promise<Load | Backlog> {
 
 /** A case in words. */
 export function describeCase(one: CapacityCase): string {
-  const service = `service ${one.serviceSeconds} s`;
+  const service = `service ${one.serviceSeconds} s${one.events ? ", with events" : ""}`;
   if (one.kind === "backlog") return `a backlog of ${one.jobs.toLocaleString("en")} ${one.of} small jobs, ${service}`;
   return `${one.jobsPerMinute.toLocaleString("en")} ${one.jobs} jobs a minute for ${one.minutes} minutes, ${service}`;
 }

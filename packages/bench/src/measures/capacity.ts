@@ -9,6 +9,7 @@ export type JobSize = "small" | "full";
 /** A steady load: each push is delivered alone, so that it is a job. */
 export interface LoadCase {
   readonly kind: "load";
+  readonly events: boolean;
   readonly jobs: JobSize;
   readonly jobsPerMinute: number;
   readonly minutes: number;
@@ -61,6 +62,7 @@ export async function measureLoad(one: LoadCase): Promise<Load> {
   const { jobs, jobsPerMinute, minutes, serviceSeconds } = one;
   const world = new VirtualWorld({
     serviceTime: serviceSeconds * SECOND,
+    events: one.events,
     delivery: ALONE[jobs],
     scale: jobs === "full" ? FULL.scale : 1,
   });
@@ -96,6 +98,7 @@ export async function measureLoad(one: LoadCase): Promise<Load> {
 /** Jobs that all become due at once: recorded during a pause that then ends, or done while cron was silent. */
 export interface BacklogCase {
   readonly kind: "backlog";
+  readonly events: boolean;
   readonly jobs: number;
   readonly of: "undispatched" | "unpolled";
   readonly serviceSeconds: number;
@@ -116,7 +119,12 @@ const MAX_DRAIN_MS = 48 * 60 * MINUTE;
 export async function measureBacklog(one: BacklogCase): Promise<Backlog> {
   const spacing = SECOND / PUSHES_PER_SECOND;
   const due = Math.ceil((one.jobs * spacing + one.serviceSeconds * SECOND + MINUTE) / MINUTE) * MINUTE;
-  const world = new VirtualWorld({ serviceTime: one.serviceSeconds * SECOND, delivery: ALONE.small, cronFrom: due });
+  const world = new VirtualWorld({
+    serviceTime: one.serviceSeconds * SECOND,
+    events: one.events,
+    delivery: ALONE.small,
+    cronFrom: due,
+  });
   if (one.of === "undispatched") {
     world.pauseEverythingAt(0);
     world.resumeEverythingAt(due);

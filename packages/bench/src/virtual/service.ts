@@ -10,6 +10,8 @@ interface Batch {
 
 const SUBMIT_MS = 300;
 const POLL_MS = 200;
+/** From the end of a batch to its event in the queue. */
+const EVENT_MS = 100;
 /** Uploading a batch. */
 const BYTES_PER_MS = 10_000;
 const RATE_WINDOW_MS = 60_000;
@@ -20,6 +22,8 @@ export class VirtualService {
   readonly #serviceTime: number;
   /** Documents that each document of a batch stands for. */
   readonly #scale: number;
+  /** Hears the event of each batch that is done, if events are on. */
+  onReady: (event: object) => void = () => undefined;
   readonly #batches = new Map<string, Batch>();
   readonly #submits: number[] = [];
   #polls = 0;
@@ -73,6 +77,7 @@ export class VirtualService {
       const id = `batch-${this.submits + 1}`;
       this.#submits.push(this.#timeline.now);
       this.#batches.set(id, { readyAt: this.#timeline.now + this.#serviceTime, requests });
+      this.#timeline.after(this.#serviceTime + EVENT_MS, () => this.onReady(succeeded(id, model)));
       return { status: "queued", request_id: id, model };
     });
     by.release(bytes);
@@ -107,6 +112,16 @@ export class VirtualService {
       usage: { total_tokens: batch.requests.length },
     };
   }
+}
+
+/** The event as an event subscription sends it. */
+function succeeded(requestId: string, modelName: string): object {
+  return {
+    type: "cf.workersAi.model.batch.succeeded",
+    source: { type: "workersAi.model", modelName },
+    payload: { requestId },
+    metadata: { eventSchemaVersion: 1 },
+  };
 }
 
 function attempt<T>(work: () => T): Result<T, unknown> {

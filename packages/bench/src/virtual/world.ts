@@ -1,8 +1,9 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
 import { DEFAULT_MODEL, EVERYTHING, type Lane } from "@sluice/core";
 import { pauseDispatching, resumeDispatching } from "@sluice/db";
-import type { StepIo } from "@sluice/dispatch";
-import { runPoller } from "@sluice/poller/src/run-poller.ts";
+import type { DeliveredMessage, StepIo } from "@sluice/dispatch";
+import { consumeEvents } from "@sluice/poller/src/consume-events.ts";
+import { runPoller, type PollerIo } from "@sluice/poller/src/run-poller.ts";
 import { acceptDocument } from "@sluice/producer/src/push/accepted.ts";
 import { push } from "@sluice/producer/src/push/push.ts";
 import { Random } from "@sluice/simulation/src/random.ts";
@@ -10,7 +11,7 @@ import { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 import type { BenchDocument } from "../documents.ts";
 import { VirtualD1 } from "./d1.ts";
 import { VirtualIsolate, type VirtualInvocation, type WorkerName } from "./invocations.ts";
-import { queueSettings, VirtualQueue, type QueuedMessage, type QueueSettings } from "./queue.ts";
+import { queueSettings, VirtualQueue, type Decisions, type QueueSettings } from "./queue.ts";
 import { VirtualService } from "./service.ts";
 
 const START = Date.UTC(2026, 8, 21, 20);
@@ -20,6 +21,8 @@ const QUEUE_SEND_MS = 20;
 export interface WorldOptions {
   /** Milliseconds that Workers AI takes for a batch. */
   readonly serviceTime: number;
+  /** Whether the service sends an event when a batch is done. */
+  readonly events?: boolean;
   /** How the lanes' queues deliver; those of the deployed configuration where nothing is given. */
   readonly delivery?: Partial<Omit<QueueSettings, "name">>;
   /** Milliseconds from the start until cron fires for the first time, within the minute. */
@@ -50,11 +53,16 @@ export class VirtualWorld {
   readonly #random = new Random(7);
   readonly #d1: VirtualD1;
   readonly #queues: Record<Lane, VirtualQueue>;
+  readonly #events: VirtualQueue;
   #broken: Error | null = null;
 
-  constructor({ serviceTime, delivery, cronFrom = 0, scale = 1 }: WorldOptions) {
+  constructor({ serviceTime, events = false, delivery, cronFrom = 0, scale = 1 }: WorldOptions) {
     const { timeline } = this;
     this.service = new VirtualService(timeline, serviceTime, scale);
+    this.#events = new VirtualQueue(timeline, queueSettings("poller", "sluice-events"), (_, messages) =>
+      this.#invoke("poller", (by) => consumeEvents(this.#pollerIo(by), messages)),
+    );
+    if (events) this.service.onReady = (event) => this.#events.take([JSON.stringify(event)]);
     this.#d1 = new VirtualD1(timeline, {
       scale,
       committed: (changes) => {
@@ -64,7 +72,7 @@ export class VirtualWorld {
       },
     });
     const queue = (lane: Lane) => {
-      const settings = queueSettings(`sluice-${lane}`);
+      const settings = queueSettings("consumer", `sluice-${lane}`);
       return new VirtualQueue(timeline, { ...settings, ...delivery }, (name, messages) =>
         this.#consume(name, messages, scale),
       );
@@ -105,13 +113,14 @@ export class VirtualWorld {
     this.timeline.at(START + time, () => void this.#invoke(worker, run));
   }
 
-  async #invoke(worker: WorkerName, run: (by: VirtualInvocation) => Promise<unknown>): Promise<void> {
+  async #invoke<T>(worker: WorkerName, run: (by: VirtualInvocation) => Promise<T>): Promise<T | null> {
     const by = this.isolates[worker].start();
     this.timeline.wake();
     try {
-      await run(by);
+      return await run(by);
     } catch (error) {
       this.#broken ??= error instanceof Error ? error : new Error(String(error));
+      return null;
     } finally {
       by.end();
     }
@@ -130,11 +139,18 @@ export class VirtualWorld {
     };
   }
 
-  #consume(name: string, messages: readonly QueuedMessage[], scale: number): Promise<void> {
-    return this.#invoke("consumer", async (by) => {
-      by.hold(messages.reduce((sum, { body }) => sum + body.length, 0) * scale);
-      const delivered = messages.map((message) => ({ ...message, attempts: 1 }));
-      await consumeDelivery(this.#stepIo(by), name, delivered);
+  #pollerIo(by: VirtualInvocation): PollerIo {
+    return {
+      ...this.#stepIo(by),
+      stuckAfter: 60 * MINUTE,
+      continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
+    };
+  }
+
+  #consume(name: string, messages: readonly DeliveredMessage[], scale: number): Promise<Decisions | null> {
+    return this.#invoke("consumer", (by) => {
+      by.hold(messages.reduce((sum, { body }) => sum + String(body).length, 0) * scale);
+      return consumeDelivery(this.#stepIo(by), name, messages);
     });
   }
 
@@ -154,22 +170,27 @@ export class VirtualWorld {
 
   #sender(lane: Lane) {
     return {
-      sendBatch: async (messages: Iterable<{ readonly body: string }>) => {
-        const bodies = Array.from(messages, ({ body }) => body);
-        await new Promise<void>((resolve) => {
-          this.timeline.after(QUEUE_SEND_MS, () => {
-            this.#queues[lane].take(bodies);
-            this.timeline.wake();
-            resolve();
-          });
-        });
-      },
+      sendBatch: (messages: Iterable<{ readonly body: string }>) =>
+        this.#send(
+          this.#queues[lane],
+          Array.from(messages, ({ body }) => body),
+        ),
     };
+  }
+
+  #send(queue: VirtualQueue, bodies: readonly string[]): Promise<void> {
+    return new Promise((resolve) => {
+      this.timeline.after(QUEUE_SEND_MS, () => {
+        queue.take(bodies);
+        this.timeline.wake();
+        resolve();
+      });
+    });
   }
 
   #fireCron(delay: number): void {
     this.timeline.after(delay, () => {
-      void this.#invoke("poller", (by) => runPoller({ ...this.#stepIo(by), stuckAfter: 60 * MINUTE }));
+      void this.#invoke("poller", (by) => runPoller(this.#pollerIo(by)));
       this.#fireCron(MINUTE);
     });
   }
