@@ -20,6 +20,7 @@ export * from "./operations/open-submission.ts";
 export * from "./operations/postpone-job.ts";
 export * from "./operations/raise-total.ts";
 export * from "./operations/read-document.ts";
+export * from "./operations/is-piece-of-invalid.ts";
 export * from "./operations/read-holding-jobs.ts";
 export * from "./operations/read-job-documents.ts";
 export * from "./operations/read-submission.ts";

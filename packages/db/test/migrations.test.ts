@@ -159,8 +159,10 @@ async function writeEveryEnd(): Promise<void> {
 
 it("0003 moves every document and outcome to the new key, and the views answer as before", async () => {
   await migrate(3);
-  // The operations write this column, which came later.
-  await env.DB.exec("ALTER TABLE jobs ADD paused_by text");
+  // The operations write these columns and this table, which came later.
+  for (const column of ["paused_by text", "batches integer DEFAULT 0", "halvings integer DEFAULT 0"])
+    await env.DB.exec(`ALTER TABLE jobs ADD ${column}`);
+  await env.DB.exec("CREATE TABLE submit_rates (model text PRIMARY KEY, next_at integer)");
   await writeEveryEnd();
   const tables = (
     await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")

@@ -10,7 +10,7 @@ import {
 } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
-import type { AttemptError } from "./postpone-job.ts";
+import type { AttemptError, DispatchCount } from "./postpone-job.ts";
 
 interface OutcomeHead {
   readonly submission: SubmissionId;
@@ -21,14 +21,15 @@ export type Outcome =
   | (OutcomeHead & { readonly scores: readonly RankedScore[] })
   | (OutcomeHead & { readonly code: FailureCode; readonly message: string });
 
-/** A job that takes over some documents of one that ends: a follow-up, or a piece. */
+/**
+ * A job that takes over some documents of one that ends: a follow-up, or a piece. It inherits how many batches they
+ * may have been in.
+ */
 export interface ChildJob {
   readonly id: JobId;
   readonly round: number;
   readonly members: JobMembers;
   readonly dueAt: number;
-  /** Added to the parent's count, which the child inherits; 0 by default. */
-  readonly batches?: number;
   /** Added to the parent's count, which the child inherits; 0 by default. */
   readonly halvings?: number;
 }
@@ -40,11 +41,18 @@ export interface JobEnd {
   readonly children: readonly ChildJob[];
   readonly tokens: number | null;
   readonly error: AttemptError | null;
+  /** What the open attempt adds to the job's counts, if that is not one batch that was accepted. */
+  readonly dispatch?: Exclude<DispatchCount, "repeated">;
 }
 
 /** A job's attempt that ends, and how. */
 export interface EndingJob {
-  readonly job: { readonly id: JobId; readonly attempt: number; readonly status: "dispatching" | "dispatched" };
+  readonly job: {
+    readonly id: JobId;
+    readonly attempt: number;
+    /** `pending`: no attempt is open, and none is changed. */
+    readonly status: "pending" | "dispatching" | "dispatched";
+  };
   readonly end: JobEnd;
 }
 
@@ -63,7 +71,10 @@ export async function finalizeJobs(
     throw new RangeError("finalizeJobs takes each job once");
   if (ending.length === 0) return new Set();
   const ends = JSON.stringify(
-    ending.map(({ job, end }) => [...keyOf(job), end.status, end.tokens, end.error?.reason, end.error?.message]),
+    ending.map(({ job, end }) => {
+      const counts = [refusedBatches(end), end.dispatch === "unconfirmed" ? 1 : 0];
+      return [...keyOf(job), end.status, end.tokens, end.error?.reason, end.error?.message, ...counts];
+    }),
   );
   const ended = await transact<{ id: JobId }>(db, [
     ...outcomeLists(ending, scoresOf).map((list) => insertOutcomes(list, now, sql`'succeeded', NULL, NULL, n.value`)),
@@ -76,11 +87,14 @@ export async function finalizeJobs(
     sql`
       UPDATE jobs AS j SET status = ending.status, due_at = NULL, ended_at = ${now}, tokens = ending.tokens,
         finalized_sequence = ending.sequence,
-        attempts = iif(ending.reason IS NULL, json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER)),
-          json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),
-            '$[#-1].error', json_object('reason', ending.reason, 'message', ending.message)))
+        batches = batches - ending.refused, unconfirmed_dispatches = unconfirmed_dispatches + ending.unconfirmed,
+        attempts = CASE WHEN j.status = 'pending' THEN attempts
+          WHEN ending.reason IS NULL THEN json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER))
+          ELSE json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),
+            '$[#-1].error', json_object('reason', ending.reason, 'message', ending.message)) END
       FROM (
         SELECT j.id, e.value ->> 3 AS status, e.value ->> 4 AS tokens, e.value ->> 5 AS reason, e.value ->> 6 AS message,
+          e.value ->> 7 AS refused, e.value ->> 8 AS unconfirmed,
           (SELECT coalesce(max(finalized_sequence), 0) FROM jobs WHERE finalized_sequence IS NOT NULL)
             + row_number() OVER (ORDER BY e.key) AS sequence
         FROM json_each(${ends}) e CROSS JOIN jobs j ON ${isHeld(sql`e.value`)}) ending
@@ -106,7 +120,8 @@ function countEnds(ends: string, now: number): SQL {
   // job by job, so that they do not depend on what else ends with it.
   return sql`
     WITH grouped AS MATERIALIZED (
-      SELECT s.id AS submission, e.key AS ending, j.payload_bytes, j.unconfirmed_dispatches, e.value ->> 4 AS tokens, (
+      SELECT s.id AS submission, e.key AS ending, j.payload_bytes, e.value ->> 4 AS tokens,
+        j.unconfirmed_dispatches + (e.value ->> 8) AS unconfirmed_dispatches, (
           SELECT json_object('bytes', coalesce(sum(d.payload_bytes), 0),
             'succeeded', count(*) FILTER (WHERE o.status = 'succeeded'),
             'failed', count(*) FILTER (WHERE o.status = 'failed'))
@@ -140,7 +155,7 @@ function countEnds(ends: string, now: number): SQL {
     FROM counted WHERE submissions.id = counted.submission`;
 }
 
-/** Inserts the jobs of a list `[[job, attempt, status, id, round, due at, batches, halvings, members], …]`. */
+/** Inserts the jobs of a list `[[job, attempt, status, id, round, due at, refused batches, halvings, members], …]`. */
 function insertChildren(list: string, now: number): SQL {
   // `LIMIT -1` keeps the inner query apart, else each value taken from an entry writes the entry anew.
   return sql`
@@ -157,16 +172,21 @@ function insertChildren(list: string, now: number): SQL {
     INSERT INTO jobs (id, model, lane, status, parent_id, round, document_count, context_count, payload_bytes,
       due_at, created_at, batches, halvings, members)
     SELECT entry ->> 3, model, lane, 'pending', parent, entry ->> 4, count ->> 0, count ->> 1, count ->> 2,
-      entry ->> 5, ${now}, batches + (entry ->> 6), halvings + (entry ->> 7), entry -> 8
+      entry ->> 5, ${now}, batches - (entry ->> 6), halvings + (entry ->> 7), entry -> 8
     FROM counted WHERE true
     ON CONFLICT DO NOTHING`;
+}
+
+/** How many batches the job's documents were in less than its row counts: that of the open attempt, if it was refused. */
+function refusedBatches({ dispatch }: JobEnd): number {
+  return dispatch === "none" ? 1 : 0;
 }
 
 /** Children as JSON that D1 can bind. */
 function childLists(ending: readonly EndingJob[]): string[] {
   const entries = ending.flatMap(({ job, end }) =>
-    end.children.map(({ id, round, dueAt, batches = 0, halvings = 0, members }) =>
-      JSON.stringify([...keyOf(job), id, round, dueAt, batches, halvings, members]),
+    end.children.map(({ id, round, dueAt, halvings = 0, members }) =>
+      JSON.stringify([...keyOf(job), id, round, dueAt, refusedBatches(end), halvings, members]),
     ),
   );
   return bounded(entries, (entry) => utf8Length(entry) + 1).map((list) => `[${list.join(",")}]`);

@@ -1,7 +1,7 @@
 import { NEVER_DUE } from "@sluice/core";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
-import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
+import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { Pauses } from "./pauses.ts";
 import {
@@ -73,6 +73,7 @@ export class Mirror {
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
+      job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
       this.#tell(newJobFlaw(job, this.jobs));
     }
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
@@ -176,6 +177,9 @@ export class Mirror {
       submission.failed -= 1;
       version.unusable = 0;
       version.turnedAway = 0;
+      version.attempts.clear();
+      version.refused = 0;
+      version.accepted = 0;
       version.mayFailWith.clear();
       this.#retriedNow.add(key);
     } else {
@@ -193,6 +197,7 @@ export class Mirror {
         row,
         list: this.#listOf(row.members),
         attempts: new Map(),
+        isPieceOfInvalid: false,
         largest: row.document_count,
       };
       this.jobs.set(row.id, job);
@@ -233,6 +238,7 @@ export class Mirror {
     };
     job.attempts.set(row.attempt, attempt);
     by.attempts.push(attempt);
+    for (const key of list) this.version(key)?.attempts.add(attempt);
   }
 
   /** A batch was given up of which the service said nothing. */

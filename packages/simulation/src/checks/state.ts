@@ -32,6 +32,10 @@ export interface Version {
   readonly mayFailWith: Set<string>;
   /** Times that the service turned a batch with it away, or kept silent about it. */
   turnedAway: number;
+  /** Attempts with it since it was queued, how many the service refused for sure, and how many it accepted. */
+  readonly attempts: Set<Attempt>;
+  refused: number;
+  accepted: number;
 }
 
 export function newVersion(key: VersionKey, content: Content): Version {
@@ -49,6 +53,9 @@ export function newVersion(key: VersionKey, content: Content): Version {
     unusable: 0,
     mayFailWith: new Set(),
     turnedAway: 0,
+    attempts: new Set(),
+    refused: 0,
+    accepted: 0,
   };
 }
 
@@ -77,6 +84,8 @@ export interface Job {
   row: JobRow;
   list: readonly VersionKey[];
   readonly attempts: Map<number, Attempt>;
+  /** Whether it holds documents of a batch that was split as invalid. */
+  isPieceOfInvalid: boolean;
   /** Documents in it as it was recorded, or as its first attempt sent them. */
   largest: number;
 }

@@ -1,4 +1,5 @@
 import type { Attempt } from "../checks/state.ts";
+import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentRequest } from "./batch-answer.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
@@ -12,7 +13,7 @@ export interface Accounts {
     requests: readonly SentRequest[],
   ): { readonly attempt: Attempt; readonly entries: readonly BatchEntry[] };
   /** The service takes these in, and computes them. */
-  pay(entries: readonly BatchEntry[]): void;
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void;
   /** A Worker hears what came of a batch. */
   answered(attempt: Attempt): void;
 }
@@ -39,8 +40,15 @@ export class AttemptAccounts implements Accounts {
     return { attempt, entries: this.#entriesOf(attempt, requests) };
   }
 
-  pay(entries: readonly BatchEntry[]): void {
-    for (const { version } of entries) this.#world.onPaid(version.content);
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void {
+    const counted = this.#world.mirror.jobs.get(attempt.job)?.row.batches ?? 0;
+    for (const { version } of entries) {
+      this.#world.onPaid(version.content);
+      if (!version.attempts.has(attempt)) continue;
+      version.accepted += 1;
+      if (version.accepted > Math.min(counted, MAX_BATCHES))
+        this.#world.fail(`${version.key} is in ${version.accepted} batches, its job counts ${counted}`);
+    }
   }
 
   answered(attempt: Attempt): void {
