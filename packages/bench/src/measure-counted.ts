@@ -1,3 +1,4 @@
+import { measureCapacity } from "./measures/capacity-threads.ts";
 import { measureDeliveries } from "./measures/deliveries.ts";
 import { countLookups, countOperations } from "./measures/operations.ts";
 import { measurePoison } from "./measures/poison.ts";
@@ -21,5 +22,6 @@ export async function measureCounted(plan: CountedPlan, tell: (line: string) => 
   const poison = await measurePoison(stack, plan.poison);
   tell("runs of the poller");
   const pollerRuns = await measurePoller(stack, plan.pollerRuns);
-  return { usages, lookups, deliveries, poison, pollerRuns };
+  const capacity = await measureCapacity(plan.capacity, tell);
+  return { usages, lookups, deliveries, poison, pollerRuns, capacity };
 }

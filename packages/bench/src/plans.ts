@@ -1,5 +1,6 @@
 import type { ArmName } from "./arms/arm.ts";
 import { LARGE, MIDDLE, SMALL } from "./documents.ts";
+import type { CapacityCase, LoadCase } from "./measures/capacity.ts";
 import { CASES, type DeliveryCase } from "./measures/deliveries.ts";
 import type { FreshnessCase } from "./measures/freshness.ts";
 import type { ThroughputCase } from "./measures/throughput.ts";
@@ -15,6 +16,7 @@ export interface CountedPlan {
   readonly deliveries: readonly DeliveryCase[];
   readonly poison: readonly number[];
   readonly pollerRuns: readonly { readonly open: number; readonly finished: number }[];
+  readonly capacity: readonly CapacityCase[];
 }
 
 const ALL: readonly ArmName[] = [
@@ -26,6 +28,14 @@ const ALL: readonly ArmName[] = [
   "sluice",
 ];
 
+/** What must be sustained, a minute. */
+export const TARGET_SMALL_JOBS = 2_400;
+export const TARGET_FULL_JOBS = 100;
+
+function load(one: Partial<LoadCase> & Pick<LoadCase, "jobsPerMinute" | "minutes">): LoadCase {
+  return { kind: "load", events: false, jobs: "small", serviceSeconds: 5, ...one };
+}
+
 export const quickPlan: CountedPlan = {
   operations: { bulk: 9_000, compared: 0, only: ["sluice"], polls: [10] },
   deliveries: CASES.filter(({ shape }) => shape.name === "1.5 KB" || shape.name === "100 contexts"),
@@ -34,6 +44,11 @@ export const quickPlan: CountedPlan = {
     { open: 10, finished: 0 },
     { open: 10, finished: 100_000 },
   ],
+  capacity: [
+    load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 5 }),
+    load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 5 }),
+    { kind: "backlog", events: false, of: "undispatched", jobs: 5_000, serviceSeconds: 5 },
+  ],
 };
 
 export const fullPlan: CountedPlan = {
@@ -41,6 +56,16 @@ export const fullPlan: CountedPlan = {
   deliveries: CASES,
   poison: [1, 5, 50],
   pollerRuns: [1, 100, 10_000].flatMap((open) => [0, 10_000, 1_000_000].map((finished) => ({ open, finished }))),
+  capacity: [
+    // The longest first, so that two threads end together.
+    load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 120 }),
+    ...(["undispatched", "unpolled"] as const).map(
+      (of) => ({ kind: "backlog", events: false, of, jobs: 100_000, serviceSeconds: 5 }) as const,
+    ),
+    ...[3_600, 1_200, 600, 120, 50].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 20 })),
+    ...[300, 30].map((serviceSeconds) => load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 20, serviceSeconds })),
+    load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 120 }),
+  ],
 };
 
 /** From what a runtime's waits weigh heavily in, to what is worth a night. */

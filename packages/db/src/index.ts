@@ -7,6 +7,7 @@ export * from "./schema-upkeep.ts";
 export * as views from "./views.ts";
 export * from "./queries.ts";
 export * from "./operations/claim-due-jobs.ts";
+export * from "./operations/claim-reported-jobs.ts";
 export * from "./operations/close-submission.ts";
 export * from "./operations/confirm-dispatch.ts";
 export * from "./operations/finalize-jobs.ts";

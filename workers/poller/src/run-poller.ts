@@ -8,6 +8,8 @@ import { runWithin } from "./run-within.ts";
 export interface PollerIo extends StepIo {
   /** Milliseconds without an answer after which a batch is dispatched again. */
   readonly stuckAfter: number;
+  /** Sends the message that has a fresh invocation continue this run: see `continueRun`. */
+  readonly continueLater: (token: string) => Promise<void>;
 }
 
 /** Jobs that one run takes on. One whose batch is still under way costs a call to Workers AI and no query. */
@@ -59,20 +61,27 @@ export async function runPoller(io: PollerIo): Promise<void> {
     const free = pauses.length > 0 ? await holdPaused(io, jobs, pauses) : jobs;
     const remaining = waits ? await mergePending(io, free) : free;
     claimed += remaining.length;
-    const order = remaining.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
-    await runWithin(
-      order.map((job) => ({
-        weight: weighJob(job),
-        run: async () => {
-          count[await advanceJob(io, job, pauses)] += 1;
-        },
-      })),
-      { atOnce: MAX_AT_ONCE, weight: MAX_BYTES_AT_ONCE },
-    );
+    for (const advance of await advanceJobs(io, remaining, pauses)) count[advance] += 1;
   }
   if (isSweepDue(startedAt, io.runInterval)) await lookAfterSubmissions(io);
   if (claimed > 0)
     io.log({ event: "poller_run", jobs: claimed, failed: count.failed, milliseconds: io.now() - startedAt });
+}
+
+/** Carries claimed jobs a step further, interactive ones first, as many at once as memory allows. */
+export async function advanceJobs(io: PollerIo, jobs: readonly ClaimedJob[], pauses: Pause[]): Promise<Advance[]> {
+  const advances: Advance[] = [];
+  const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
+  await runWithin(
+    order.map((job) => ({
+      weight: weighJob(job),
+      run: async () => {
+        advances.push(await advanceJob(io, job, pauses));
+      },
+    })),
+    { atOnce: MAX_AT_ONCE, weight: MAX_BYTES_AT_ONCE },
+  );
+  return advances;
 }
 
 function weighJob(job: ClaimedJob): number {

@@ -33,7 +33,7 @@ const MOST_HOURS = 12;
 const HEAD_START = 30 * SECOND;
 
 export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
-  const world = new VirtualWorld(one.serviceSeconds * SECOND);
+  const world = new VirtualWorld({ serviceTime: one.serviceSeconds * SECOND });
   const start = one.backlog > 0 ? HEAD_START : 0;
   for (let from = 0; from < one.backlog; from += BACKLOG_PUSH) {
     world.pushAt(0, "bulk", makeDocuments(SMALL, Math.min(BACKLOG_PUSH, one.backlog - from), 21, `backlog-${from}-`));
@@ -58,10 +58,11 @@ export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
     documents: documents.length,
     p50: percentile(waits, 0.5) / SECOND,
     p99: percentile(waits, 0.99) / SECOND,
-    allDone: (world.timeline.now - Date.UTC(2026, 8, 21, 20)) / SECOND,
+    allDone: world.elapsed / SECOND,
   };
 }
 
-function percentile(sorted: readonly number[], share: number): number {
+/** The value that a share of `sorted` is not above. */
+export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }

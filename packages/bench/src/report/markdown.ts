@@ -3,6 +3,7 @@ import type { ArmName } from "../arms/arm.ts";
 import type { Usage } from "../measures/operations.ts";
 import { CALLS_PER_RUN } from "../measures/poison.ts";
 import { growthExponent, medianRun, medians, rate, seconds, type ThroughputRun } from "../measures/throughput.ts";
+import { describeCapacity } from "./capacity.ts";
 import { dollarsPerMillion, tokensPerDocument } from "./cost.ts";
 import type { Results } from "./results.ts";
 import { figure, megabytes, table } from "./table.ts";
@@ -29,6 +30,7 @@ export function toMarkdown(results: Results): string {
     ),
     operations(results),
     throughput(results),
+    describeCapacity(results.counted.capacity),
     freshness(results),
     poller(results),
     memory(results),
