@@ -21,23 +21,28 @@ beforeEach(() => {
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const row = async (id: JobId) => (await rows(`SELECT * FROM jobs WHERE id = '${id}'`))[0];
 
+interface SmallJob {
+  readonly submission: SubmissionId;
+  readonly id: JobId;
+}
+
 /** Pending jobs with a submission of one document each. */
-async function small(count: number): Promise<{ submission: SubmissionId; id: JobId }[]> {
-  const made = [];
+async function small(count: number): Promise<[SmallJob, ...SmallJob[]]> {
+  const made: SmallJob[] = [];
   for (let index = 0; index < count; index += 1) {
     const submission = await open(db);
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{ id: `d${index}`, contextIds: ["a", "b"] }])]]);
     made.push({ submission, id });
   }
-  return made;
+  return made as [SmallJob, ...SmallJob[]];
 }
 const others = (made: readonly { id: JobId }[]) => made.slice(1).map(({ id }) => id);
 
 describe("merging jobs", () => {
   it("moves documents and weights to the target, and ends the others without counting them", async () => {
     const made = await small(3);
-    const [target] = made as [{ id: JobId }];
+    const [target] = made;
     const before = await row(target.id);
     expect(await mergeJobs(db, target.id, others(made), NOW + 5)).toEqual(new Set(others(made)));
     expect(await row(target.id)).toMatchObject({
@@ -70,7 +75,7 @@ describe("merging jobs", () => {
 
   it("repeated, changes nothing more", async () => {
     const made = await small(3);
-    const [target] = made as [{ id: JobId }];
+    const [target] = made;
     await mergeJobs(db, target.id, others(made), NOW);
     const once = await rows("SELECT * FROM jobs ORDER BY id");
     expect(await mergeJobs(db, target.id, others(made), NOW + 1)).toEqual(new Set(others(made)));
@@ -97,7 +102,7 @@ describe("merging jobs", () => {
 
   it("merges nothing into a job that was dispatched meanwhile", async () => {
     const made = await small(2);
-    const [target] = made as [{ id: JobId }];
+    const [target] = made;
     await startAttempt(db, { id: target.id, attempt: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
     const before = await rows("SELECT * FROM jobs ORDER BY id");
     expect(await mergeJobs(db, target.id, others(made), NOW)).toEqual(new Set());
@@ -106,7 +111,7 @@ describe("merging jobs", () => {
 
   it("leads from the job that recorded a document to the one that holds it", async () => {
     const made = await small(3);
-    const [target, middle, last] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
+    const [target, middle, last] = made as [SmallJob, SmallJob, SmallJob];
     await mergeJobs(db, middle.id, [last.id], NOW);
     await mergeJobs(db, target.id, [middle.id], NOW);
     expect(await readHoldingJobs(db, [{ root: last.id, submission: last.submission, id: "d2" }])).toMatchObject([
@@ -120,7 +125,7 @@ describe("merging jobs", () => {
 
 describe("jobs that may be merged", () => {
   it("are weighed with their lists and the ids of their contexts", async () => {
-    const [job] = (await small(1)) as [{ id: JobId; submission: SubmissionId }];
+    const [job] = await small(1);
     expect(await weighMergeableJobs(db, [job.id])).toEqual([
       {
         id: job.id,

@@ -78,27 +78,34 @@ export async function recordJob(
 const MAX_DISPATCHING_MS = 45_000;
 
 /**
- * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s are
- * left to the poller, and are due at once. A failure affects only the job: from recording on D1 drives.
+ * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s, and those
+ * behind one that is over the rate of submits, are left to the poller, and are due at once. A failure affects only the job: from recording on D1 drives.
  */
 export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
   const startedAt = io.now();
   let pauses: Pause[] | null = null;
   for (const [index, { id, model, readContent }] of jobs.entries()) {
     try {
-      if (io.now() - startedAt >= MAX_DISPATCHING_MS) {
-        const left = jobs.slice(index).map((job) => job.id);
-        io.log({ event: "dispatching_left_to_poller", jobs: left.length });
-        return await releaseJobs(io.db, left, io.now());
-      }
+      if (io.now() - startedAt >= MAX_DISPATCHING_MS) return await leaveToPoller(io, jobs.slice(index));
       pauses ??= await readPauses(io.db, io.now());
       const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, batches: 0 } as const;
-      await dispatchUnlessPaused(io, pending, readContent, pauses);
+      const outcome = await dispatchUnlessPaused(io, pending, readContent, pauses);
+      // The poller merges the others with what else waits.
+      if (outcome === "over_rate") return await leaveToPoller(io, jobs.slice(index + 1));
     } catch (error) {
       // Once its lease has run out the poller takes it from here.
       io.log({ event: "dispatch_broke_off", job: id, ...describeError(error) });
     }
   }
+}
+
+async function leaveToPoller(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
+  io.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
+  await releaseJobs(
+    io.db,
+    jobs.map(({ id }) => id),
+    io.now(),
+  );
 }
 
 function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {

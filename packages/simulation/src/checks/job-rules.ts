@@ -1,4 +1,4 @@
-import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/core";
+import { dispatchLease, MAX_JOB_DOCUMENTS, STUCK_AFTER_MINUTES } from "@sluice/core";
 import { MAX_BATCHES } from "../limits.ts";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
@@ -6,7 +6,7 @@ import type { JobRow } from "./changes.ts";
 import { isOpen, type Attempt, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
-  pending: ["pending", "dispatching", "canceled", "failed", "split"],
+  pending: ["pending", "dispatching", "canceled", "failed", "split", "merged"],
   dispatching: ["dispatching", "dispatched", "pending", "split", "failed", "canceled"],
   dispatched: ["dispatched", "pending", "succeeded", "split", "failed"],
 };
@@ -16,6 +16,7 @@ interface Known {
   /** Whose transaction it was. */
   readonly worker: WorkerName;
   readonly submissions: ReadonlyMap<string, Submission>;
+  readonly jobs: ReadonlyMap<string, Job>;
 }
 
 /** What is wrong with a job's change from the row that is known to `row`, or `null`. */
@@ -26,6 +27,7 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (miscounted !== null) return miscounted;
   if (!(NEXT[before.status] ?? []).includes(row.status)) return `${id} went from ${before.status} to ${row.status}`;
   if (before.status === "pending" && (row.status === "failed" || row.status === "split")) return usedUpFlaw(row, list);
+  if (row.status === "merged") return mergeFlaw(job, row, known.jobs);
   if (row.attempt > before.attempt) return startFlaw(job, row, list, known);
   if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
   const hurried = hurryFlaw(before, row, list, known);
@@ -86,6 +88,21 @@ function batchesFlaw(job: Job, row: JobRow): string | null {
 function usedUpFlaw({ id, status, batches }: JobRow, list: readonly VersionKey[]): string | null {
   if (status === "failed" ? batches >= MAX_BATCHES : batches === MAX_BATCHES - 1 && list.length > 1) return null;
   return `${id} ${status} while it waited, after ${batches} batches`;
+}
+
+/** A job is merged into one like it that holds its documents now, neither of them dispatched or a piece. */
+function mergeFlaw({ row: before, list, origin }: Job, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
+  const target = row.merged_into === null ? undefined : jobs.get(row.merged_into);
+  if (target === undefined || !isOpen(target.row.status)) return `${row.id} is merged into a job that is not open`;
+  const what = `${row.id} (${origin}) is merged into ${target.row.id} (${target.origin})`;
+  if (origin === "piece" || target.origin === "piece") return `${what}: a piece`;
+  if (before.attempt > 0 || target.row.attempt > 0) return `${what}, though one of them was dispatched`;
+  if (before.paused_by !== null || target.row.paused_by !== null) return `${what}, though one of them is held`;
+  for (const name of ["lane", "round", "batches", "halvings"] as const) {
+    if (before[name] !== target.row[name]) return `${what}: ${name} ${before[name]} and ${target.row[name]}`;
+  }
+  if (target.list.length > MAX_JOB_DOCUMENTS) return `${what}, which holds ${target.list.length} documents by then`;
+  return list.every((key) => target.list.includes(key)) ? null : `${what}, which lacks documents of it`;
 }
 
 function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, submissions }: Known): string | null {

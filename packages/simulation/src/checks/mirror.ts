@@ -4,6 +4,7 @@ import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } 
 import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { Pauses } from "./pauses.ts";
+import { SubmitRate } from "./submit-rate.ts";
 import {
   isOpen,
   newVersion,
@@ -36,6 +37,7 @@ export class Mirror {
   /** Parts that are staged, by submission and number, with the time. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
+  readonly #rate = new SubmitRate();
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -207,8 +209,16 @@ export class Mirror {
       const before = job.row;
       if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
       if (before.status === "dispatched" && row.status === "pending") this.#countSilence(job);
+      if (wasRefused(before, row)) for (const key of job.list) this.#countRefused(key);
       if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) this.#countUnconfirmed(job);
-      this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), worker: by.worker, submissions: this.submissions }));
+      this.#tell(
+        jobFlaw(job, row, list, {
+          now: this.#rules.now(),
+          worker: by.worker,
+          submissions: this.submissions,
+          jobs: this.jobs,
+        }),
+      );
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
       job.row = row;
@@ -237,6 +247,7 @@ export class Mirror {
       told: new Set(),
     };
     job.attempts.set(row.attempt, attempt);
+    if (list.length > 0) this.#tell(this.#rate.flawAt(attempt.startedAt));
     by.attempts.push(attempt);
     for (const key of list) this.version(key)?.attempts.add(attempt);
   }
@@ -256,6 +267,11 @@ export class Mirror {
       const submission = this.submissions.get(id);
       if (submission !== undefined) submission.unconfirmed += 1;
     }
+  }
+
+  #countRefused(key: VersionKey): void {
+    const version = this.versions.get(key);
+    if (version !== undefined) version.refused += 1;
   }
 
   #listOf(members: string): VersionKey[] {
@@ -288,4 +304,10 @@ export class Mirror {
         this.#rules.fail(`${row.id} says ${name} ${row[name]}, its rows say ${counted[name]}`);
     }
   }
+}
+
+/** Whether an attempt ended for which Workers AI has no batch, as its Worker knew. */
+function wasRefused(before: JobRow, row: JobRow): boolean {
+  const ended = before.status === "dispatching" && !["dispatching", "dispatched"].includes(row.status);
+  return ended && row.attempt === before.attempt && row.unconfirmed_dispatches === before.unconfirmed_dispatches;
 }

@@ -61,4 +61,25 @@ export const LIMITING: readonly Mutation[] = [
       "if (!isUsedUp) return true;",
     ),
   ),
+  mutation(
+    "submit-rate-ignored",
+    "attempts start however many batches were submitted within a minute",
+    START,
+    "const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;",
+    "const held = heldBy(job);",
+  ),
+  mutation(
+    "submit-rate-not-reserved",
+    "an attempt takes no place in the rate of submits",
+    START,
+    "WHERE ${started} AND status = 'dispatching'",
+    "WHERE ${started} AND status = ''",
+  ),
+  mutation(
+    "over-rate-forgotten",
+    "a job that is over the rate of submits is never due again",
+    START,
+    "dueAt: sql`max(${now}, coalesce((${nextAt}), 0))`",
+    "dueAt: sql`max(${now} + 1e14, coalesce((${nextAt}), 0))`",
+  ),
 ];
