@@ -75,8 +75,10 @@ export const fullPlan: CountedPlan = {
     ...(["undispatched", "unpolled"] as const).map(
       (of) => ({ kind: "backlog", events: false, of, jobs: 100_000, serviceSeconds: 5 }) as const,
     ),
-    ...[3_600, 1_200, 600, 120, 50].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 20 })),
-    ...[300, 30].map((serviceSeconds) => load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 20, serviceSeconds })),
+    ...[3_600, 1_200, 600, 120, 50].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 10 })),
+    ...[300, 30].flatMap((serviceSeconds) =>
+      [TARGET_SMALL_JOBS, 1_200, 120].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 10, serviceSeconds })),
+    ),
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 120 }),
     // One document a push, or fifty; the service fast and slow; a backfill in the way.
     ...[true, false].flatMap((events) => [
