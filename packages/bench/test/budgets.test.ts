@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { growthExponent, type ThroughputRun } from "../src/measures/throughput.ts";
+import type { Backlog, Load } from "../src/measures/capacity.ts";
+import type { Freshness } from "../src/measures/freshness.ts";
 import type { Usage } from "../src/measures/operations.ts";
 import { judge, type Counted } from "../src/report/budgets.ts";
 
@@ -28,6 +30,57 @@ const idle = {
   aiCalls: 0,
   milliseconds: 1,
 };
+const use: Load["use"] = {
+  submits: 100,
+  maxSubmitsPerMinute: 2_400,
+  polls: 100,
+  workers: {
+    producer: { invocations: 1, maxStatements: 2, maxHeldBytes: 0 },
+    consumer: { invocations: 1, maxStatements: 16, maxHeldBytes: 10e6 },
+    poller: { invocations: 1, maxStatements: 900, maxHeldBytes: 20e6 },
+  },
+};
+const load = (more: Partial<Load> = {}): Load => ({
+  kind: "load",
+  events: false,
+  jobs: "small",
+  jobsPerMinute: 2_400,
+  minutes: 120,
+  serviceSeconds: 5,
+  endedPerMinute: 2_400,
+  p50: 50,
+  p99: 80,
+  p99ByQuarter: [79, 80, 80, 80],
+  last: 50,
+  open: 0,
+  use,
+  ...more,
+});
+const stream = (more: Partial<Freshness> = {}): Freshness => ({
+  kind: "freshness",
+  documentsPerSecond: 10,
+  push: 1,
+  minutes: 10,
+  serviceSeconds: 30,
+  events: true,
+  backlog: 0,
+  documents: 6_000,
+  p50: 33,
+  p99: 40,
+  allDone: 640,
+  ...more,
+});
+const full = load({ jobs: "full", jobsPerMinute: 100 });
+const backlog: Backlog = {
+  kind: "backlog",
+  events: false,
+  jobs: 100_000,
+  of: "unpolled",
+  serviceSeconds: 5,
+  minutes: 40,
+  endedPerMinute: 2_500,
+  use,
+};
 const counted: Counted = {
   usages: [usage("bulk"), usage("one by one", { meanJob: 100 })],
   lookups: [{ what: "scores", contexts: 5, rowsRead: 13 }],
@@ -37,6 +90,8 @@ const counted: Counted = {
     { ...idle, finished: 100_000 },
   ],
   poison: [{ strategy: "bisection", documents: 1_000, bad: 1, calls: 20, bound: 21.9, minutes: 2, good: 999 }],
+  capacity: [load(), full, backlog],
+  freshness: [stream()],
 };
 const failing = (more: Partial<Counted>) =>
   judge({ ...counted, ...more })
@@ -77,6 +132,52 @@ describe("counted budgets", () => {
       }),
     ).toHaveLength(1);
     expect(failing({ poison: counted.poison.map((one) => ({ ...one, calls: 22 })) })).toHaveLength(1);
+  });
+});
+
+describe("budgets of capacity", () => {
+  const over = (more: Partial<Load>) => failing({ capacity: [load(more), full, backlog] });
+  const worker = (more: Partial<Load["use"]["workers"]["poller"]>) => ({
+    use: { ...use, workers: { ...use.workers, poller: { ...use.workers.poller, ...more } } },
+  });
+
+  it("are over with a p99 above service and 75 s, a p99 that grows, or documents without scores", () => {
+    expect(over({ p99: 80.1 })).toHaveLength(1);
+    expect(over({ serviceSeconds: 30, p99: 105 })).toEqual([]);
+    expect(over({ p99ByQuarter: [60, 70, 75, 80] })).toHaveLength(1);
+    expect(over({ open: 1 })).toHaveLength(1);
+  });
+
+  it("are over with a statement, a text or a submit too many", () => {
+    expect(over(worker({ maxStatements: 1_001 }))).toEqual(["D1 statements of an invocation"]);
+    expect(over(worker({ maxHeldBytes: 32_000_001 }))).toEqual(["texts that a Worker's isolate holds at once"]);
+    expect(over({ use: { ...use, maxSubmitsPerMinute: 3_001 } })).toEqual(["submits in a minute"]);
+  });
+
+  it("let a load above the target wait, but do not hold where the target was not measured", () => {
+    const above = load({ jobsPerMinute: 3_600, p99: 600, open: 100 });
+    expect(failing({ capacity: [load(), above, full, backlog] })).toEqual([]);
+    expect(failing({ capacity: [above, full, backlog] })).toEqual(["2,400 small jobs a minute"]);
+    expect(failing({ capacity: [] })).toHaveLength(5);
+  });
+
+  it("are over with a backlog that drains slower than the target", () => {
+    expect(failing({ capacity: [load(), full, { ...backlog, endedPerMinute: 2_399 }] })).toHaveLength(1);
+  });
+});
+
+describe("budgets of freshness", () => {
+  const over = (more: Partial<Freshness>) => failing({ freshness: [stream(more)] });
+
+  it("are over with a p50 above service and 3 s, or a p99 above service and 10 s", () => {
+    expect(over({ p50: 33.1 })).toHaveLength(1);
+    expect(over({ p99: 40.1 })).toHaveLength(1);
+  });
+
+  it("allow service and 75 s without events, and do not judge what waits behind a backlog", () => {
+    expect(over({ events: false, p50: 90, p99: 105 })).toEqual([]);
+    expect(over({ events: false, p99: 105.1 })).toHaveLength(1);
+    expect(over({ backlog: 100_000, p50: 90, p99: 900 })).toEqual([]);
   });
 });
 

@@ -4,10 +4,12 @@ import { print, printError, whenReaderLeaves } from "@sluice/client/terminal";
 import { compare } from "./compare/compare.ts";
 import { checkMutations } from "./run/check-mutations.ts";
 import { showSeed, simulate } from "./run/simulate.ts";
+import { KINDS } from "./world/kinds.ts";
 
 const USAGE = `pnpm simulate                 2,000 seeds
 pnpm simulate --seeds N       N seeds, from 1 or from --from M
 pnpm simulate --seed N        one seed, with its trace
+                              --kind NAME: seeds of that kind only, such as load: hundreds of small pushes
 pnpm simulate --mutations     break the product on purpose: each breakage must be caught within 500 seeds,
                               a few rare ones within 500 of their kind
 pnpm simulate --compare       500 seeds, or --seeds N, with Sluice and with designs that one would build instead;
@@ -29,6 +31,7 @@ function readArguments() {
         seeds: { type: "string" },
         from: { type: "string", default: "1" },
         seed: { type: "string" },
+        kind: { type: "string" },
         mutations: { type: "boolean", default: false },
         compare: { type: "boolean", default: false },
         faultless: { type: "boolean", default: false },
@@ -48,6 +51,12 @@ const modes = (["seed", "mutations", "compare"] as const).filter(
 if (modes.length > 1) refuse(`--${modes.join(" and --")} cannot go together.`);
 if (given.faultless && !given.compare) refuse("--faultless goes with --compare.");
 
+if (given.kind !== undefined) {
+  if (given.mutations || given.compare) refuse("--kind goes with --seeds and --seed.");
+  if (!KINDS.some(({ name }) => name === given.kind))
+    refuse(`--kind must be one of ${KINDS.map(({ name }) => name).join(", ")}, not ${JSON.stringify(given.kind)}.`);
+}
+
 function refuse(flaw: string): never {
   printError(`${flaw}\n\n${USAGE}`);
   process.exit(2);
@@ -60,10 +69,10 @@ const count = (usual: number) => (given.seeds === undefined ? usual : wholeNumbe
 if (given.help) print(USAGE);
 else {
   let held: boolean;
-  if (given.seed !== undefined) held = await showSeed(wholeNumber("seed", given.seed), print);
+  if (given.seed !== undefined) held = await showSeed(wholeNumber("seed", given.seed), given.kind, print);
   else if (given.mutations) held = await checkMutations({ from, processes }, print);
   else if (given.compare)
     held = await compare({ from, count: count(500), processes, faultless: given.faultless }, print);
-  else held = await simulate({ from, count: count(2_000), processes }, print);
+  else held = await simulate({ from, count: count(2_000), processes, ofKind: given.kind }, print);
   process.exitCode = held ? 0 : 1;
 }

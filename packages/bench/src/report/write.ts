@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ArmName } from "../arms/arm.ts";
 import { medianRun, medians, rate, seconds } from "../measures/throughput.ts";
+import { capacityChart } from "./capacity.ts";
 import { barChart, logChart } from "./chart.ts";
 import { dollarsPerMillion } from "./cost.ts";
 import { toMarkdown } from "./markdown.ts";
@@ -17,6 +18,7 @@ export function writeResults(results: Results): void {
   write("RESULTS.md", `${toMarkdown(results)}\n`);
   write("throughput.svg", throughputChart(results));
   write("growth.svg", growthChart(results));
+  write("capacity.svg", capacityChart(results.counted.capacity));
   write("costs.svg", costChart(results));
 }
 

@@ -1,33 +1,31 @@
+import type { DeliveredMessage, MessageDecision } from "@sluice/dispatch";
+import { readConfiguration } from "@sluice/local/configuration";
 import type { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 
-/** How a queue delivers, as the consumer's configuration has it. */
+/** How a queue delivers, as its consumer's configuration has it. Times in milliseconds. */
 export interface QueueSettings {
   readonly name: string;
   readonly batchSize: number;
-  /** Milliseconds. */
   readonly batchTimeout: number;
   readonly concurrency: number;
+  readonly retryDelay: number;
 }
 
-export interface QueuedMessage {
-  readonly id: string;
-  readonly body: string;
-}
+export type Decisions = ReadonlyMap<string, MessageDecision>;
+
+/** What consumes a delivery; `null`: it failed, and every message is delivered again. */
+type Consume = (name: string, messages: readonly DeliveredMessage[]) => Promise<Decisions | null>;
 
 /** A Queue without faults: a delivery leaves when it is full, or when its first message has waited long enough. */
 export class VirtualQueue {
   readonly #timeline: Timeline;
   readonly #settings: QueueSettings;
-  readonly #consume: (name: string, messages: readonly QueuedMessage[]) => Promise<void>;
-  #waiting: (QueuedMessage & { readonly since: number })[] = [];
+  readonly #consume: Consume;
+  readonly #waiting: (DeliveredMessage & { readonly since: number })[] = [];
   #running = 0;
   #sent = 0;
 
-  constructor(
-    timeline: Timeline,
-    settings: QueueSettings,
-    consume: (name: string, messages: readonly QueuedMessage[]) => Promise<void>,
-  ) {
+  constructor(timeline: Timeline, settings: QueueSettings, consume: Consume) {
     this.#timeline = timeline;
     this.#settings = settings;
     this.#consume = consume;
@@ -36,9 +34,14 @@ export class VirtualQueue {
   take(bodies: readonly string[]): void {
     for (const body of bodies) {
       this.#sent += 1;
-      this.#waiting.push({ id: `${this.#settings.name}-${this.#sent}`, body, since: this.#timeline.now });
+      this.#enqueue({ id: `${this.#settings.name}-${this.#sent}`, body, attempts: 1 });
     }
-    this.#deliver();
+  }
+
+  #enqueue(message: DeliveredMessage): void {
+    this.#waiting.push({ ...message, since: this.#timeline.now });
+    // Those that are sent together may leave together.
+    this.#timeline.after(0, () => this.#deliver());
     this.#timeline.after(this.#settings.batchTimeout, () => this.#deliver());
   }
 
@@ -51,10 +54,31 @@ export class VirtualQueue {
       const batch = this.#waiting.splice(0, batchSize);
       this.#running += 1;
       this.#timeline.wake();
-      void this.#consume(name, batch).then(() => {
+      void this.#consume(name, batch).then((decisions) => {
         this.#running -= 1;
+        for (const message of batch) this.#settle(message, decisions?.get(message.id));
         this.#timeline.after(0, () => this.#deliver());
       });
     }
   }
+
+  #settle({ id, body, attempts }: DeliveredMessage, decision: MessageDecision | undefined): void {
+    if (decision?.kind === "ack") return;
+    const { delaySeconds } = decision ?? {};
+    const delay = delaySeconds === undefined ? this.#settings.retryDelay : delaySeconds * 1_000;
+    this.#timeline.after(delay, () => this.#enqueue({ id, body, attempts: attempts + 1 }));
+  }
+}
+
+/** How a queue of a Worker's deployed configuration delivers. */
+export function queueSettings(worker: "consumer" | "poller", name: string): QueueSettings {
+  const found = readConfiguration(worker).queues?.consumers?.find(({ queue }) => queue === name);
+  if (found === undefined) throw new Error(`the configuration of the ${worker} has no queue ${name}`);
+  return {
+    name,
+    batchSize: found.max_batch_size ?? 10,
+    batchTimeout: (found.max_batch_timeout ?? 5) * 1_000,
+    concurrency: found.max_concurrency ?? 10,
+    retryDelay: (found.retry_delay ?? 0) * 1_000,
+  };
 }

@@ -1,186 +1,197 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
-import { DEFAULT_MODEL, type Lane } from "@sluice/core";
-import { openDatabase } from "@sluice/db";
-import type { StepIo } from "@sluice/dispatch";
-import { readConfiguration } from "@sluice/local/configuration";
-import { runPoller } from "@sluice/poller/src/run-poller.ts";
+import { DEFAULT_MODEL, EVERYTHING, type Lane } from "@sluice/core";
+import { pauseDispatching, resumeDispatching } from "@sluice/db";
+import type { DeliveredMessage, StepIo } from "@sluice/dispatch";
+import { consumeEvents } from "@sluice/poller/src/consume-events.ts";
+import { runPoller, type PollerIo } from "@sluice/poller/src/run-poller.ts";
 import { acceptDocument } from "@sluice/producer/src/push/accepted.ts";
 import { push } from "@sluice/producer/src/push/push.ts";
-import { simulatedD1 } from "@sluice/simulation/src/d1/simulated-d1.ts";
-import { Sqlite } from "@sluice/simulation/src/d1/sqlite.ts";
 import { Random } from "@sluice/simulation/src/random.ts";
 import { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 import type { BenchDocument } from "../documents.ts";
-import { VirtualQueue, type QueueSettings } from "./queue.ts";
-import { VirtualService, type Carry } from "./service.ts";
+import { VirtualD1 } from "./d1.ts";
+import { VirtualIsolate, type VirtualInvocation, type WorkerName } from "./invocations.ts";
+import { queueSettings, VirtualQueue, type Decisions, type QueueSettings } from "./queue.ts";
+import { VirtualService } from "./service.ts";
 
 const START = Date.UTC(2026, 8, 21, 20);
 const MINUTE = 60_000;
-/** D1: on the way there and back, at work on a call, and on each row that it changes. Milliseconds. */
-const D1 = { way: 5, call: 2, row: 0.02 };
-const QUEUE_SEND = 20;
+const QUEUE_SEND_MS = 20;
+
+export interface WorldOptions {
+  /** Milliseconds that Workers AI takes for a batch. */
+  readonly serviceTime: number;
+  /** Whether the service sends an event when a batch is done. */
+  readonly events?: boolean;
+  /** How the lanes' queues deliver; those of the deployed configuration where nothing is given. */
+  readonly delivery?: Partial<Omit<QueueSettings, "name">>;
+  /** Milliseconds from the start until cron fires for the first time, within the minute. */
+  readonly cronFrom?: number;
+  /**
+   * Documents that each pushed document stands for: its job weighs and writes as if they were all there.
+   * A minute of full jobs is a gigabyte, which no measure can afford.
+   */
+  readonly scale?: number;
+}
 
 /**
  * Producer, consumer and poller as they are, over SQLite, on a clock that jumps: nothing fails, calls
  * take fixed times, D1 does one thing at a time, and the cron fires by the minute. Rates, batch sizes
- * and concurrency are those of the deployed configuration.
+ * and concurrency are those of the deployed configuration unless `delivery` says otherwise.
  */
 export class VirtualWorld {
   readonly timeline = new Timeline(START);
   readonly service: VirtualService;
-  /** When each document was accepted, and when its outcome was there. */
+  /** When each document was accepted, and when its outcome was there: milliseconds from the start. */
   readonly acceptedAt = new Map<string, number>();
   readonly endedAt = new Map<string, number>();
+  readonly isolates: Readonly<Record<WorkerName, VirtualIsolate>> = {
+    producer: new VirtualIsolate(),
+    consumer: new VirtualIsolate(),
+    poller: new VirtualIsolate(),
+  };
   readonly #random = new Random(7);
-  readonly #io: StepIo;
+  readonly #d1: VirtualD1;
   readonly #queues: Record<Lane, VirtualQueue>;
-  #d1FreeAt = 0;
+  readonly #events: VirtualQueue;
   #broken: Error | null = null;
 
-  constructor(serviceTime: number) {
+  constructor({ serviceTime, events = false, delivery, cronFrom = 0, scale = 1 }: WorldOptions) {
     const { timeline } = this;
-    const carry: Carry = (there, back, work) =>
-      new Promise((resolve, reject) => {
-        timeline.after(there, () => {
-          try {
-            const value = work();
-            this.#later(back, () => resolve(value));
-          } catch (error) {
-            this.#later(back, () => reject(error));
-          }
-        });
-      });
-    this.service = new VirtualService(carry, () => timeline.now, serviceTime);
-    this.#io = {
-      db: openDatabase(this.#openD1(), { tries: 1, bounded: (call) => call(), rest: async () => undefined }),
-      ai: this.service.binding,
+    this.service = new VirtualService(timeline, serviceTime, scale);
+    this.#events = new VirtualQueue(timeline, queueSettings("poller", "sluice-events"), (_, messages) =>
+      this.#invoke("poller", (by) => consumeEvents(this.#pollerIo(by), messages)),
+    );
+    if (events) this.service.onReady = (event) => this.#events.take([JSON.stringify(event)]);
+    this.#d1 = new VirtualD1(timeline, {
+      scale,
+      committed: (changes) => {
+        for (const [table, event, id] of changes) {
+          if (table === "outcomes" && event === "insert") this.endedAt.set(String(id), this.elapsed);
+        }
+      },
+    });
+    const queue = (lane: Lane) => {
+      const settings = queueSettings("consumer", `sluice-${lane}`);
+      return new VirtualQueue(timeline, { ...settings, ...delivery }, (name, messages) =>
+        this.#consume(name, messages, scale),
+      );
+    };
+    this.#queues = { interactive: queue("interactive"), bulk: queue("bulk") };
+    this.#fireCron(MINUTE + Math.ceil(cronFrom / MINUTE) * MINUTE);
+  }
+
+  /** Milliseconds since the start. */
+  get elapsed(): number {
+    return this.timeline.now - START;
+  }
+
+  /** Pushes documents at a time, in milliseconds from the start. */
+  pushAt(time: number, lane: Lane, documents: readonly BenchDocument[]): void {
+    this.#startAt(time, "producer", (by) => this.#push(by, lane, documents));
+  }
+
+  pauseEverythingAt(time: number): void {
+    this.#startAt(time, "producer", (by) => {
+      const since = this.timeline.now;
+      const pause = { scope: EVERYTHING, reason: "requested", message: null, since, until: null } as const;
+      return pauseDispatching(this.#d1.openFor(by), pause);
+    });
+  }
+
+  resumeEverythingAt(time: number): void {
+    this.#startAt(time, "producer", (by) => resumeDispatching(this.#d1.openFor(by), EVERYTHING, this.timeline.now));
+  }
+
+  /** Lets time pass until `done`, or until so many milliseconds from the start. */
+  async run(until: number, done: () => boolean = () => false): Promise<void> {
+    await this.timeline.runUntil(START + until, () => this.#broken !== null || done());
+    if (this.#broken !== null) throw this.#broken;
+  }
+
+  #startAt(time: number, worker: WorkerName, run: (by: VirtualInvocation) => Promise<unknown>): void {
+    this.timeline.at(START + time, () => void this.#invoke(worker, run));
+  }
+
+  async #invoke<T>(worker: WorkerName, run: (by: VirtualInvocation) => Promise<T>): Promise<T | null> {
+    const by = this.isolates[worker].start();
+    this.timeline.wake();
+    try {
+      return await run(by);
+    } catch (error) {
+      this.#broken ??= error instanceof Error ? error : new Error(String(error));
+      return null;
+    } finally {
+      by.end();
+    }
+  }
+
+  #stepIo(by: VirtualInvocation): StepIo {
+    return {
+      db: this.#d1.openFor(by),
+      ai: this.service.bindingFor(by),
       bounded: (call) => call,
-      now: () => timeline.now,
+      now: () => this.timeline.now,
       random: () => this.#random.next(),
       randomBytes: (count) => this.#random.bytes(count),
       runInterval: MINUTE,
       log: () => undefined,
     };
-    const queue = (lane: Lane) =>
-      new VirtualQueue(timeline, queueSettings(`sluice-${lane}`), async (name, messages) => {
-        await consumeDelivery(
-          this.#io,
-          name,
-          messages.map((message) => ({ ...message, attempts: 1 })),
-        );
-      });
-    this.#queues = { interactive: queue("interactive"), bulk: queue("bulk") };
-    this.#fireCron();
   }
 
-  /** Pushes documents at a time, in milliseconds from the start. */
-  pushAt(time: number, lane: Lane, documents: readonly BenchDocument[]): void {
-    this.timeline.at(START + time, () => {
-      this.timeline.wake();
-      this.#push(lane, documents).catch((error: unknown) => {
-        this.#broken = error instanceof Error ? error : new Error(String(error));
-      });
+  #pollerIo(by: VirtualInvocation): PollerIo {
+    return {
+      ...this.#stepIo(by),
+      stuckAfter: 60 * MINUTE,
+      continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
+    };
+  }
+
+  #consume(name: string, messages: readonly DeliveredMessage[], scale: number): Promise<Decisions | null> {
+    return this.#invoke("consumer", (by) => {
+      by.hold(messages.reduce((sum, { body }) => sum + String(body).length, 0) * scale);
+      return consumeDelivery(this.#stepIo(by), name, messages);
     });
   }
 
-  /** Lets time pass until `done`, or at most so many milliseconds from the start. */
-  async run(most: number, done: () => boolean): Promise<void> {
-    await this.timeline.runUntil(START + most, () => this.#broken !== null || done());
-    if (this.#broken !== null) throw this.#broken;
-  }
-
-  async #push(lane: Lane, documents: readonly BenchDocument[]): Promise<void> {
+  async #push(by: VirtualInvocation, lane: Lane, documents: readonly BenchDocument[]): Promise<void> {
     const options = { collection: "default", model: DEFAULT_MODEL, lane, label: null, truncateInputs: true };
     const items = documents.map((document, place) => {
       const accepted = acceptDocument(document, null, place, options);
       if (!accepted.ok) throw new Error("a document of the benchmark is not valid");
       return accepted.value;
     });
-    const end = await push(
-      {
-        db: this.#io.db,
-        queues: { interactive: this.#sender("interactive"), bulk: this.#sender("bulk") },
-        now: this.#io.now,
-        random: this.#io.randomBytes,
-        log: () => undefined,
-      },
-      options,
-      items,
-    );
+    const { db, now, randomBytes, log } = this.#stepIo(by);
+    const queues = { interactive: this.#sender("interactive"), bulk: this.#sender("bulk") };
+    const end = await push({ db, queues, now, random: randomBytes, log }, options, items);
     if (end.kind !== "sent") throw new Error(`a push ended as ${end.kind}`);
-    for (const { id } of documents) this.acceptedAt.set(id, this.timeline.now);
+    for (const { id } of documents) this.acceptedAt.set(id, this.elapsed);
   }
 
   #sender(lane: Lane) {
     return {
-      sendBatch: async (messages: Iterable<{ readonly body: string }>) => {
-        const bodies = Array.from(messages, ({ body }) => body);
-        await new Promise<void>((resolve) => {
-          this.timeline.after(QUEUE_SEND, () => {
-            this.#queues[lane].take(bodies);
-            this.timeline.wake();
-            resolve();
-          });
-        });
-      },
+      sendBatch: (messages: Iterable<{ readonly body: string }>) =>
+        this.#send(
+          this.#queues[lane],
+          Array.from(messages, ({ body }) => body),
+        ),
     };
   }
 
-  #openD1(): D1Database {
-    const sqlite = new Sqlite();
-    let changed = 0;
-    return simulatedD1(
-      sqlite,
-      (_, work) =>
-        new Promise((resolve, reject) => {
-          const starts = Math.max(this.timeline.now + D1.way, this.#d1FreeAt);
-          // Held until the work is done, whose length is not known before.
-          this.#d1FreeAt = starts + D1.call;
-          this.timeline.at(starts, () => {
-            try {
-              changed = 0;
-              const value = work();
-              const takes = D1.call + changed * D1.row;
-              this.#d1FreeAt = Math.max(this.#d1FreeAt, this.timeline.now + takes);
-              this.#later(takes + D1.way, () => resolve(value));
-            } catch (error) {
-              this.#later(D1.way, () => reject(error));
-            }
-          });
-        }),
-      () => undefined,
-      (changes) => {
-        changed = changes.length;
-        for (const [table, event, id] of changes) {
-          if (table === "outcomes" && event === "insert") this.endedAt.set(String(id), this.timeline.now);
-        }
-      },
-    );
+  #send(queue: VirtualQueue, bodies: readonly string[]): Promise<void> {
+    return new Promise((resolve) => {
+      this.timeline.after(QUEUE_SEND_MS, () => {
+        queue.take(bodies);
+        this.timeline.wake();
+        resolve();
+      });
+    });
   }
 
-  #later(delay: number, go: () => void): void {
+  #fireCron(delay: number): void {
     this.timeline.after(delay, () => {
-      this.timeline.wake();
-      go();
+      void this.#invoke("poller", (by) => runPoller(this.#pollerIo(by)));
+      this.#fireCron(MINUTE);
     });
   }
-
-  #fireCron(): void {
-    this.timeline.after(MINUTE, () => {
-      this.timeline.wake();
-      void runPoller({ ...this.#io, stuckAfter: 60 * MINUTE, continueLater: async () => undefined });
-      this.#fireCron();
-    });
-  }
-}
-
-function queueSettings(name: string): QueueSettings {
-  const found = readConfiguration("consumer").queues?.consumers?.find(({ queue }) => queue === name);
-  if (found === undefined) throw new Error(`the consumer's configuration has no queue ${name}`);
-  return {
-    name,
-    batchSize: found.max_batch_size ?? 10,
-    batchTimeout: (found.max_batch_timeout ?? 5) * 1_000,
-    concurrency: found.max_concurrency ?? 10,
-  };
 }

@@ -2,8 +2,15 @@ import type { SQLInputValue } from "node:sqlite";
 import type { Change } from "../checks/changes.ts";
 import type { Execution, Sqlite } from "./sqlite.ts";
 
-/** Carries a call to D1 and its answer back, or does not. `work` is what D1 does when the call arrives. */
-export type Carry = <T>(label: string, work: () => T) => Promise<T>;
+/**
+ * Carries a call to D1 and its answer back, or does not. `work` is what D1 does when the call arrives;
+ * `statements` are those of the call, each of which counts towards an invocation's limit.
+ */
+export type Carry = <T extends readonly Execution[]>(
+  label: string,
+  work: () => T,
+  statements: readonly { readonly sql: string }[],
+) => Promise<T>;
 
 /**
  * The D1 binding over SQLite, as far as it is used: prepared statements with `all`, `raw`, `run` and
@@ -17,14 +24,18 @@ export function simulatedD1(
   committed: (changes: readonly Change[]) => void,
 ): D1Database {
   const transact = (statements: readonly Bound[], arrays: boolean): Promise<readonly Execution[]> =>
-    carry(labelOf(statements), () => {
-      const done = speakingAsD1(
-        () => sqlite.transact(statements.map((statement) => ({ ...statement, arrays }))),
-        refused,
-      );
-      committed(done.changes);
-      return done.executions;
-    });
+    carry(
+      labelOf(statements),
+      () => {
+        const done = speakingAsD1(
+          () => sqlite.transact(statements.map((statement) => ({ ...statement, arrays }))),
+          refused,
+        );
+        committed(done.changes);
+        return done.executions;
+      },
+      statements,
+    );
 
   const statement = (bound: Bound): D1PreparedStatement => {
     const run = async (): Promise<D1Result> => resultOf(first(await transact([bound], false)));

@@ -17,6 +17,11 @@ const LIMITS = {
   variableNumber: 100,
 };
 
+interface Compiled {
+  readonly statement: StatementSync;
+  readonly returnsRows: boolean;
+}
+
 /** Another text for a file on its way in: how a migration is broken on purpose. */
 export type Patch = (path: string, text: string) => string;
 
@@ -32,7 +37,7 @@ export interface Execution {
  */
 export class Sqlite {
   readonly #db = new DatabaseSync(":memory:", { limits: LIMITS });
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new Map<string, Compiled>();
   readonly #tables: readonly string[];
   #changes: Change[] = [];
 
@@ -85,14 +90,14 @@ export class Sqlite {
 
   /** Rows for the checks, outside of everything that is counted or told. */
   rows(sql: string, ...values: readonly SQLInputValue[]): Record<string, unknown>[] {
-    const statement = this.#statement(sql);
+    const { statement } = this.#compile(sql);
     statement.setReturnArrays(false);
     return statement.all(...values);
   }
 
   #execute(sql: string, values: readonly SQLInputValue[], arrays: boolean): Execution {
-    const statement = this.#statement(sql);
-    if (statement.columns().length === 0) {
+    const { statement, returnsRows } = this.#compile(sql);
+    if (!returnsRows) {
       const { changes, lastInsertRowid } = statement.run(...values);
       return { rows: [], changes: Number(changes), lastRowId: Number(lastInsertRowid) };
     }
@@ -100,12 +105,13 @@ export class Sqlite {
     return { rows: statement.all(...values), changes: 0, lastRowId: 0 };
   }
 
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
+  #compile(sql: string): Compiled {
+    let compiled = this.#statements.get(sql);
+    if (compiled === undefined) {
+      const statement = this.#db.prepare(sql);
+      compiled = { statement, returnsRows: statement.columns().length > 0 };
+      this.#statements.set(sql, compiled);
     }
-    return statement;
+    return compiled;
   }
 }

@@ -37,7 +37,7 @@ async function answer({ seed }: ChildOrder): Promise<void> {
   const result =
     program.kind === "compare"
       ? await compareSeed(seed, sqlite, program)
-      : await runSeed(seed, sqlite, { keepsTrace: program.keepsTrace, kind: mutation?.kind ?? null });
+      : await runSeed(seed, sqlite, { keepsTrace: program.keepsTrace, kind: mutation?.kind ?? program.ofKind ?? null });
   send({ kind: "ran", result: { ...result, flaw: result.flaw ?? unhandled } });
 }
 

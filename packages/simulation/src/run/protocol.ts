@@ -5,6 +5,8 @@ export type Program =
       /** A mutation of the product by its name; `null`: as it is. */
       readonly mutation: string | null;
       readonly keepsTrace: boolean;
+      /** The kind that every seed is of; each has its own where none is given. */
+      readonly ofKind?: string | undefined;
     }
   | { readonly kind: "compare"; readonly faultless: boolean };
 

@@ -4,6 +4,7 @@ import type { Sqlite } from "../d1/sqlite.ts";
 import { Clients } from "../world/clients.ts";
 import { cronOf, fireUntil } from "../world/cron.ts";
 import type { Fault } from "../world/fault-rates.ts";
+import { LOAD_MS } from "../world/load.ts";
 import { Stack } from "../world/stack.ts";
 import { MINUTE, World, type SeedOptions } from "../world/world.ts";
 import { becomeQuiet } from "./become-quiet.ts";
@@ -28,7 +29,7 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
   const clients = new Clients(world, stack);
   const stop = () => world.flaw !== null;
 
-  const trouble = world.timeline.now + world.random.spread(5, 240) * MINUTE;
+  const trouble = world.timeline.now + (world.faults.isLoad ? LOAD_MS : world.random.spread(5, 240) * MINUTE);
   clients.plan(trouble);
   fireUntil(world, cronOf(world, stack), trouble);
   await world.timeline.runUntil(trouble, stop);

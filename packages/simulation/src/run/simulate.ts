@@ -12,7 +12,7 @@ type Print = (line: string) => void;
 
 /** Runs many seeds and prints what came of it. Gives whether every check held and every fault was met. */
 export async function simulate(
-  options: { from: number; count: number; processes: number },
+  options: { from: number; count: number; processes: number; ofKind: string | undefined },
   print: Print,
 ): Promise<boolean> {
   const summary = new Summary();
@@ -21,7 +21,7 @@ export async function simulate(
   const minutes = () => (performance.now() - startedAt) / 60_000;
   await runSeeds<SeedResult>({
     ...options,
-    program: { kind: "simulate", mutation: null, keepsTrace: false },
+    program: { kind: "simulate", mutation: null, keepsTrace: false, ofKind: options.ofKind },
     onResult: (result) => {
       summary.add(result);
       if (result.flaw !== null) print(`seed ${result.seed} (${result.kind}): ${result.flaw}`);
@@ -41,13 +41,13 @@ export async function simulate(
   print(`${summary.seeds} seeds (${kinds}), ${summary.steps} steps, ${rate} seeds a minute`);
   const [first] = summary.failed.toSorted((a, b) => a.seed - b.seed);
   if (first !== undefined) {
-    await showSeed(first.seed, print);
+    await showSeed(first.seed, options.ofKind, print);
     print(
-      `${summary.failed.length} seeds failed. The trace above is that of seed ${first.seed}; run it alone: pnpm simulate --seed ${first.seed}`,
+      `${summary.failed.length} seeds failed. The trace above is that of seed ${first.seed}; run it alone: pnpm simulate --seed ${first.seed}${options.ofKind === undefined ? "" : ` --kind ${options.ofKind}`}`,
     );
     return false;
   }
-  if (options.count >= MEETS_ALL_FAULTS && summary.neverMet.length > 0) {
+  if (options.count >= MEETS_ALL_FAULTS && options.ofKind === undefined && summary.neverMet.length > 0) {
     print(`Never met, so nothing is shown about: ${summary.neverMet.join(", ")}`);
     return false;
   }
@@ -56,13 +56,13 @@ export async function simulate(
 }
 
 /** Runs one seed and prints its trace: time, who, what, and the fault behind `!`. */
-export async function showSeed(seed: number, print: Print): Promise<boolean> {
+export async function showSeed(seed: number, ofKind: string | undefined, print: Print): Promise<boolean> {
   let found: SeedResult | null = null;
   await runSeeds<SeedResult>({
     from: seed,
     count: 1,
     processes: 1,
-    program: { kind: "simulate", mutation: null, keepsTrace: true },
+    program: { kind: "simulate", mutation: null, keepsTrace: true, ofKind },
     onResult: (result) => {
       found = result;
       return false;

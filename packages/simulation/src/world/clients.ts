@@ -5,6 +5,7 @@ import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
 import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.ts";
 import type { Call, Handler } from "@sluice/producer/src/dependencies.ts";
 import type { Invocation } from "./invocation.ts";
+import { boundPushToScore, drawLoadTimes, drawSmallPush } from "./load.ts";
 import { bodyOf, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
@@ -36,6 +37,7 @@ export class Clients {
   /** Spreads a seed's actions over the time until `end`. */
   plan(end: number): void {
     const { faults, timeline } = this.#world;
+    if (faults.isLoad) return this.#planLoad();
     const sometime = () => drawTime(this.#world, end);
     for (const time of drawTimes(this.#world, end)) timeline.at(time, () => this.#push());
     for (let i = 0; i < ACTIONS; i += 1) {
@@ -58,6 +60,14 @@ export class Clients {
     if (random.chance(0.2)) this.#deleteAny();
     this.#pushing.settle();
     for (const scope of mirror.pauses.requested) this.#resume(targetOf(scope));
+  }
+
+  #planLoad(): void {
+    const world = this.#world;
+    boundPushToScore(world, this.pushes);
+    for (const time of drawLoadTimes(world)) {
+      world.timeline.at(time, () => this.#pushing.start(drawSmallPush(this.pushes.length, world.random)));
+    }
   }
 
   #push(): void {

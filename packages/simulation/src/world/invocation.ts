@@ -16,6 +16,7 @@ export class Invocation {
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;
+  #statements = 0;
   /** Calls and sleeps that only the clock can end. */
   #waits = 0;
   #state: "running" | "finished" | "dead" = "running";
@@ -52,6 +53,12 @@ export class Invocation {
   /** From here on nothing it waits for comes, and nothing it does reaches anybody. */
   die(): void {
     if (this.isRunning) this.#stop("dead");
+  }
+
+  /** Counts statements that it asks D1 for. Gives how many those are so far. */
+  countStatements(count: number): number {
+    this.#statements += count;
+    return this.#statements;
   }
 
   /** Counts a call or a sleep until `endWait`. */

@@ -9,6 +9,8 @@ export interface Kind {
   readonly times: number;
   /** Whether its pushes are long, streamed under a key, with many staged parts among inline ones. */
   readonly pushesAreMixed?: true;
+  /** Whether it pushes hundreds of small documents, whose scores must come in time: no fault delays them for long. */
+  readonly isLoad?: true;
 }
 
 const RACES: readonly ChosenFault[] = [
@@ -128,5 +130,24 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     among: 0.7,
     times: 5,
     pushesAreMixed: true,
+  },
+  {
+    name: "load",
+    share: 0,
+    of: [
+      "queue_redelivery",
+      "cron_doubled",
+      "cron_late",
+      "answer_shape_b",
+      "answer_nested",
+      "answer_stream",
+      "answer_reordered",
+      "answer_without_references",
+      "item_duplicate",
+      "item_extra",
+    ],
+    among: 0.6,
+    times: 1,
+    isLoad: true,
   },
 ];

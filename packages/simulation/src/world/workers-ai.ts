@@ -3,6 +3,7 @@ import type { Attempt } from "../checks/state.ts";
 import { answerBatch, type BatchAnswer, type BatchEntry, type SentRequest } from "./batch-answer.ts";
 import { streamOf } from "./forms.ts";
 import type { Invocation } from "./invocation.ts";
+import { MAX_LOAD_SERVICE_MS } from "./load.ts";
 import type { Passage } from "./ports.ts";
 import { refusalOf } from "./refusals.ts";
 import { codedError, unclearAnswer, unclearError } from "./service-errors.ts";
@@ -99,6 +100,7 @@ export class SimulatedAi {
 
   #times(takenAt: number): readonly [readyAt: number, forgottenAt: number] {
     const { faults, random } = this.#world;
+    if (faults.isLoad) return [takenAt + random.int(1_000, MAX_LOAD_SERVICE_MS), Infinity];
     const ready = takenAt + (faults.isOn ? random.spread(2_000, 5 * MINUTE) : random.int(1_000, 45_000));
     if (faults.strikes("batch_stuck")) return [Infinity, Infinity];
     if (faults.strikes("batch_slow")) return [takenAt + random.int(20, 100) * MINUTE, Infinity];

@@ -25,6 +25,8 @@ export const MINUTE = 60_000;
 /** A Worker is ended after this long, whatever it waits for. */
 const WALL_TIME = 15 * MINUTE;
 const D1_CALL_LIMIT = 35_000;
+/** D1's limit for an invocation. Each statement of a batch counts, and each try. */
+const MAX_STATEMENTS = 1_000;
 
 /** What the Queue got of one part: copies that it took in, and copies that it lost. */
 interface SentPart {
@@ -63,6 +65,8 @@ export class World {
   /** Called when a document is recorded, and when one of a submission fails. */
   onRecorded: (collection: string, id: string) => void = () => undefined;
   onFailed: (submission: string) => void = () => undefined;
+  /** Called when a document of a submission gets its scores. */
+  onScored: (submission: string) => void = () => undefined;
   /** Called for each document that Workers AI takes in, each time. */
   onPaid: (content: Content) => void = () => undefined;
   /** Sluice's, unless another design is under test. */
@@ -76,7 +80,9 @@ export class World {
     this.sqlite = sqlite;
     this.faults = new Faults(this.random, kind);
     this.trace = new Trace(keepsTrace, () => this.timeline.now);
-    const pace = this.random.pick<Pace>(["brisk", "brisk", "mixed", "mixed", "crawling"]);
+    const pace = this.faults.isLoad
+      ? "brisk"
+      : this.random.pick<Pace>(["brisk", "brisk", "mixed", "mixed", "crawling"]);
     this.poisonMode = this.random.pick<PoisonMode>(["submit", "submit", "batch", "item"]);
     this.ports = new Ports({
       timeline: this.timeline,
@@ -143,7 +149,11 @@ export class World {
   d1(by: Invocation): D1Database {
     return simulatedD1(
       this.sqlite,
-      (label, work) => this.ports.call(by, label, d1Passage(this), work),
+      (label, work, statements) => {
+        if (by.countStatements(statements.length) > MAX_STATEMENTS)
+          this.fail(`${by.name} makes more than ${MAX_STATEMENTS} statements, the last ${label}`);
+        return this.ports.call(by, label, d1Passage(this), work);
+      },
       (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),
       (changes) => this.#take(changes, by),
     );
@@ -178,6 +188,7 @@ export class World {
     for (const [table, , first, second, third, fourth] of inserted) {
       if (table === "documents") this.onRecorded(String(second), String(first));
       if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));
+      if (table === "outcomes" && fourth === "succeeded") this.onScored(String(third));
     }
   }
 

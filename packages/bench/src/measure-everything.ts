@@ -1,0 +1,47 @@
+import { measureCounted } from "./measure-counted.ts";
+import { measureMemory } from "./measures/memory.ts";
+import { measureThroughput, type ThroughputRun } from "./measures/throughput.ts";
+import { fullPlan, quickPlan, throughputCases } from "./plans.ts";
+import { judge, type BudgetLine } from "./report/budgets.ts";
+import { judgeTimes } from "./report/goals.ts";
+import { describeMachine } from "./report/machine.ts";
+import type { Results } from "./report/results.ts";
+import { writeResults } from "./report/write.ts";
+import { Stack } from "./runtime/stack.ts";
+
+/** Short, and the same for every arm: nobody waits for a fuller delivery where time is measured. */
+const TIMED_BATCH_SECONDS = 0.1;
+
+type Tell = (line: string) => void;
+
+/** Measures everything and writes `RESULTS.md`; `quick`: what has a counted budget, and writes nothing. */
+export async function measureEverything(
+  { quick, times }: { readonly quick: boolean; readonly times: number },
+  tell: Tell,
+): Promise<BudgetLine[]> {
+  const machine = describeMachine();
+  const throughput = quick ? null : await measureTimes(times, tell);
+  const counted = await measureCounted(quick ? quickPlan : fullPlan, tell);
+  const budgets = judge(counted);
+  if (throughput !== null) {
+    tell("memory");
+    const memory = await measureMemory();
+    const goals = judgeTimes(throughput, memory);
+    writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, memory });
+    tell("wrote packages/bench/RESULTS.md");
+  }
+  return budgets;
+}
+
+async function measureTimes(times: number, tell: Tell): Promise<Results["throughput"]> {
+  await using stack = await Stack.start({ batchSeconds: TIMED_BATCH_SECONDS });
+  const tellWarmUp = (line: string) => tell(`${line} (to warm up, not counted)`);
+  const cases = throughputCases(times);
+  // Workers that have just started compile what they run: that is not what is compared.
+  for (const one of cases.compared.slice(0, 1)) await measureThroughput(stack, { ...one, rounds: 1 }, tellWarmUp);
+  const compared: ThroughputRun[] = [];
+  for (const one of cases.compared) compared.push(...(await measureThroughput(stack, one, tell)));
+  const growth: ThroughputRun[] = [];
+  for (const one of cases.growth) growth.push(...(await measureThroughput(stack, one, tell)));
+  return { compared, growth };
+}

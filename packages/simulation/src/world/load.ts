@@ -1,0 +1,59 @@
+import { DEFAULT_MODEL } from "@sluice/core";
+import type { Random } from "../random.ts";
+import type { Push } from "./pushes.ts";
+import { MINUTE, type World } from "./world.ts";
+
+/** For how long a seed of the kind `load` pushes. */
+export const LOAD_MS = 8 * MINUTE;
+/** Longest that Workers AI takes for a batch in one. */
+export const MAX_LOAD_SERVICE_MS = 30_000;
+/** What Sluice may add to it: 75 s, a cron run that is 50 s late, and 10 s in the Queue. */
+const MAX_ADDED_MS = 75_000 + 50_000 + 10_000;
+
+/** When a seed of the kind `load` pushes: some dozen times a minute. */
+export function drawLoadTimes({ random, timeline }: World): number[] {
+  const count = random.int(200, 400);
+  return Array.from({ length: count }, () => timeline.now + random.int(0, LOAD_MS));
+}
+
+/** A push of one document or two. */
+export function drawSmallPush(number: number, random: Random): Push {
+  const tag = `${number}-${random.int(0, 9_999)}`;
+  const documents = Array.from({ length: random.int(1, 2) }, (_, place) => ({
+    id: `doc-${tag}-${place}`,
+    place,
+    query: `query ${tag} ${place}`,
+    contexts: [`a text of ${tag} ${place}`],
+    contextIds: null,
+    metadata: null,
+  }));
+  const lane = random.pick(["interactive", "bulk"]);
+  return {
+    documents,
+    collection: "default",
+    path: `/v1/documents?collection=default&lane=${lane}`,
+    headers: { "content-type": "application/json" },
+    pieces: [
+      JSON.stringify({
+        documents: documents.map(({ id, query, contexts }) => ({ id, query, contexts })),
+        model: DEFAULT_MODEL,
+      }),
+    ],
+    isKeyed: false,
+    submission: null,
+    accepted: false,
+    firstSentAt: null,
+    lastEndedAt: null,
+    underWay: 0,
+  };
+}
+
+/** Checks of each document that its scores come in time: none waits longer because others are pushed too. */
+export function boundPushToScore(world: World, pushes: readonly Push[]): void {
+  world.onScored = (submission) => {
+    const sentAt = pushes.find((push) => push.submission === submission)?.firstSentAt ?? world.timeline.now;
+    const wait = world.timeline.now - sentAt;
+    if (wait > MAX_LOAD_SERVICE_MS + MAX_ADDED_MS)
+      world.fail(`a document of ${submission} got its scores ${Math.round(wait / 1_000)} s after it was pushed`);
+  };
+}
