@@ -1,3 +1,4 @@
+import { newAttempt } from "../checks/attempts.ts";
 import { newVersion, versionKey, type Attempt, type Content } from "../checks/state.ts";
 import { isPoison, isUnanswerable, type Accounts } from "../world/accounts.ts";
 import type { BatchEntry, SentRequest } from "../world/batch-answer.ts";
@@ -16,21 +17,18 @@ export class TextAccounts implements Accounts {
   }
 
   open(by: Invocation, _model: string, requests: readonly SentRequest[]) {
-    const attempt: Attempt = {
+    const attempt = newAttempt({
       job: "",
       number: 1,
       list: [],
       references: "",
       startedAt: this.#world.timeline.now,
       by,
-      submitted: true,
-      requestId: null,
-      told: new Set(),
-    };
+    });
     return { attempt, entries: requests.map((request) => this.#entryOf(request)) };
   }
 
-  pay(entries: readonly BatchEntry[]): void {
+  pay(_: Attempt, entries: readonly BatchEntry[]): void {
     for (const { version } of entries) this.#world.onPaid(version.content);
   }
 

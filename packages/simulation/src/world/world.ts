@@ -3,6 +3,7 @@ import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/d
 import type { StepIo } from "@sluice/dispatch";
 import { CallTimeout } from "@sluice/inference";
 import type { Change } from "../checks/changes.ts";
+import { AskedPauses } from "../checks/asked-pauses.ts";
 import { Mirror } from "../checks/mirror.ts";
 import type { Content, VersionKey } from "../checks/state.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
@@ -47,6 +48,7 @@ export class World {
   readonly trace: Trace;
   readonly ports: Ports;
   readonly mirror: Mirror;
+  readonly asked = new AskedPauses(() => this.timeline.now);
   readonly ai: SimulatedAi;
   readonly sqlite: Sqlite;
   readonly poisonMode: PoisonMode;
@@ -175,6 +177,10 @@ export class World {
     const inserted = changes.filter(([, event]) => event === "insert");
     for (const [table, , id] of inserted) if (table === "submissions") this.onSubmission(String(id), by);
     this.mirror.apply(changes, by);
+    for (const change of changes) {
+      const flaw = change[0] === "pauses" ? this.asked.flawIn(change, this.mirror.submissions) : null;
+      if (flaw !== null) this.fail(flaw);
+    }
     for (const [table, , first, second, third, fourth] of inserted) {
       if (table === "documents") this.onRecorded(String(second), String(first));
       if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));
