@@ -28,7 +28,7 @@ export class TextAccounts implements Accounts {
     return { attempt, entries: requests.map((request) => this.#entryOf(request)) };
   }
 
-  pay(_: Attempt, entries: readonly BatchEntry[]): void {
+  pay(entries: readonly BatchEntry[]): void {
     for (const { version } of entries) this.#world.onPaid(version.content);
   }
 

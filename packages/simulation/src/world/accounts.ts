@@ -13,7 +13,7 @@ export interface Accounts {
     requests: readonly SentRequest[],
   ): { readonly attempt: Attempt; readonly entries: readonly BatchEntry[] };
   /** The service takes these in, and computes them. */
-  pay(attempt: Attempt, entries: readonly BatchEntry[]): void;
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void;
   /** A Worker hears what came of a batch. */
   answered(attempt: Attempt): void;
 }
@@ -43,7 +43,7 @@ export class AttemptAccounts implements Accounts {
     return { attempt, entries: this.#entriesOf(attempt, requests) };
   }
 
-  pay(attempt: Attempt, entries: readonly BatchEntry[]): void {
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void {
     const world = this.#world;
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;

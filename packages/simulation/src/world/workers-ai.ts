@@ -66,7 +66,7 @@ export class SimulatedAi {
     if (refusal !== null || unheard) this.#turnAway(entries);
     if (refusal !== null) return refusal();
 
-    accounts.pay(attempt, entries);
+    accounts.pay(entries, attempt);
     const takenAt = timeline.now;
     attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
