@@ -8,6 +8,7 @@ export default defineConfig({
         compatibilityDate: "2026-08-15",
         compatibilityFlags: ["nodejs_compat"],
         d1Databases: { DB: "sluice" },
+        queueProducers: { EVENTS: "sluice-events" },
         bindings: { MIGRATIONS: await readD1Migrations(new URL("../../migrations", import.meta.url).pathname) },
       },
     })),

@@ -13,6 +13,9 @@ export const impatient: Patience = { tries: 1, bounded: (call) => call(), rest: 
 /** The world outside of a step, in a test's hands. */
 export interface TestIo extends StepIo {
   readonly stuckAfter: number;
+  readonly continueLater: (token: string) => Promise<void>;
+  /** The tokens that `continueLater` was given. */
+  readonly continued: string[];
   /** What `now` tells; a test moves it. */
   readonly clock: { now: number };
   readonly events: LogEvent[];
@@ -30,6 +33,7 @@ function risingBytes(count: number): Uint8Array {
 export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly patience?: Patience } = {}): TestIo {
   const clock = { now: NOW };
   const events: LogEvent[] = [];
+  const continued: string[] = [];
   return {
     db: openDatabase(d1, more.patience ?? impatient),
     ai,
@@ -39,6 +43,10 @@ export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly patien
     randomBytes: risingBytes,
     runInterval: RUN,
     stuckAfter: 60 * 60_000,
+    continueLater: async (token) => {
+      continued.push(token);
+    },
+    continued,
     log: (event) => events.push(event),
     clock,
     events,

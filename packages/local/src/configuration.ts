@@ -24,6 +24,8 @@ export interface LocalOptions {
   readonly modelUrl?: string;
   /** Seconds from one run of the poller to the next. */
   readonly tickSeconds: number;
+  /** Whether the stand-in sends events when batches end. */
+  readonly events: boolean;
   /** The secret `SLUICE_API_KEYS`; none: the producer refuses every request. */
   readonly apiKeys?: readonly ApiKey[];
 }
@@ -42,8 +44,9 @@ export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..")
 export const LOCAL_DATABASE_ID = "5111ce00-0000-4000-8000-000000000001";
 
 /** Locally nobody waits for a fuller batch, or for a service to recover. */
-const LOCAL_BATCH_SECONDS = { interactive: 0, other: 1 };
 const LOCAL_RETRY_SECONDS = 1;
+/** Queues whose messages are delivered at once; the others wait for a second. */
+const UNDELAYED_QUEUES: ReadonlySet<string> = new Set(["sluice-interactive", "sluice-events"]);
 
 /** A key that may do everything, as the producer wants to see it. */
 export function fullKey(name: string, key: string): ApiKey {
@@ -136,17 +139,16 @@ function localVars(worker: LocalWorker, options: LocalOptions): Record<string, s
     case "poller":
       return { RUN_INTERVAL_SECONDS: String(options.tickSeconds) };
     case "local-ai":
-      return { MODE: options.mode, MODEL_URL: options.modelUrl ?? "" };
+      return { MODE: options.mode, MODEL_URL: options.modelUrl ?? "", SEND_EVENTS: options.events ? "on" : "off" };
   }
 }
 
 type Consumer = NonNullable<NonNullable<Configuration["queues"]>["consumers"]>[number];
 
 function withShortWaits(consumer: Consumer): Consumer {
-  const { interactive, other } = LOCAL_BATCH_SECONDS;
   return {
     ...consumer,
-    max_batch_timeout: consumer.queue === "sluice-interactive" ? interactive : other,
+    max_batch_timeout: UNDELAYED_QUEUES.has(consumer.queue) ? 0 : 1,
     retry_delay: LOCAL_RETRY_SECONDS,
   };
 }

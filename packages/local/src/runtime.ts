@@ -64,7 +64,12 @@ export async function startStack(
 
   const model = settings.localAi === "minilm" ? startModel(log) : null;
   if (model !== null) cleanup.defer(() => model.stop(STOP_GRACE_MS));
-  const options = { mode: settings.localAi, tickSeconds: settings.tickSeconds, apiKeys: [fullKey("local", apiKey)] };
+  const options = {
+    mode: settings.localAi,
+    tickSeconds: settings.tickSeconds,
+    events: settings.events,
+    apiKeys: [fullKey("local", apiKey)],
+  };
   const folder = join(settings.state, "config");
   const migrated = await migrate(writeLocalConfigurations(folder, options, adapt), settings.state, log, signal);
   if (!migrated) return err(cannotStart("the migrations could not be applied", log, fromHere()));

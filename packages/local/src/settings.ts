@@ -12,6 +12,8 @@ export interface Settings {
   /** Seconds from one run of the poller to the next. */
   readonly tickSeconds: number;
   readonly localAi: LocalAiMode;
+  /** Whether the stand-in reports the ends of batches, so that scores do not wait for the next run of the poller. */
+  readonly events: boolean;
   /** `null`: one is made and kept with the state. */
   readonly apiKey: string | null;
 }
@@ -29,6 +31,8 @@ export function describeEnvironment(tickSeconds: number): string {
   SLUICE_TICK_SECONDS  seconds between runs of the poller: 1–${MOST_TICK_SECONDS}     (default ${tickSeconds})
   SLUICE_LOCAL_AI      what scores: minilm (a real model), lexical (words
                        in common), instant (constant work)           (default minilm)
+  SLUICE_EVENTS        on: a batch's end is reported to the poller at once;
+                       off: the poller's next run finds it           (default on)
   SLUICE_API_KEY       the key to accept                             (default: one is made and kept)`;
 }
 
@@ -63,6 +67,10 @@ export function readSettings(
   if (mode === undefined) {
     errors.push(`SLUICE_LOCAL_AI must be one of ${localAiModes.join(", ")}: it is ${JSON.stringify(modeText)}`);
   }
+  const eventsText = env["SLUICE_EVENTS"] ?? "";
+  if (!["", "on", "off"].includes(eventsText)) {
+    errors.push(`SLUICE_EVENTS must be on or off: it is ${JSON.stringify(eventsText)}`);
+  }
   const apiKey = env["SLUICE_API_KEY"] ?? "";
   // The key itself stays out of the message: it is a secret even where it is wrong.
   if (!/^[\x21-\x7e]{0,256}$/.test(apiKey)) {
@@ -75,6 +83,7 @@ export function readSettings(
     state: state === "" ? DEFAULT_STATE : resolve(folder, state),
     tickSeconds: tick,
     localAi: mode,
+    events: eventsText !== "off",
     apiKey: apiKey === "" ? null : apiKey,
   });
 }

@@ -20,6 +20,7 @@ const options: LocalOptions = {
   mode: "minilm",
   modelUrl: "http://127.0.0.1:4321",
   tickSeconds: 7,
+  events: true,
   apiKeys: [fullKey("local", "secret")],
 };
 
@@ -60,6 +61,13 @@ describe("what is deployed", () => {
       expect(consumers.find((consumer) => consumer.queue === queue)?.dead_letter_queue).toBe(`${queue}-dead`);
     }
     expect(read.toSorted()).toEqual(written.flatMap((queue) => [queue, `${queue}-dead`]).toSorted());
+  });
+
+  it("reads the queue of events in the poller, which writes to it too", () => {
+    const { queues } = readConfiguration("poller");
+    expect(queues?.producers).toEqual([{ binding: "EVENTS", queue: "sluice-events" }]);
+    expect(queues?.consumers).toMatchObject([{ queue: "sluice-events", max_batch_size: 100, max_batch_timeout: 1 }]);
+    expect(readConfiguration("local-ai").queues).toEqual({ producers: queues?.producers });
   });
 
   it("runs the poller every minute, and tells both that schedule by it", () => {
@@ -111,7 +119,11 @@ describe("what runs locally", () => {
   it("tells each Worker what it must know", () => {
     expect(local.poller.vars).toEqual({ RUN_INTERVAL_SECONDS: "7", STUCK_AFTER_MINUTES: "60" });
     expect(local.producer.vars).toMatchObject({ SLUICE_SCORER: "minilm" });
-    expect(local["local-ai"].vars).toMatchObject({ MODE: "minilm", MODEL_URL: "http://127.0.0.1:4321" });
+    expect(local["local-ai"].vars).toMatchObject({
+      MODE: "minilm",
+      MODEL_URL: "http://127.0.0.1:4321",
+      SEND_EVENTS: "on",
+    });
     expect(JSON.parse(String(local.producer.vars?.["SLUICE_API_KEYS"]))).toEqual([
       {
         name: "local",
@@ -122,7 +134,7 @@ describe("what runs locally", () => {
   });
 
   it("lets no key in where none is given", () => {
-    const { producer } = localConfigurations({ mode: "lexical", tickSeconds: 1 });
+    const { producer } = localConfigurations({ mode: "lexical", tickSeconds: 1, events: false });
     expect(producer.vars).toMatchObject({ SLUICE_API_KEYS: "[]" });
   });
 });

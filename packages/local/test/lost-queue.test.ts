@@ -43,7 +43,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
   }, LIMIT_MS);
 
   async function start(adapt?: Adapt): Promise<Sluice> {
-    const settings = { port: 0, state, tickSeconds: 1, localAi: "lexical", apiKey: null } as const;
+    const settings = { port: 0, state, tickSeconds: 1, localAi: "lexical", events: false, apiKey: null } as const;
     const started = await startStack(settings, KEY, new AbortController().signal, adapt);
     if (!started.ok) throw new Error(started.error);
     stack = started.value;

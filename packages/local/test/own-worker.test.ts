@@ -61,7 +61,14 @@ describe("a Worker outside the workspace, beside a running stack", () => {
   let own: Awaited<ReturnType<typeof runOwn>> | null = null;
   beforeAll(async () => {
     root = mkdtempSync(join(tmpdir(), "sluice-own-"));
-    const settings = { port: 0, state: join(root, "state"), tickSeconds: 1, localAi: "lexical", apiKey: null } as const;
+    const settings = {
+      port: 0,
+      state: join(root, "state"),
+      tickSeconds: 1,
+      localAi: "lexical",
+      events: false,
+      apiKey: null,
+    } as const;
     const started = await startStack(settings, KEY, new AbortController().signal);
     if (!started.ok) throw new Error(started.error);
     stack = started.value;

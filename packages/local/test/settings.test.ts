@@ -22,9 +22,11 @@ async function isBlocked(port: number): Promise<boolean> {
 
 describe("settings", () => {
   it("have defaults, for variables that are empty too", () => {
-    const value = { port: 8787, state: DEFAULT_STATE, tickSeconds: 60, localAi: "minilm", apiKey: null };
+    const value = { port: 8787, state: DEFAULT_STATE, tickSeconds: 60, localAi: "minilm", events: true, apiKey: null };
     expect(read({})).toEqual({ ok: true, value });
-    expect(read({ SLUICE_PORT: "", SLUICE_STATE: "", SLUICE_LOCAL_AI: "", SLUICE_API_KEY: "" })).toEqual({
+    expect(
+      read({ SLUICE_PORT: "", SLUICE_STATE: "", SLUICE_LOCAL_AI: "", SLUICE_EVENTS: "", SLUICE_API_KEY: "" }),
+    ).toEqual({
       ok: true,
       value,
     });
@@ -36,9 +38,17 @@ describe("settings", () => {
       SLUICE_STATE: "state",
       SLUICE_TICK_SECONDS: "1",
       SLUICE_LOCAL_AI: "instant",
+      SLUICE_EVENTS: "off",
       SLUICE_API_KEY: "key",
     };
-    const value = { port: 0, state: "/home/me/state", tickSeconds: 1, localAi: "instant", apiKey: "key" };
+    const value = {
+      port: 0,
+      state: "/home/me/state",
+      tickSeconds: 1,
+      localAi: "instant",
+      events: false,
+      apiKey: "key",
+    };
     expect(read(env)).toEqual({ ok: true, value });
   });
 
@@ -50,6 +60,7 @@ describe("settings", () => {
     [{ SLUICE_TICK_SECONDS: "0" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
     [{ SLUICE_TICK_SECONDS: "0.5" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
     [{ SLUICE_LOCAL_AI: "gpt" }, "SLUICE_LOCAL_AI must be one of minilm, lexical, instant"],
+    [{ SLUICE_EVENTS: "no" }, "SLUICE_EVENTS must be on or off"],
     [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 characters"],
   ])("refuse %j in one line that says what is allowed", (env, line) => {
     const settings = read(env);

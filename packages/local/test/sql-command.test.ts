@@ -14,7 +14,7 @@ let folder: string;
 const shell = new Shell();
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "sluice-sql-"));
-  writeLocalConfigurations(join(folder, "state", "config"), { mode: "instant", tickSeconds: 1 });
+  writeLocalConfigurations(join(folder, "state", "config"), { mode: "instant", tickSeconds: 1, events: true });
 });
 afterEach(() => shell.kill());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

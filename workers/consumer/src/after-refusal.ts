@@ -1,4 +1,4 @@
-import type { MessageDecision } from "./consume-delivery.ts";
+import type { MessageDecision } from "@sluice/dispatch";
 
 /** The wait after the first refusal. It doubles with each delivery. */
 const FIRST_WAIT_SECONDS = 30;

@@ -5,25 +5,14 @@ import {
   planRecording,
   recordApart,
   STAGED_AT_ONCE,
+  type DeliveredMessage,
+  type MessageDecision,
   type PlannedPart,
   type RecordedJob,
   type StepIo,
 } from "@sluice/dispatch";
 import { afterRefusal } from "./after-refusal.ts";
-import {
-  fetchStaged,
-  readMessage,
-  type DeliveredMessage,
-  type ReadMalformed,
-  type ReadPart,
-  type ReadReference,
-} from "./read-messages.ts";
-
-/** What should happen to a message. */
-export type MessageDecision =
-  | { readonly kind: "ack" }
-  /** Without `delaySeconds` after the queue's own delay. */
-  | { readonly kind: "retry"; readonly delaySeconds?: number };
+import { fetchStaged, readMessage, type ReadMalformed, type ReadPart, type ReadReference } from "./read-messages.ts";
 
 interface DeliveredPart extends PlannedPart {
   readonly message: DeliveredMessage;

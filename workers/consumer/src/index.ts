@@ -1,4 +1,4 @@
-import { runLogged, stepIo, type StepEnv } from "@sluice/dispatch";
+import { runLogged, settleDelivery, stepIo, type StepEnv } from "@sluice/dispatch";
 import { consumeDelivery } from "./consume-delivery.ts";
 
 /** The consumer: a delivery of Queue messages becomes rows in D1 and jobs at Workers AI. */
@@ -8,11 +8,6 @@ export default {
     const decisions = await runLogged("delivery_broke_off", io.log, () =>
       consumeDelivery(io, batch.queue, batch.messages),
     );
-    for (const message of batch.messages) {
-      const decision = decisions.get(message.id);
-      if (decision?.kind === "ack") message.ack();
-      else if (decision?.delaySeconds === undefined) message.retry();
-      else message.retry({ delaySeconds: decision.delaySeconds });
-    }
+    settleDelivery(batch.messages, decisions);
   },
 } satisfies ExportedHandler<StepEnv>;

@@ -1,13 +1,6 @@
 import { parseMessage, type Message, type PartMessage } from "@sluice/core";
 import { readStagedPart, type Database } from "@sluice/db";
-
-/** A message as a delivery holds it. */
-export interface DeliveredMessage {
-  readonly id: string;
-  readonly body: unknown;
-  /** Deliveries in this queue, this one among them. */
-  readonly attempts: number;
-}
+import type { DeliveredMessage } from "@sluice/dispatch";
 
 /** A part, with the text of its message. */
 export interface ReadPart {

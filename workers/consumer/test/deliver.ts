@@ -1,8 +1,9 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 
+import type { MessageDecision } from "@sluice/dispatch";
 import { bodyOf, type TestPart } from "@sluice/dispatch/test-support";
 import worker from "../src/index.ts";
-import { consumeDelivery, type MessageDecision } from "../src/consume-delivery.ts";
+import { consumeDelivery } from "../src/consume-delivery.ts";
 
 /** Delivered for the first time where it does not say otherwise. */
 export interface TestMessage {

@@ -1,18 +1,33 @@
-import { milliseconds, runLogged, stepIo, type StepEnv } from "@sluice/dispatch";
-import { runPoller } from "./run-poller.ts";
+import { milliseconds, runLogged, settleDelivery, stepIo, type StepEnv } from "@sluice/dispatch";
+import { consumeEvents } from "./consume-events.ts";
+import { runPoller, type PollerIo } from "./run-poller.ts";
 
 interface PollerEnv extends StepEnv {
   /** A batch without an answer for this long is dispatched again. */
   readonly STUCK_AFTER_MINUTES: string;
+  /** The queue that events of Workers AI arrive in. Runs that hand on send their messages to it too. */
+  readonly EVENTS: Queue;
 }
 
-/** The poller: every minute, what is due is polled, finalized, or dispatched again. */
+function pollerIo(env: PollerEnv): PollerIo {
+  return {
+    ...stepIo(env),
+    stuckAfter: milliseconds("STUCK_AFTER_MINUTES", env.STUCK_AFTER_MINUTES, 60_000),
+    continueLater: async (token) => {
+      await env.EVENTS.send({ kind: "continue_run", token });
+    },
+  };
+}
+
+/** The poller: every minute, and when Workers AI reports a batch, jobs are polled, finalized, or dispatched again. */
 export default {
   async scheduled(_controller, env) {
-    const io = {
-      ...stepIo(env),
-      stuckAfter: milliseconds("STUCK_AFTER_MINUTES", env.STUCK_AFTER_MINUTES, 60_000),
-    };
+    const io = pollerIo(env);
     await runLogged("poller_run_broke_off", io.log, () => runPoller(io));
+  },
+  async queue(batch, env) {
+    const io = pollerIo(env);
+    const decisions = await runLogged("events_broke_off", io.log, () => consumeEvents(io, batch.messages));
+    settleDelivery(batch.messages, decisions);
   },
 } satisfies ExportedHandler<PollerEnv>;

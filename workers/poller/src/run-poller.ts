@@ -8,6 +8,8 @@ import { runWithin } from "./run-within.ts";
 export interface PollerIo extends StepIo {
   /** Milliseconds without an answer after which a batch is dispatched again. */
   readonly stuckAfter: number;
+  /** Sends the message that has a fresh invocation continue this run: see `continueRun`. */
+  readonly continueLater: (token: string) => Promise<void>;
 }
 
 /** Jobs that one run takes on. One whose batch is still under way costs a call to Workers AI and no query. */

@@ -188,6 +188,7 @@ describe("the Worker", () => {
       AI: service,
       RUN_INTERVAL_SECONDS: "60",
       STUCK_AFTER_MINUTES: "60",
+      EVENTS: env.EVENTS,
     });
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",

@@ -65,7 +65,12 @@ async function withWorker(
 
 /** The product as it is, with a Queue that waits for full deliveries. */
 function configurations(): Configuration[] {
-  const local = localConfigurations({ mode: "instant", tickSeconds: 1, apiKeys: [fullKey("bench", KEY)] });
+  const local = localConfigurations({
+    mode: "instant",
+    tickSeconds: 1,
+    events: false,
+    apiKeys: [fullKey("bench", KEY)],
+  });
   const consumers =
     local.consumer.queues?.consumers?.map((queue) => ({ ...queue, max_batch_timeout: BATCH_SECONDS })) ?? [];
   return [

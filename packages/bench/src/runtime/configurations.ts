@@ -40,6 +40,7 @@ export function benchConfigurations(options: StackOptions): Configuration[] {
   const local = localConfigurations({
     mode: "instant",
     tickSeconds: EAGER_TICK_SECONDS,
+    events: false,
     apiKeys: [fullKey("bench", KEY)],
   });
   const counting = (worker: "producer" | "consumer" | "poller"): Configuration => ({
@@ -47,11 +48,13 @@ export function benchConfigurations(options: StackOptions): Configuration[] {
     main: source(`workers/${worker}.ts`),
   });
   const consumer = counting("consumer");
+  const poller = counting("poller");
   return [
     counting("producer"),
     withBatchSeconds(consumer, options),
-    { ...counting("poller"), vars: { ...local.poller.vars, RUN_INTERVAL_SECONDS: "60" } },
-    { ...counting("poller"), name: "eager-poller" },
+    { ...poller, vars: { ...local.poller.vars, RUN_INTERVAL_SECONDS: "60" } },
+    // A queue has one consumer.
+    { ...poller, name: "eager-poller", queues: { producers: poller.queues?.producers ?? [] } },
     local["local-ai"],
     ...Object.entries(comparedWorkers).map(([name, arm]) => compared(name, arm, options)),
   ];

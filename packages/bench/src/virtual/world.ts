@@ -168,7 +168,7 @@ export class VirtualWorld {
   #fireCron(): void {
     this.timeline.after(MINUTE, () => {
       this.timeline.wake();
-      void runPoller({ ...this.#io, stuckAfter: 60 * MINUTE });
+      void runPoller({ ...this.#io, stuckAfter: 60 * MINUTE, continueLater: async () => undefined });
       this.#fireCron();
     });
   }

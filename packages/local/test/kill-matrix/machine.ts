@@ -70,6 +70,8 @@ export class Machine {
       state,
       tickSeconds: NO_CRON_SECONDS,
       localAi: "lexical",
+      // The test alone decides when the poller does something.
+      events: false,
       apiKey: null,
     } as const;
     const stack = await startStack(settings, KEY, signal, (worker, configuration) =>

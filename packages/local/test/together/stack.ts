@@ -55,6 +55,7 @@ export class Together {
     const configurations = localConfigurations({
       ...(modelUrl === undefined ? { mode: "lexical" } : { mode: "minilm", modelUrl }),
       tickSeconds: TICK_SECONDS,
+      events: false,
       apiKeys: [fullKey("together", KEY)],
     });
     const feeder = {

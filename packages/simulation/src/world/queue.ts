@@ -1,5 +1,5 @@
 import { parseMessage } from "@sluice/core";
-import type { MessageDecision } from "@sluice/consumer/src/consume-delivery.ts";
+import type { MessageDecision } from "@sluice/dispatch";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
 

@@ -53,7 +53,12 @@ export class Stack {
     this.#polling += 1;
     world.invoke(
       "poller",
-      (by) => runPoller({ ...world.stepIo(by), stuckAfter: STUCK_AFTER_MINUTES * MINUTE }),
+      (by) =>
+        runPoller({
+          ...world.stepIo(by),
+          stuckAfter: STUCK_AFTER_MINUTES * MINUTE,
+          continueLater: async () => undefined,
+        }),
       () => {
         this.#polling -= 1;
       },

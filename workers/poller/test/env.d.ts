@@ -1,0 +1,9 @@
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      readonly EVENTS: Queue;
+    }
+  }
+}
+
+export {};
