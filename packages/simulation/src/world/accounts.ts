@@ -1,3 +1,4 @@
+import { paymentFlaw } from "../checks/payments.ts";
 import type { Attempt } from "../checks/state.ts";
 import type { BatchEntry, SentRequest } from "./batch-answer.ts";
 import type { Invocation } from "./invocation.ts";
@@ -12,7 +13,7 @@ export interface Accounts {
     requests: readonly SentRequest[],
   ): { readonly attempt: Attempt; readonly entries: readonly BatchEntry[] };
   /** The service takes these in, and computes them. */
-  pay(entries: readonly BatchEntry[]): void;
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void;
   /** A Worker hears what came of a batch. */
   answered(attempt: Attempt): void;
 }
@@ -33,14 +34,23 @@ export class AttemptAccounts implements Accounts {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt);
+    const since = by.startedAt;
+    const pause =
+      mirror.pauses.keepingBack(model, attempt.list, since) ??
+      this.#world.asked.keepingBack(model, attempt.list, since);
     if (pause !== null)
       this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
     return { attempt, entries: this.#entriesOf(attempt, requests) };
   }
 
-  pay(entries: readonly BatchEntry[]): void {
-    for (const { version } of entries) this.#world.onPaid(version.content);
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void {
+    const world = this.#world;
+    for (const { version, request } of entries) {
+      version.requestBytes ||= JSON.stringify(request).length;
+      const flaw = paymentFlaw(version, attempt, world.timeline.now);
+      if (flaw !== null) world.fail(flaw);
+      world.onPaid(version.content);
+    }
   }
 
   answered(attempt: Attempt): void {

@@ -67,8 +67,9 @@ export class SimulatedAi {
     if (refusal !== null || unheard) this.#turnAway(entries);
     if (refusal !== null) return refusal();
 
-    accounts.pay(entries);
+    accounts.pay(entries, attempt);
     const takenAt = timeline.now;
+    attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
     const batch = {
@@ -167,7 +168,9 @@ export class SimulatedAi {
     }
     if (batch.answer === null) {
       batch.answer = answerBatch(entries, random, faults, end === "failed_in_part");
+      attempt.tokens = batch.answer.tokens;
       for (const { version, code } of batch.answer.unusable) {
+        attempt.unusable.add(version.key);
         version.unusable += 1;
         version.mayFailWith.add(code);
       }
