@@ -29,6 +29,9 @@ export interface JobRow {
   readonly lane: string;
   readonly status: string;
   readonly parent_id: string | null;
+  readonly merged_into: string | null;
+  readonly batches: number;
+  readonly halvings: number;
   readonly round: number;
   readonly attempt: number;
   readonly refusals: number;

@@ -2,7 +2,7 @@ import { NEVER_DUE } from "@sluice/core";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { newAttempt, pollFlaw, startTimeFlaw } from "./attempts.ts";
-import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
+import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { Pauses } from "./pauses.ts";
 import { countsFlaw, holderOf, openedFlaw, submissionFlaw } from "./submission-rules.ts";
@@ -76,6 +76,7 @@ export class Mirror {
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
+      job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
       this.#tell(newJobFlaw(job, this.jobs, (key) => this.version(key)?.content.lane));
     }
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
@@ -182,6 +183,9 @@ export class Mirror {
       version.unusable = 0;
       version.turnedAway = 0;
       version.batches.length = 0;
+      version.attempts.clear();
+      version.refused = 0;
+      version.accepted = 0;
       version.mayFailWith.clear();
       this.#retriedNow.add(key);
     } else {
@@ -199,6 +203,7 @@ export class Mirror {
         row,
         list: listOf(row.members),
         attempts: new Map(),
+        isPieceOfInvalid: false,
         largest: row.document_count,
       };
       this.jobs.set(row.id, job);
@@ -236,6 +241,7 @@ export class Mirror {
     const attempt = newAttempt({ job: row.id, number: row.attempt, list, references, startedAt, by });
     job.attempts.set(row.attempt, attempt);
     by.attempts.push(attempt);
+    for (const key of list) this.version(key)?.attempts.add(attempt);
   }
 
   #touch(key: VersionKey): void {

@@ -37,6 +37,10 @@ export interface Version {
   readonly batches: Attempt[];
   /** Bytes of its request as JSON; 0 before it was sent. */
   requestBytes: number;
+  /** Attempts with it since it was queued, how many the service refused for sure, and how many it accepted. */
+  readonly attempts: Set<Attempt>;
+  refused: number;
+  accepted: number;
 }
 
 export function newVersion(key: VersionKey, content: Content): Version {
@@ -56,6 +60,9 @@ export function newVersion(key: VersionKey, content: Content): Version {
     turnedAway: 0,
     batches: [],
     requestBytes: 0,
+    attempts: new Set(),
+    refused: 0,
+    accepted: 0,
   };
 }
 
@@ -92,6 +99,8 @@ export interface Job {
   row: JobRow;
   list: readonly VersionKey[];
   readonly attempts: Map<number, Attempt>;
+  /** Whether it holds documents of a batch that was split as invalid. */
+  isPieceOfInvalid: boolean;
   /** Documents in it as it was recorded, or as its first attempt sent them. */
   largest: number;
 }

@@ -1,6 +1,7 @@
 import { COUNTING } from "./counting.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
+import { LIMITING } from "./limiting.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
@@ -12,6 +13,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...RECORDING,
   ...ENDING,
   ...INTERVENING,
+  ...LIMITING,
   ...READING,
   ...TIMING,
   ...COUNTING,

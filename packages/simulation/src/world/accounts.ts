@@ -1,5 +1,6 @@
 import { paymentFlaw } from "../checks/payments.ts";
 import type { Attempt } from "../checks/state.ts";
+import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentRequest } from "./batch-answer.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
@@ -44,12 +45,17 @@ export class AttemptAccounts implements Accounts {
   }
 
   pay(entries: readonly BatchEntry[], attempt: Attempt): void {
-    const world = this.#world;
+    const { mirror, timeline } = this.#world;
+    const counted = mirror.jobs.get(attempt.job)?.row.batches ?? 0;
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;
-      const flaw = paymentFlaw(version, attempt, world.timeline.now);
-      if (flaw !== null) world.fail(flaw);
-      world.onPaid(version.content);
+      const flaw = paymentFlaw(version, attempt, timeline.now);
+      if (flaw !== null) this.#world.fail(flaw);
+      this.#world.onPaid(version.content);
+      if (!version.attempts.has(attempt)) continue;
+      version.accepted += 1;
+      if (version.accepted > Math.min(counted, MAX_BATCHES))
+        this.#world.fail(`${version.key} is in ${version.accepted} batches, its job counts ${counted}`);
     }
   }
 
