@@ -1,8 +1,8 @@
-import { measureCapacity } from "./measures/capacity-threads.ts";
 import { measureDeliveries } from "./measures/deliveries.ts";
 import { countLookups, countOperations } from "./measures/operations.ts";
 import { measurePoison } from "./measures/poison.ts";
 import { measurePoller } from "./measures/poller-cost.ts";
+import { measureVirtual } from "./measures/virtual-threads.ts";
 import type { CountedPlan } from "./plans.ts";
 import type { Counted } from "./report/budgets.ts";
 import { Stack } from "./runtime/stack.ts";
@@ -22,6 +22,8 @@ export async function measureCounted(plan: CountedPlan, tell: (line: string) => 
   const poison = await measurePoison(stack, plan.poison);
   tell("runs of the poller");
   const pollerRuns = await measurePoller(stack, plan.pollerRuns);
-  const capacity = await measureCapacity(plan.capacity, tell);
-  return { usages, lookups, deliveries, poison, pollerRuns, capacity };
+  const virtual = await measureVirtual(plan.virtual, tell);
+  const freshness = virtual.filter((one) => one.kind === "freshness");
+  const capacity = virtual.filter((one) => one.kind !== "freshness");
+  return { usages, lookups, deliveries, poison, pollerRuns, capacity, freshness };
 }

@@ -1,8 +1,7 @@
 import { measureCounted } from "./measure-counted.ts";
-import { measureFreshness, type Freshness } from "./measures/freshness.ts";
 import { measureMemory } from "./measures/memory.ts";
 import { measureThroughput, type ThroughputRun } from "./measures/throughput.ts";
-import { freshnessCases, fullPlan, quickPlan, throughputCases } from "./plans.ts";
+import { fullPlan, quickPlan, throughputCases } from "./plans.ts";
 import { judge, type BudgetLine } from "./report/budgets.ts";
 import { judgeTimes } from "./report/goals.ts";
 import { describeMachine } from "./report/machine.ts";
@@ -25,11 +24,10 @@ export async function measureEverything(
   const counted = await measureCounted(quick ? quickPlan : fullPlan, tell);
   const budgets = judge(counted);
   if (throughput !== null) {
-    const freshness = await measureWaits(tell);
     tell("memory");
     const memory = await measureMemory();
     const goals = judgeTimes(throughput, memory);
-    writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, freshness, memory });
+    writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, memory });
     tell("wrote packages/bench/RESULTS.md");
   }
   return budgets;
@@ -46,15 +44,4 @@ async function measureTimes(times: number, tell: Tell): Promise<Results["through
   const growth: ThroughputRun[] = [];
   for (const one of cases.growth) growth.push(...(await measureThroughput(stack, one, tell)));
   return { compared, growth };
-}
-
-async function measureWaits(tell: Tell): Promise<Freshness[]> {
-  const measured: Freshness[] = [];
-  for (const one of freshnessCases) {
-    tell(
-      `freshness at ${one.documentsPerSecond} documents a second, service ${one.serviceSeconds} s, backlog ${one.backlog}`,
-    );
-    measured.push(await measureFreshness(one));
-  }
-  return measured;
 }

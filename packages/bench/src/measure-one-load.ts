@@ -1,6 +1,6 @@
 import { print } from "@sluice/client/terminal";
 import { measureBacklog, measureLoad, type Backlog, type Load } from "./measures/capacity.ts";
-import { describeCase } from "./measures/capacity-threads.ts";
+import { describeCase } from "./measures/virtual-threads.ts";
 import { figure } from "./report/table.ts";
 
 /** What `--load` and `--backlog` take, as text. */

@@ -1,9 +1,10 @@
 import type { ArmName } from "./arms/arm.ts";
 import { LARGE, MIDDLE, SMALL } from "./documents.ts";
-import type { CapacityCase, LoadCase } from "./measures/capacity.ts";
+import type { LoadCase } from "./measures/capacity.ts";
 import { CASES, type DeliveryCase } from "./measures/deliveries.ts";
 import type { FreshnessCase } from "./measures/freshness.ts";
 import type { ThroughputCase } from "./measures/throughput.ts";
+import type { VirtualCase } from "./measures/virtual-threads.ts";
 
 /** What is counted: by the quick run as well. */
 export interface CountedPlan {
@@ -16,7 +17,8 @@ export interface CountedPlan {
   readonly deliveries: readonly DeliveryCase[];
   readonly poison: readonly number[];
   readonly pollerRuns: readonly { readonly open: number; readonly finished: number }[];
-  readonly capacity: readonly CapacityCase[];
+  /** Cases on the virtual clock. */
+  readonly virtual: readonly VirtualCase[];
 }
 
 const ALL: readonly ArmName[] = [
@@ -36,6 +38,12 @@ function load(one: Partial<LoadCase> & Pick<LoadCase, "jobsPerMinute" | "minutes
   return { kind: "load", events: false, jobs: "small", serviceSeconds: 5, ...one };
 }
 
+function stream(
+  one: Partial<FreshnessCase> & Pick<FreshnessCase, "documentsPerSecond" | "minutes" | "events">,
+): FreshnessCase {
+  return { kind: "freshness", push: 1, serviceSeconds: 30, backlog: 0, ...one };
+}
+
 export const quickPlan: CountedPlan = {
   operations: { bulk: 9_000, compared: 0, only: ["sluice"], polls: [10] },
   deliveries: CASES.filter(({ shape }) => shape.name === "1.5 KB" || shape.name === "100 contexts"),
@@ -44,9 +52,14 @@ export const quickPlan: CountedPlan = {
     { open: 10, finished: 0 },
     { open: 10, finished: 100_000 },
   ],
-  capacity: [
+  virtual: [
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 5 }),
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 5 }),
+    ...[true, false].flatMap((events) => [
+      stream({ documentsPerSecond: 0.1, minutes: 60, events }),
+      stream({ documentsPerSecond: 10, minutes: 1, events }),
+      stream({ documentsPerSecond: 500, push: 50, minutes: 1 / 4, events }),
+    ]),
     { kind: "backlog", events: false, of: "undispatched", jobs: 5_000, serviceSeconds: 5 },
   ],
 };
@@ -56,15 +69,28 @@ export const fullPlan: CountedPlan = {
   deliveries: CASES,
   poison: [1, 5, 50],
   pollerRuns: [1, 100, 10_000].flatMap((open) => [0, 10_000, 1_000_000].map((finished) => ({ open, finished }))),
-  capacity: [
+  virtual: [
     // The longest first, so that two threads end together.
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 120 }),
     ...(["undispatched", "unpolled"] as const).map(
       (of) => ({ kind: "backlog", events: false, of, jobs: 100_000, serviceSeconds: 5 }) as const,
     ),
-    ...[3_600, 1_200, 600, 120, 50].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 20 })),
-    ...[300, 30].map((serviceSeconds) => load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 20, serviceSeconds })),
+    ...[3_600, 1_200, 600, 120, 50].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 10 })),
+    ...[300, 30].flatMap((serviceSeconds) =>
+      [TARGET_SMALL_JOBS, 1_200, 120].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 10, serviceSeconds })),
+    ),
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 120 }),
+    // One document a push, or fifty; the service fast and slow; a backfill in the way.
+    ...[true, false].flatMap((events) => [
+      ...[30, 300].flatMap((serviceSeconds) => [
+        stream({ documentsPerSecond: 0.1, minutes: 60, serviceSeconds, events }),
+        stream({ documentsPerSecond: 10, minutes: 10, serviceSeconds, events }),
+        stream({ documentsPerSecond: 500, push: 50, minutes: 3, serviceSeconds, events }),
+      ]),
+      stream({ documentsPerSecond: 500, minutes: 1, events }),
+      stream({ documentsPerSecond: 1, minutes: 10, events }),
+      stream({ documentsPerSecond: 1, minutes: 10, backlog: 100_000, events }),
+    ]),
   ],
 };
 
@@ -97,15 +123,3 @@ export function throughputCases(times: number): {
     })),
   };
 }
-
-/** A stream of one document a push, or of fifty; the service fast and slow; a backfill in the way. */
-export const freshnessCases: readonly FreshnessCase[] = [
-  ...[30, 300].flatMap((serviceSeconds) => [
-    { documentsPerSecond: 0.1, push: 1, minutes: 60, serviceSeconds, backlog: 0 },
-    { documentsPerSecond: 10, push: 1, minutes: 10, serviceSeconds, backlog: 0 },
-    { documentsPerSecond: 500, push: 50, minutes: 3, serviceSeconds, backlog: 0 },
-  ]),
-  { documentsPerSecond: 500, push: 1, minutes: 1, serviceSeconds: 30, backlog: 0 },
-  { documentsPerSecond: 1, push: 1, minutes: 10, serviceSeconds: 30, backlog: 0 },
-  { documentsPerSecond: 1, push: 1, minutes: 10, serviceSeconds: 30, backlog: 100_000 },
-];

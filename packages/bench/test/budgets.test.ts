@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { growthExponent, type ThroughputRun } from "../src/measures/throughput.ts";
 import type { Backlog, Load } from "../src/measures/capacity.ts";
+import type { Freshness } from "../src/measures/freshness.ts";
 import type { Usage } from "../src/measures/operations.ts";
 import { judge, type Counted } from "../src/report/budgets.ts";
 
@@ -55,6 +56,20 @@ const load = (more: Partial<Load> = {}): Load => ({
   use,
   ...more,
 });
+const stream = (more: Partial<Freshness> = {}): Freshness => ({
+  kind: "freshness",
+  documentsPerSecond: 10,
+  push: 1,
+  minutes: 10,
+  serviceSeconds: 30,
+  events: true,
+  backlog: 0,
+  documents: 6_000,
+  p50: 33,
+  p99: 40,
+  allDone: 640,
+  ...more,
+});
 const full = load({ jobs: "full", jobsPerMinute: 100 });
 const backlog: Backlog = {
   kind: "backlog",
@@ -76,6 +91,7 @@ const counted: Counted = {
   ],
   poison: [{ strategy: "bisection", documents: 1_000, bad: 1, calls: 20, bound: 21.9, minutes: 2, good: 999 }],
   capacity: [load(), full, backlog],
+  freshness: [stream()],
 };
 const failing = (more: Partial<Counted>) =>
   judge({ ...counted, ...more })
@@ -147,6 +163,21 @@ describe("budgets of capacity", () => {
 
   it("are over with a backlog that drains slower than the target", () => {
     expect(failing({ capacity: [load(), full, { ...backlog, endedPerMinute: 2_399 }] })).toHaveLength(1);
+  });
+});
+
+describe("budgets of freshness", () => {
+  const over = (more: Partial<Freshness>) => failing({ freshness: [stream(more)] });
+
+  it("are over with a p50 above service and 3 s, or a p99 above service and 10 s", () => {
+    expect(over({ p50: 33.1 })).toHaveLength(1);
+    expect(over({ p99: 40.1 })).toHaveLength(1);
+  });
+
+  it("allow service and 75 s without events, and do not judge what waits behind a backlog", () => {
+    expect(over({ events: false, p50: 90, p99: 105 })).toEqual([]);
+    expect(over({ events: false, p99: 105.1 })).toHaveLength(1);
+    expect(over({ backlog: 100_000, p50: 90, p99: 900 })).toEqual([]);
   });
 });
 

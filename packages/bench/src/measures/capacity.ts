@@ -111,8 +111,6 @@ export interface Backlog extends BacklogCase {
   readonly use: PlatformUse;
 }
 
-export type CapacityCase = LoadCase | BacklogCase;
-
 const PUSHES_PER_SECOND = 100;
 const MAX_DRAIN_MS = 48 * 60 * MINUTE;
 

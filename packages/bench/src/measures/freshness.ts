@@ -2,14 +2,7 @@ import { makeDocuments, SMALL } from "../documents.ts";
 import { VirtualWorld } from "../virtual/world.ts";
 
 /** How long documents of one stream took from accepted to queryable, in seconds. */
-export interface Freshness {
-  readonly documentsPerSecond: number;
-  /** Documents in each push. */
-  readonly push: number;
-  /** Seconds that Workers AI takes for a batch. */
-  readonly serviceSeconds: number;
-  /** Documents that were pushed to the bulk lane just before. */
-  readonly backlog: number;
+export interface Freshness extends FreshnessCase {
   readonly documents: number;
   readonly p50: number;
   readonly p99: number;
@@ -17,11 +10,17 @@ export interface Freshness {
   readonly allDone: number;
 }
 
+/** A stream of pushes into the interactive lane, delivered as the configuration has it. */
 export interface FreshnessCase {
+  readonly kind: "freshness";
   readonly documentsPerSecond: number;
+  /** Documents in each push. */
   readonly push: number;
   readonly minutes: number;
+  /** Seconds that Workers AI takes for a batch. */
   readonly serviceSeconds: number;
+  readonly events: boolean;
+  /** Documents that were pushed to the bulk lane just before. */
   readonly backlog: number;
 }
 
@@ -33,7 +32,7 @@ const MOST_HOURS = 12;
 const HEAD_START = 30 * SECOND;
 
 export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
-  const world = new VirtualWorld({ serviceTime: one.serviceSeconds * SECOND });
+  const world = new VirtualWorld({ serviceTime: one.serviceSeconds * SECOND, events: one.events });
   const start = one.backlog > 0 ? HEAD_START : 0;
   for (let from = 0; from < one.backlog; from += BACKLOG_PUSH) {
     world.pushAt(0, "bulk", makeDocuments(SMALL, Math.min(BACKLOG_PUSH, one.backlog - from), 21, `backlog-${from}-`));
@@ -49,12 +48,8 @@ export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
   const waits = documents
     .map(({ id }) => (world.endedAt.get(id) ?? Infinity) - (world.acceptedAt.get(id) ?? Infinity))
     .toSorted((a, b) => a - b);
-  const { documentsPerSecond, push, serviceSeconds, backlog } = one;
   return {
-    documentsPerSecond,
-    push,
-    serviceSeconds,
-    backlog,
+    ...one,
     documents: documents.length,
     p50: percentile(waits, 0.5) / SECOND,
     p99: percentile(waits, 0.99) / SECOND,

@@ -1,9 +1,10 @@
 import type { Backlog, Load } from "../measures/capacity.ts";
 import type { Delivery } from "../measures/deliveries.ts";
+import type { Freshness } from "../measures/freshness.ts";
 import type { Lookup, Usage } from "../measures/operations.ts";
 import type { Poison } from "../measures/poison.ts";
 import type { PollerRun } from "../measures/poller-cost.ts";
-import { judgeCapacity } from "./capacity.ts";
+import { judgeCapacity, judgeFreshness } from "./capacity.ts";
 import { figure } from "./table.ts";
 
 /** What was counted, beside what it may be. */
@@ -21,13 +22,14 @@ export interface Counted {
   readonly pollerRuns: readonly PollerRun[];
   readonly poison: readonly Poison[];
   readonly capacity: readonly (Load | Backlog)[];
+  readonly freshness: readonly Freshness[];
 }
 
 const BULK_JOB = 1_000;
 const SMALL_JOB = 100;
 
 /** The counted budgets: these fail a run. What the clock says never does. */
-export function judge({ usages, lookups, deliveries, pollerRuns, poison, capacity }: Counted): BudgetLine[] {
+export function judge({ usages, lookups, deliveries, pollerRuns, poison, capacity, freshness }: Counted): BudgetLine[] {
   const [bulk, single] = (["bulk", "one by one"] as const).map((way) => tenPolls(usages, way));
   const perContext = lookups.map(({ rowsRead, contexts }) => rowsRead / contexts);
   const idle = pollerRuns.filter(({ due }) => !due);
@@ -67,6 +69,7 @@ export function judge({ usages, lookups, deliveries, pollerRuns, poison, capacit
         : [],
     ),
     ...judgeCapacity(capacity),
+    ...judgeFreshness(freshness),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { MAX_ADDED_SECONDS, type Backlog, type Load } from "../measures/capacity.ts";
-import { describeCase } from "../measures/capacity-threads.ts";
+import type { Freshness } from "../measures/freshness.ts";
+import { describeCase } from "../measures/virtual-threads.ts";
 import { TARGET_FULL_JOBS, TARGET_SMALL_JOBS } from "../plans.ts";
 import type { BudgetLine } from "./budgets.ts";
 import { logChart } from "./chart.ts";
@@ -74,6 +75,23 @@ function judgeDrain(backlog: Backlog): BudgetLine {
     measured: figure(Math.round(endedPerMinute)),
     ok: endedPerMinute >= TARGET_SMALL_JOBS,
   };
+}
+
+/** Seconds beyond the service's that a document takes, with events: half of them, and nearly all. */
+const FRESH = { p50: 3, p99: 10 };
+
+/** Streams with nothing in their way; without events they wait for cron as a load does. */
+export function judgeFreshness(measured: readonly Freshness[]): BudgetLine[] {
+  const judged = measured.filter(({ backlog }) => backlog === 0);
+  return judged.flatMap((one) => {
+    const what = describeCase(one);
+    const { serviceSeconds, p50, p99 } = one;
+    if (!one.events) return [atMost(`p99 of ${what}`, [p99], serviceSeconds + MAX_ADDED_SECONDS, seconds)];
+    return [
+      atMost(`p50 of ${what}`, [p50], serviceSeconds + FRESH.p50, seconds),
+      atMost(`p99 of ${what}`, [p99], serviceSeconds + FRESH.p99, seconds),
+    ];
+  });
 }
 
 function atMost(
@@ -160,14 +178,16 @@ function byLoad(a: Load, b: Load): number {
   return a.jobs.localeCompare(b.jobs) * -1 || a.serviceSeconds - b.serviceSeconds || a.jobsPerMinute - b.jobsPerMinute;
 }
 
-/** Latency of small jobs by how many there are, a line for each percentile of each service time. */
+/** Latency of small jobs by how many there are, a line for each service time. */
 export function capacityChart(measured: readonly (Load | Backlog)[]): string {
   const loads = measured
     .filter(isLoad)
     .filter(({ jobs }) => jobs === "small")
     .toSorted(byLoad);
-  const lines = [...Map.groupBy(loads, ({ serviceSeconds }) => serviceSeconds)].flatMap(([serviceSeconds, group]) =>
-    (["p99", "p50"] as const).map((percentile) => ({
+  const services = [...Map.groupBy(loads, ({ serviceSeconds }) => serviceSeconds)];
+  const lines = services.flatMap(([serviceSeconds, group], index) =>
+    // The medians of slower services would lie on their p99.
+    (index === 0 ? (["p99", "p50"] as const) : (["p99"] as const)).map((percentile) => ({
       label: `${percentile}, service ${serviceSeconds} s`,
       ours: percentile === "p99",
       points: group.map((one) => [one.jobsPerMinute, one[percentile]] as const),

@@ -145,17 +145,31 @@ function phases({ push, finish, read, handlers }: ThroughputRun): string[] {
   );
 }
 
-function freshness({ freshness }: Results): string {
+function freshness({ counted: { freshness } }: Results): string {
   return [
     "## Freshness",
-    "Accepted → queryable on a virtual clock: the real producer, consumer and poller over SQLite, the deployed batch sizes, waits and " +
-      "concurrency, the cron by the minute, Workers AI done after the time given. Seconds.",
+    "Accepted → queryable on the virtual clock: the real producer, consumer and poller over SQLite, the deployed batch sizes, waits and " +
+      "concurrency, the cron by the minute, Workers AI done after the time given, with and without its events. Seconds.",
     table(
-      ["documents/s", "in a push", "service s", "bulk backlog before", "documents", "p50", "p99", "all done after"],
+      [
+        "documents/s",
+        "in a push",
+        "service s",
+        "events",
+        "bulk backlog before",
+        "documents",
+        "p50",
+        "p99",
+        "all done after",
+      ],
       freshness.map((one) => [
         figure(one.documentsPerSecond),
-        ...[one.push, one.serviceSeconds, one.backlog, one.documents].map(figure),
-        ...[one.p50, one.p99, one.allDone].map((value) => value.toFixed(0)),
+        figure(one.push),
+        figure(one.serviceSeconds),
+        one.events ? "on" : "off",
+        ...[one.backlog, one.documents].map(figure),
+        ...[one.p50, one.p99].map((value) => value.toFixed(1)),
+        one.allDone.toFixed(0),
       ]),
     ),
   ].join("\n\n");

@@ -1,4 +1,3 @@
-import type { Freshness } from "../measures/freshness.ts";
 import type { HeapUse } from "../measures/memory.ts";
 import type { ThroughputRun } from "../measures/throughput.ts";
 import type { BudgetLine, Counted } from "./budgets.ts";
@@ -18,6 +17,5 @@ export interface Results {
     /** The same documents in growing numbers. */
     readonly growth: readonly ThroughputRun[];
   };
-  readonly freshness: readonly Freshness[];
   readonly memory: readonly HeapUse[];
 }

@@ -1,3 +1,4 @@
+import { COUNTING } from "./counting.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
 import { LIMITING } from "./limiting.ts";
@@ -5,6 +6,7 @@ import { MERGING } from "./merging.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
+import { TIMING } from "./timing.ts";
 
 export type { Mutation } from "./mutation.ts";
 
@@ -15,4 +17,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LIMITING,
   ...MERGING,
   ...READING,
+  ...TIMING,
+  ...COUNTING,
 ];

@@ -1,3 +1,4 @@
+import { paymentFlaw } from "../checks/payments.ts";
 import type { Attempt } from "../checks/state.ts";
 import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentRequest } from "./batch-answer.ts";
@@ -34,15 +35,22 @@ export class AttemptAccounts implements Accounts {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt);
+    const since = by.startedAt;
+    const pause =
+      mirror.pauses.keepingBack(model, attempt.list, since) ??
+      this.#world.asked.keepingBack(model, attempt.list, since);
     if (pause !== null)
       this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
     return { attempt, entries: this.#entriesOf(attempt, requests) };
   }
 
   pay(entries: readonly BatchEntry[], attempt: Attempt): void {
-    const counted = this.#world.mirror.jobs.get(attempt.job)?.row.batches ?? 0;
-    for (const { version } of entries) {
+    const { mirror, timeline } = this.#world;
+    const counted = mirror.jobs.get(attempt.job)?.row.batches ?? 0;
+    for (const { version, request } of entries) {
+      version.requestBytes ||= JSON.stringify(request).length;
+      const flaw = paymentFlaw(version, attempt, timeline.now);
+      if (flaw !== null) this.#world.fail(flaw);
       this.#world.onPaid(version.content);
       if (!version.attempts.has(attempt)) continue;
       version.accepted += 1;

@@ -69,6 +69,7 @@ export class SimulatedAi {
 
     accounts.pay(entries, attempt);
     const takenAt = timeline.now;
+    attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
     const batch = {
@@ -167,7 +168,9 @@ export class SimulatedAi {
     }
     if (batch.answer === null) {
       batch.answer = answerBatch(entries, random, faults, end === "failed_in_part");
+      attempt.tokens = batch.answer.tokens;
       for (const { version, code } of batch.answer.unusable) {
+        attempt.unusable.add(version.key);
         version.unusable += 1;
         version.mayFailWith.add(code);
       }

@@ -1,0 +1,18 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { measureBacklog, measureLoad } from "./capacity.ts";
+import { measureFreshness } from "./freshness.ts";
+import type { VirtualCase, VirtualResult } from "./virtual-threads.ts";
+
+/** One case on the virtual clock, in a thread of its own. */
+parentPort?.postMessage(await measure(workerData as VirtualCase));
+
+async function measure(one: VirtualCase): Promise<VirtualResult> {
+  switch (one.kind) {
+    case "load":
+      return measureLoad(one);
+    case "backlog":
+      return measureBacklog(one);
+    case "freshness":
+      return measureFreshness(one);
+  }
+}
