@@ -58,6 +58,19 @@ describe("a load", () => {
     expect(load.use.workers.poller.maxStatements).toBeGreaterThan(10);
   });
 
+  it("gives the same figures each time", async () => {
+    const once = () =>
+      measureLoad({
+        kind: "load",
+        jobs: "small",
+        jobsPerMinute: 240,
+        minutes: 1,
+        serviceSeconds: 5,
+        events: true,
+      });
+    expect(await once()).toEqual(await once());
+  });
+
   it("of full jobs holds their texts, as many as they stand for", async () => {
     const { use } = await measureLoad({
       kind: "load",
