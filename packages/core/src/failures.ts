@@ -1,3 +1,5 @@
+import { MAX_BATCHES } from "./limits.ts";
+
 /** Why a document failed. The list is closed: clients may switch on it. */
 export const failureCodes = [
   "invalid_input",
@@ -32,7 +34,10 @@ export const FAILURES: Readonly<Record<FailureCode, FailureKind>> = {
     retryable: true,
     message: "The results did not hold one finite number for each context at any attempt.",
   },
-  no_answer: { retryable: true, message: "Workers AI took the document in and never answered for it." },
+  no_answer: {
+    retryable: true,
+    message: `Workers AI may have accepted the document in ${MAX_BATCHES} batches, the limit, and returned no result.`,
+  },
   refused: { retryable: true, message: "Workers AI takes no batch of this form." },
   message_lost: { retryable: false, message: "The Queue lost the message that carried the document: push it again." },
 };

@@ -20,6 +20,9 @@ import { utf8Length } from "./text.ts";
  *        └──── refused for now, or lease run out: unconfirmed ◄──┘ stuck, expired
  *                                   └─ too large, invalid ─► split (its pieces are jobs of their own)
  *
+ * A pending job whose documents have used up their batches (`MAX_BATCHES`) fails. With one batch left, a piece of
+ * an invalid batch is split first.
+ *
  * - `pending`: recorded, waits to be dispatched. No attempt is open.
  * - `dispatching`: an attempt is started and its list stored; whether Workers AI has it is not known.
  * - `dispatched`: Workers AI gave a `request_id`; it is polled.
@@ -189,10 +192,14 @@ export function groupMembers(
  * Cuts a list into two pieces of nearly the same length, or three where two would take one level more
  * to come down to single documents: between 2^m and 1½·2^m of them. Finding k bad ones in N by cutting
  * again and again then takes at most 2·k·log₂N + 2 calls.
+ *
+ * `batchesLeft` is how many more batches each document may be in, at least 1: if two or three pieces at a
+ * time would take more levels than that, there are more of them. With one batch left, each document is alone.
  */
-export function cut<T>(list: readonly T[]): T[][] {
+export function cut<T>(list: readonly T[], batchesLeft: number): T[][] {
   const power = 2 ** (Math.ceil(Math.log2(list.length)) - 1);
-  const pieces = Math.min(list.length, list.length <= 1.5 * power ? 3 : 2);
+  let pieces = Math.min(list.length, list.length <= 1.5 * power ? 3 : 2);
+  while (pieces ** batchesLeft < list.length) pieces += 1;
   const bounds = Array.from({ length: pieces + 1 }, (_, n) => Math.ceil((n * list.length) / pieces));
   return Array.from({ length: pieces }, (_, n) => list.slice(bounds[n], bounds[n + 1]));
 }

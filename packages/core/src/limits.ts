@@ -38,6 +38,11 @@ export const MAX_JOB_CONTEXTS = 50_000;
 export const MAX_JOB_MEMBER_BYTES = 1_000_000;
 /** What finalizing a job writes is one transaction; those stay near 5 MB. */
 export const MAX_JOB_OUTCOME_BYTES = 4_500_000;
+/**
+ * Batches with a document in them that Workers AI may have accepted, confirmed or not: each of them may have
+ * to be paid. A retry that somebody asks for starts from 0 again.
+ */
+export const MAX_BATCHES = 10;
 
 // D1: a bound value is at most 2,000,000 B; a transaction is kept near 5 MB.
 export const MAX_PARAMETER_BYTES = 1_900_000;

@@ -28,6 +28,19 @@ export function backoffUntil(now: number, tries: number, runInterval: number, ra
   return now + Math.round(base * (1 + random));
 }
 
+/** Longest wait between two batches of a job that may have been accepted, and brought no answer. */
+const MAX_BATCH_BACKOFF_MS = 6 * 60 * MINUTE;
+
+/**
+ * When to dispatch again after `batches` batches that may have been accepted: four times as long after each, from
+ * half a run, with up to a quarter as much again at random. Each may have to be paid and there is a limit to them,
+ * so that ten span more than a day: an outage of a day fails no document. `random` is in [0, 1).
+ */
+export function nextBatchAt(now: number, batches: number, runInterval: number, random: number): number {
+  const base = Math.min((runInterval / 2) * 4 ** Math.min(batches - 1, 10), MAX_BATCH_BACKOFF_MS);
+  return now + Math.round(base * (1 + random / 4));
+}
+
 /** How long a call to Workers AI may take: as long as a run's interval, between 10 s and a minute. */
 export function callTimeout(runInterval: number): number {
   return Math.min(Math.max(runInterval, MINUTE / 6), MINUTE);

@@ -164,19 +164,31 @@ describe("a job's list", () => {
   });
 
   it("is cut in two, or in three where that saves a level, without losing one", () => {
-    expect(cut([1])).toEqual([[1]]);
-    expect(cut([1, 2])).toEqual([[1], [2]]);
-    expect(cut([1, 2, 3])).toEqual([[1], [2], [3]]);
-    expect(cut([1, 2, 3, 4])).toEqual([
+    expect(cut([1], 9)).toEqual([[1]]);
+    expect(cut([1, 2], 9)).toEqual([[1], [2]]);
+    expect(cut([1, 2, 3], 9)).toEqual([[1], [2], [3]]);
+    expect(cut([1, 2, 3, 4], 9)).toEqual([
       [1, 2],
       [3, 4],
     ]);
-    expect(cut([1, 2, 3, 4, 5])).toEqual([[1, 2], [3, 4], [5]]);
+    expect(cut([1, 2, 3, 4, 5], 9)).toEqual([[1, 2], [3, 4], [5]]);
     for (let length = 1; length <= 300; length += 1) {
       const list = Array.from({ length }, (_, n) => n);
-      expect(cut(list).flat()).toEqual(list);
-      expect(cut(list).every((piece) => piece.length > 0)).toBe(true);
+      expect(cut(list, 9).flat()).toEqual(list);
+      expect(cut(list, 9).every((piece) => piece.length > 0)).toBe(true);
     }
+  });
+
+  it("is cut so that each document is alone within the batches that are left", () => {
+    const alone = (length: number, left: number): boolean =>
+      length === 1 || (left > 0 && cut(Array.from({ length }), left).every((piece) => alone(piece.length, left - 1)));
+    for (let left = 1; left <= 9; left += 1) {
+      for (const length of [2, 3, 5, 8, 17, 100, 999, 1_000])
+        expect(alone(length, left), `${length}, ${left}`).toBe(true);
+    }
+    expect(alone(10_000, 9)).toBe(true);
+    expect(cut(Array.from({ length: 10_000 }), 9)).toHaveLength(3);
+    expect(cut([1, 2, 3, 4, 5], 1)).toEqual([[1], [2], [3], [4], [5]]);
   });
 
   it("brings any bad documents to stand alone within 2·k·log₂N + 2 calls", () => {
@@ -187,7 +199,7 @@ describe("a job's list", () => {
       const key = `${n} ${k}`;
       const known = worst.get(key);
       if (known !== undefined) return known;
-      const pieces = cut(Array.from({ length: n })).map((piece) => piece.length);
+      const pieces = cut(Array.from({ length: n }), Infinity).map((piece) => piece.length);
       // By the bad ones given out so far: the most calls of the pieces so far.
       let spread = [0];
       for (const size of pieces) {

@@ -4,7 +4,7 @@ import {
   cancelSubmission,
   closeSubmission,
   deleteDocument,
-  finalizeJob,
+  finalizeJobs,
   openDatabase,
   readSubmission,
   separateSubmissions,
@@ -46,7 +46,7 @@ describe("taking a paused submission out of a follow-up job", () => {
     await record(db, id, [[part(paused, 0, [{ id: "a" }]), part(other, 0, [{ id: "b" }])]]);
     const child = { id: jobId(), round: 3, members: await dispatch(db, id), dueAt: NOW };
     const end = { status: "succeeded", outcomes: [], children: [child], tokens: null, error: null } as const;
-    await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, NOW);
+    await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], NOW);
     await env.DB.prepare("UPDATE jobs SET refusals = 2 WHERE id = ?").bind(child.id).run();
     const apart = jobId();
     const job = { id: child.id, attempt: 0, status: "pending" } as const;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { JobId, JobMembers, SubmissionId } from "@sluice/core";
-import { cancelSubmission, finalizeJob, openDatabase, startAttempt, type Database } from "../src/index.ts";
+import { cancelSubmission, finalizeJobs, openDatabase, startAttempt, type Database } from "../src/index.ts";
 import { dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
 
 let db: Database;
@@ -17,7 +17,7 @@ async function fail(id: JobId, members: JobMembers, now: number): Promise<void> 
     documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const),
   );
   const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, now);
+  await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], now);
 }
 
 describe("the failures view", () => {

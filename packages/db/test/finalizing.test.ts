@@ -6,7 +6,7 @@ import {
   closeSubmission,
   confirmDispatch,
   countFailures,
-  finalizeJob,
+  finalizeJobs,
   openDatabase,
   postponeJob,
   readDocument,
@@ -86,7 +86,11 @@ describe("finalizing a job", () => {
     const { submission, id } = await dispatched([{ id: "a" }, { id: "b" }]);
     const child = { id: jobId(), round: 2, members: [[submission, ["b"]]], dueAt: NOW } as const;
     const outcomes = [{ submission, document: "a", code: "model_error", message: "no" }] as const;
-    await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, { ...END, outcomes, children: [child] }, NOW);
+    await finalizeJobs(
+      db,
+      [{ job: { id, attempt: 1, status: "dispatched" }, end: { ...END, outcomes, children: [child] } }],
+      NOW,
+    );
     expect(await readHoldingJobs(db, [{ root: id, submission, id: "b" }])).toMatchObject([
       { id: child.id, round: 2, status: "pending", document: "b" },
     ]);
@@ -115,7 +119,7 @@ describe("finalizing a job", () => {
       document,
       scores: contextIds.map((name, index) => [index, 1 - index / 1_000, name] as const),
     }));
-    await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, { ...END, outcomes }, NOW);
+    await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end: { ...END, outcomes } }], NOW);
     expect(await rows("SELECT count(*) AS n, min(rank) AS first, max(rank) AS last FROM scores")).toEqual([
       { n: 5_000, first: 1, last: 1_000 },
     ]);
@@ -190,7 +194,11 @@ describe("the views", () => {
       older_submission_id: first.submission,
     });
     const outcomes = [{ submission: second.submission, document: "a", code: "invalid_result", message: "no" }] as const;
-    await finalizeJob(db, { id: second.job, attempt: 1, status: "dispatched" }, { ...END, outcomes }, NOW);
+    await finalizeJobs(
+      db,
+      [{ job: { id: second.job, attempt: 1, status: "dispatched" }, end: { ...END, outcomes } }],
+      NOW,
+    );
     expect(await rows("SELECT DISTINCT submission_id FROM scores")).toEqual([{ submission_id: first.submission }]);
     expect(await rows("SELECT submission_id FROM failures")).toEqual([{ submission_id: second.submission }]);
   });

@@ -15,7 +15,7 @@ import {
 } from "@sluice/core";
 import {
   confirmDispatch,
-  finalizeJob,
+  finalizeJobs,
   openSubmission,
   partToRecord,
   recordParts,
@@ -120,5 +120,5 @@ export async function dispatch(db: Database, id: JobId, now = NOW): Promise<JobM
 export async function succeed(db: Database, id: JobId, members: JobMembers, now = NOW, scores = [0.25, 0.75]) {
   const outcomes = listMembers(members).map((member) => ({ ...member, scores: rankScores(scores, null) }));
   const end = { status: "succeeded", outcomes, children: [], tokens: 1_000, error: null } as const;
-  return finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, now);
+  return (await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], now)).has(id);
 }

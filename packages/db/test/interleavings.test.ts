@@ -6,7 +6,7 @@ import {
   confirmDispatch,
   deferJob,
   deleteDocument,
-  finalizeJob,
+  finalizeJobs,
   foldTotals,
   openDatabase,
   readSubmission,
@@ -52,7 +52,7 @@ async function recorded(ids: readonly string[]) {
 async function fail(id: ReturnType<typeof jobId>, submission: SubmissionId, documents: readonly string[]) {
   const outcomes = documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const);
   const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, NOW);
+  await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], NOW);
 }
 
 describe("a job that a pause keeps back", () => {

@@ -5,7 +5,7 @@ import {
   cancelSubmission,
   deferJob,
   deleteDocument,
-  finalizeJob,
+  finalizeJobs,
   listFailed,
   listStagedParts,
   openDatabase,
@@ -53,7 +53,7 @@ async function recorded(ids: readonly string[], now = NOW) {
 async function fail(id: ReturnType<typeof jobId>, submission: SubmissionId, documents: readonly string[]) {
   const outcomes = documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const);
   const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, NOW);
+  await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], NOW);
 }
 
 describe("canceling", () => {

@@ -4,7 +4,7 @@ import type { JobId, SubmissionId } from "@sluice/core";
 import {
   deleteDocument,
   findPosition,
-  finalizeJob,
+  finalizeJobs,
   listFailed,
   listFeedEntries,
   listSubmissionDocuments,
@@ -54,7 +54,7 @@ async function pushFailed(collection: string, documents: readonly { id: string }
     ({ id }) => ({ submission: pushed.submission, document: id, code: "model_error", message: "no" }) as const,
   );
   const end = { status: "failed", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id: pushed.job, attempt: 1, status: "dispatched" }, end, now);
+  await finalizeJobs(db, [{ job: { id: pushed.job, attempt: 1, status: "dispatched" }, end }], now);
   return pushed;
 }
 

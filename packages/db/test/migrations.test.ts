@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from "vitest";
 import {
   cancelSubmission,
   deleteDocument,
-  finalizeJob,
+  finalizeJobs,
   findPosition,
   openDatabase,
   readDocument,
@@ -146,7 +146,7 @@ async function writeEveryEnd(): Promise<void> {
       (document) => ({ submission: failed.submission, document, code: "model_error", message: 'it\'s "no"' }) as const,
     );
     const end = { status: "failed", outcomes, children: [], tokens: null, error: null } as const;
-    await finalizeJob(db, { id: failed.job, attempt: 1, status: "dispatched" }, end, now + 1);
+    await finalizeJobs(db, [{ job: { id: failed.job, attempt: 1, status: "dispatched" }, end }], now + 1);
     const again = await push(collection, ["17"], now + 2);
     await succeed(db, again.job, await dispatch(db, again.job, now + 2), now + 2, [0.5, 0.125]);
     const canceled = await push(collection, ["b", "d"], now + 3);
@@ -159,8 +159,10 @@ async function writeEveryEnd(): Promise<void> {
 
 it("0003 moves every document and outcome to the new key, and the views answer as before", async () => {
   await migrate(3);
-  // The operations write this column, which came later.
-  await env.DB.exec("ALTER TABLE jobs ADD paused_by text");
+  // The operations write these columns and this table, which came later.
+  for (const column of ["paused_by text", "batches integer DEFAULT 0", "halvings integer DEFAULT 0"])
+    await env.DB.exec(`ALTER TABLE jobs ADD ${column}`);
+  await env.DB.exec("CREATE TABLE submit_rates (model text PRIMARY KEY, next_at integer)");
   await writeEveryEnd();
   const tables = (
     await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
 import { rankScores } from "@sluice/core";
-import { finalizeJob, openDatabase } from "../src/index.ts";
+import { finalizeJobs, openDatabase } from "../src/index.ts";
 import readme from "../README.md?raw";
 import { dispatch, jobId, NOW, open, part, record } from "./fixtures.ts";
 
@@ -36,7 +36,7 @@ async function push(collection: string, documents: Record<string, number[] | nul
       : { submission, document, scores: rankScores(scores, null) };
   });
   const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id: job, attempt: 1, status: "dispatched" }, end, now);
+  await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], now);
   return submission;
 }
 

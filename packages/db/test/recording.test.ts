@@ -184,7 +184,7 @@ describe("starting an attempt", () => {
     await env.DB.prepare("UPDATE submissions SET cancel_requested_at = ? WHERE id = ?").bind(NOW, canceled).run();
     expect(await dispatch(db, id)).toEqual([[kept, ["a", "c"]]]);
     await env.DB.prepare("DELETE FROM documents WHERE document_id = 'a'").run();
-    const listed = await readJobDocuments(db, { id, attempt: 1 });
+    const listed = (await readJobDocuments(db, [{ id, attempt: 1 }])).get(id) ?? [];
     expect(listed.map((document) => document?.document ?? null)).toEqual([null, "c"]);
     expect(await readSubmission(db, canceled)).toMatchObject({ canceled: 1, completedAt: NOW });
   });

@@ -32,7 +32,7 @@ async function takeTheWay(count: number): Promise<StatementCount[]> {
   await record(db, id, [parts.slice(0, parts.length / 2), parts.slice(parts.length / 2)]);
   const members = await dispatch(db, id);
   for (let poll = 1; poll <= 10; poll += 1) await claim(db, NOW + poll * 60_000);
-  await readJobDocuments(db, { id, attempt: 1 });
+  await readJobDocuments(db, [{ id, attempt: 1 }]);
   await succeed(db, id, members, NOW + 600_000);
   return counts;
 }

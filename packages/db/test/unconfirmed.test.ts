@@ -6,7 +6,7 @@ import {
   confirmDispatch,
   deferJob,
   deleteDocument,
-  finalizeJob,
+  finalizeJobs,
   openDatabase,
   postponeJob,
   readJobTotals,
@@ -56,7 +56,7 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     const scores = rankScores([0.25, 0.75], null);
     const outcomes = listMembers(again?.members ?? []).map((member) => ({ ...member, scores }));
     const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-    await finalizeJob(db, { id, attempt: 3, status: "dispatched" }, end, NOW);
+    await finalizeJobs(db, [{ job: { id, attempt: 3, status: "dispatched" }, end }], NOW);
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 2]);
   });
 

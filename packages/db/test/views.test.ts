@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { rankScores, type RankedScore, type SubmissionId } from "@sluice/core";
-import { finalizeJob, openDatabase, readRanked, readScores, type Database } from "../src/index.ts";
+import { finalizeJobs, openDatabase, readRanked, readScores, type Database } from "../src/index.ts";
 import { dispatch, jobId, NOW, open, part, record, type TestDocument } from "./fixtures.ts";
 
 let db: Database;
@@ -25,7 +25,7 @@ async function end(
   await dispatch(db, job, now);
   const outcomes = documents.map((document) => ({ submission, document: document.id, ...outcome(document) }));
   const ended = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id: job, attempt: 1, status: "dispatched" }, ended, now);
+  await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end: ended }], now);
   return submission;
 }
 

@@ -1,4 +1,12 @@
-import { backoffUntil, CONFIGURATION_PAUSE, nextMidnight, type FailureCode, type PauseReason } from "@sluice/core";
+import {
+  backoffUntil,
+  CONFIGURATION_PAUSE,
+  MAX_BATCHES,
+  nextBatchAt,
+  nextMidnight,
+  type FailureCode,
+  type PauseReason,
+} from "@sluice/core";
 import type { Refusal } from "@sluice/inference";
 
 /** What becomes of a job whose attempt ended in a refusal. */
@@ -6,7 +14,8 @@ export type RefusalDecision =
   | { readonly kind: "again"; readonly dueAt: number }
   /** The whole model stands still until `dueAt`, this job with it. */
   | { readonly kind: "pause"; readonly reason: PauseReason; readonly dueAt: number }
-  | { readonly kind: "split" }
+  /** Its pieces may be in `batchesLeft` more batches, at least 1. */
+  | { readonly kind: "split"; readonly batchesLeft: number }
   | { readonly kind: "fail"; readonly code: FailureCode };
 
 /**
@@ -15,20 +24,14 @@ export type RefusalDecision =
  */
 export const MAX_REFUSALS = 100;
 
-/**
- * A job whose batches were taken in and brought no answer this often, forgotten or stuck or failed, is
- * given up: each of them may have been paid.
- */
-export const MAX_REPEATS = 10;
-
 interface RefusedJob {
   readonly documents: number;
   /** Refusals in a row before this one. */
   readonly refusals: number;
-  /** Whether Workers AI had taken the batch in, and gave it up with this. */
-  readonly taken: boolean;
-  /** Batches of the job that were taken in and given up before. */
-  readonly repeats: number;
+  /** Whether Workers AI may have accepted the batch that this refusal ends. */
+  readonly accepted: boolean;
+  /** Batches of one of its documents that may have been accepted, this one included if so. */
+  readonly batches: number;
 }
 
 /** Decides by the class of a refusal. Splitting and waiting use up no attempt of a document. */
@@ -38,11 +41,18 @@ export function afterRefusal(
   time: { readonly now: number; readonly runInterval: number; readonly random: number },
 ): RefusalDecision {
   const { now, runInterval, random } = time;
-  const givenUp = job.refusals + 1 >= MAX_REFUSALS || (job.taken && job.repeats + 1 >= MAX_REPEATS);
+  const isUsedUp = job.batches >= MAX_BATCHES;
+  const givenUp = job.refusals + 1 >= MAX_REFUSALS || isUsedUp;
+  const split = (alone: FailureCode): RefusalDecision => {
+    if (job.documents === 1) return { kind: "fail", code: alone };
+    return isUsedUp ? { kind: "fail", code: "no_answer" } : { kind: "split", batchesLeft: MAX_BATCHES - job.batches };
+  };
   switch (refusal.class) {
     case "retry": {
       if (givenUp) return { kind: "fail", code: "no_answer" };
-      const backoff = backoffUntil(now, job.refusals + 1, runInterval, random);
+      const backoff = job.accepted
+        ? nextBatchAt(now, job.batches, runInterval, random)
+        : backoffUntil(now, job.refusals + 1, runInterval, random);
       return { kind: "again", dueAt: Math.max(backoff, now + (refusal.retryAfterSeconds ?? 0) * 1_000) };
     }
     case "pause":
@@ -52,9 +62,9 @@ export function afterRefusal(
     case "forgotten":
       return givenUp ? { kind: "fail", code: "no_answer" } : { kind: "again", dueAt: now };
     case "shrink":
-      return job.documents > 1 ? { kind: "split" } : { kind: "fail", code: "too_large" };
+      return split("too_large");
     case "invalid":
-      return job.documents > 1 ? { kind: "split" } : { kind: "fail", code: "invalid_input" };
+      return split("invalid_input");
     case "permanent":
       return { kind: "fail", code: "refused" };
   }

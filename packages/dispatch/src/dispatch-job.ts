@@ -22,8 +22,8 @@ export interface DispatchableJob {
   readonly attempt: number;
   readonly round: number;
   readonly refusals: number;
-  /** Batches of it that were taken in and given up. */
-  readonly repeats: number;
+  /** Batches of one of its documents that may have been accepted: fewer than `MAX_BATCHES`. */
+  readonly batches: number;
 }
 
 export type DispatchOutcome = "dispatched" | "refused" | "canceled" | "superseded";
@@ -73,6 +73,7 @@ export async function dispatchJob(
   const attempt = {
     ...job,
     attempt: started.attempt,
+    batches: job.batches + 1,
     status: "dispatching" as const,
     members: started.members,
     sent: documents.length,

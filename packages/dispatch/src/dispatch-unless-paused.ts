@@ -1,10 +1,11 @@
 import { readPauses, type DocumentContent, type Pause } from "@sluice/db";
 import { dispatchJob, type DispatchableJob } from "./dispatch-job.ts";
+import { hasBatchLeft } from "./has-batch-left.ts";
 import type { StepIo } from "./io.ts";
 import { keepBackPaused } from "./keep-back-paused.ts";
 
 /**
- * Dispatches a job where no pause keeps it back. `readContent` gives its texts, and is not called
+ * Dispatches a job where no pause keeps it back and its documents have batches left. `readContent` gives its texts, and is not called
  * otherwise. `pauses` are those in force: a refusal may have added one, so they are read again after it,
  * and the caller's next job waits as well.
  */
@@ -15,6 +16,7 @@ export async function dispatchUnlessPaused(
   pauses: Pause[],
 ): Promise<void> {
   if (!(await keepBackPaused(io, job, pauses))) return;
+  if (!(await hasBatchLeft(io, job))) return;
   const outcome = await dispatchJob(io, job, await readContent());
   if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())));
 }

@@ -2,6 +2,7 @@ export * from "./after-refusal.ts";
 export * from "./delivery.ts";
 export * from "./dispatch-job.ts";
 export * from "./dispatch-unless-paused.ts";
+export * from "./has-batch-left.ts";
 export * from "./io.ts";
 export * from "./keep-back-paused.ts";
 export * from "./pauses.ts";

@@ -92,7 +92,7 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
         return await releaseJobs(io.db, left, io.now());
       }
       pauses ??= await readPauses(io.db, io.now());
-      const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, repeats: 0 } as const;
+      const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, batches: 0 } as const;
       await dispatchUnlessPaused(io, pending, readContent, pauses);
     } catch (error) {
       // Once its lease has run out the poller takes it from here.

@@ -3,13 +3,14 @@ import {
   FAILURES,
   groupMembers,
   listMembers,
+  MAX_BATCHES,
   mintJobId,
   type FailureCode,
   type JobId,
   type JobMembers,
   type ModelName,
 } from "@sluice/core";
-import { finalizeJob, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
+import { finalizeJobs, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
 import { afterRefusal, MAX_REFUSALS } from "./after-refusal.ts";
 import type { StepIo } from "./io.ts";
@@ -24,8 +25,8 @@ interface RefusedAttempt {
   readonly status: "dispatching" | "dispatched";
   readonly round: number;
   readonly refusals: number;
-  /** Batches of it that were taken in and given up. */
-  readonly repeats: number;
+  /** Batches of one of its documents that may have been accepted, that of the open attempt included. */
+  readonly batches: number;
   /** What is left of its documents. */
   readonly members: JobMembers;
   /** Documents that the batch held: more than are left, where some were deleted since. */
@@ -41,11 +42,16 @@ export async function settleRefusal(
 ): Promise<void> {
   const documents = listMembers(job.members);
   const now = io.now();
-  const decision = afterRefusal(
-    { documents: job.sent, refusals: job.refusals, taken: job.status === "dispatched", repeats: job.repeats },
-    refusal,
-    { now, runInterval: io.runInterval, random: io.random() },
-  );
+  const dispatch = dispatchCount(job, refusal);
+  const accepted = dispatch !== "none";
+  const batches = job.batches - (accepted ? 0 : 1);
+  const decision = afterRefusal({ documents: job.sent, refusals: job.refusals, accepted, batches }, refusal, {
+    now,
+    runInterval: io.runInterval,
+    random: io.random(),
+  });
+  // A batch that was accepted and ends the job is its last, not a repeated one.
+  const counted = dispatch === "repeated" ? {} : { dispatch };
   const error = { reason, message: refusal.message };
   io.log({ event: "job_refused", job: job.id, attempt: job.attempt, reason, code: refusal.code, then: decision.kind });
   switch (decision.kind) {
@@ -59,44 +65,40 @@ export async function settleRefusal(
         code: refusal.code,
         until: decision.dueAt,
       });
-      const counts = { dispatch: dispatchCount(job, refusal), refused: false };
-      await postponeJob(io.db, job, error, counts, decision.dueAt, now, pause.scope);
+      await postponeJob(io.db, job, error, { dispatch, refused: false }, decision.dueAt, now, pause.scope);
       return;
     }
     case "again":
-      await postponeJob(
-        io.db,
-        job,
-        error,
-        { dispatch: dispatchCount(job, refusal), refused: true },
-        decision.dueAt,
-        now,
-      );
+      await postponeJob(io.db, job, error, { dispatch, refused: true }, decision.dueAt, now);
       return;
     case "split": {
-      const children = cut(documents).map((piece) => ({
+      const children = cut(documents, decision.batchesLeft).map((piece) => ({
         id: mintJobId(now, io.randomBytes(10)),
         round: job.round,
         members: groupMembers(piece),
         dueAt: now,
       }));
-      await finalizeJob(io.db, job, { status: "split", outcomes: [], children, tokens: null, error }, now);
+      const end = { status: "split", outcomes: [], children, tokens: null, error, ...counted } as const;
+      await finalizeJobs(io.db, [{ job, end }], now);
       return;
     }
     case "fail": {
-      const message = failureMessage(decision.code, refusal, job.status === "dispatched");
+      const message = failureMessage(decision.code, refusal, batches);
       const outcomes = documents.map((document) => ({ ...document, code: decision.code, message }));
-      await finalizeJob(io.db, job, { status: "failed", outcomes, children: [], tokens: null, error }, now);
+      const end = { status: "failed", outcomes, children: [], tokens: null, error, ...counted } as const;
+      await finalizeJobs(io.db, [{ job, end }], now);
     }
   }
 }
 
-/** The service's own words say more than ours about an input; about being out of reach, ours do. */
-function failureMessage(code: FailureCode, refusal: Refusal, taken: boolean): string {
+/** The service's own words say more than ours about an input; about its being out of reach, ours do. */
+function failureMessage(code: FailureCode, refusal: Refusal, batches: number): string {
   if (code !== "no_answer") return refusal.message || FAILURES[code].message;
-  if (taken) return FAILURES.no_answer.message;
-  const last = refusal.message === "" ? "" : `, at last with: ${refusal.message}`;
-  return `Workers AI turned the document away, or gave no answer, ${MAX_REFUSALS} times in a row${last}`;
+  const limit =
+    batches >= MAX_BATCHES
+      ? FAILURES.no_answer.message.slice(0, -1)
+      : `Workers AI refused the document ${MAX_REFUSALS} times in a row`;
+  return refusal.message === "" ? `${limit}.` : `${limit}; last error: ${refusal.message}`;
 }
 
 function dispatchCount(job: RefusedAttempt, refusal: Refusal): DispatchCount {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { PauseReason } from "@sluice/core";
+import { MAX_BATCHES, type PauseReason } from "@sluice/core";
 import type { FailureClass, Refusal } from "@sluice/inference";
-import { MAX_REPEATS, afterRefusal, type RefusalDecision } from "../src/index.ts";
+import { afterRefusal, type RefusalDecision } from "../src/index.ts";
 
 const NOW = Date.UTC(2026, 8, 21, 14, 13, 20);
 const MIDNIGHT = Date.UTC(2026, 8, 22);
@@ -17,6 +17,8 @@ const refusal = (failureClass: FailureClass, more: Partial<Refusal> = {}): Refus
   ...more,
 });
 const again = (dueAt: number): RefusalDecision => ({ kind: "again", dueAt });
+const split = (batchesLeft: number): RefusalDecision => ({ kind: "split", batchesLeft });
+const NO_ANSWER = { kind: "fail", code: "no_answer" } as const;
 const paused = (reason: PauseReason, dueAt: number): RefusalDecision => ({ kind: "pause", reason, dueAt });
 
 interface Row {
@@ -24,6 +26,8 @@ interface Row {
   readonly refusal: Refusal;
   readonly documents?: number;
   readonly refusals?: number;
+  /** Of a batch that may have been accepted: how many there were, with this one. */
+  readonly batches?: number;
   readonly random?: number;
   readonly now?: number;
   readonly then: RefusalDecision;
@@ -84,14 +88,14 @@ const table: readonly Row[] = [
     then: paused("configuration", NOW + 15 * MINUTE),
   },
   { title: "is dispatched again at once", refusal: refusal("forgotten"), then: again(NOW) },
-  { title: "is split while it has two documents", refusal: refusal("shrink"), documents: 2, then: { kind: "split" } },
+  { title: "is split while it has two documents", refusal: refusal("shrink"), documents: 2, then: split(9) },
   {
     title: "fails as too large alone",
     refusal: refusal("shrink"),
     documents: 1,
     then: { kind: "fail", code: "too_large" },
   },
-  { title: "is split while it has two documents", refusal: refusal("invalid"), documents: 2, then: { kind: "split" } },
+  { title: "is split while it has two documents", refusal: refusal("invalid"), documents: 2, then: split(9) },
   {
     title: "fails as invalid alone",
     refusal: refusal("invalid"),
@@ -101,26 +105,62 @@ const table: readonly Row[] = [
   { title: "fails whole", refusal: refusal("permanent"), documents: 100, then: { kind: "fail", code: "refused" } },
 ];
 
-describe("a job that is refused", () => {
-  it.each(table.map((row) => ({ ...row, class: row.refusal.class })))("as $class $title", (row) => {
-    const job = { documents: row.documents ?? 100, refusals: row.refusals ?? 0, taken: false, repeats: 0 };
-    const decision = afterRefusal(job, row.refusal, {
-      now: row.now ?? NOW,
-      runInterval: RUN,
-      random: row.random ?? 0.5,
-    });
-    expect(decision).toEqual(row.then);
-  });
+const used: readonly Row[] = [
+  {
+    title: "waits half a run after the first batch",
+    refusal: refusal("retry"),
+    batches: 1,
+    random: 0,
+    then: again(NOW + 30_000),
+  },
+  {
+    title: "waits four times as long after each",
+    refusal: refusal("retry"),
+    batches: 4,
+    random: 0,
+    then: again(NOW + 32 * MINUTE),
+  },
+  {
+    title: "waits six hours, and up to a quarter more, at most",
+    refusal: refusal("retry"),
+    batches: 9,
+    random: 0.5,
+    then: again(NOW + 405 * MINUTE),
+  },
+  { title: "is given up after the tenth", refusal: refusal("retry"), batches: MAX_BATCHES, then: NO_ANSWER },
+  { title: "is dispatched again after the ninth", refusal: refusal("forgotten"), batches: 9, then: again(NOW) },
+  { title: "is given up after the tenth", refusal: refusal("forgotten"), batches: MAX_BATCHES, then: NO_ANSWER },
+  { title: "is split within those that are left", refusal: refusal("invalid"), batches: 7, then: split(3) },
+  { title: "is split within those that are left", refusal: refusal("shrink"), batches: 9, then: split(1) },
+  { title: "is given up after the tenth", refusal: refusal("invalid"), batches: MAX_BATCHES, then: NO_ANSWER },
+  {
+    title: "fails as invalid alone, also in its tenth",
+    refusal: refusal("invalid"),
+    batches: MAX_BATCHES,
+    documents: 1,
+    then: { kind: "fail", code: "invalid_input" },
+  },
+];
 
-  it.each(["retry", "forgotten"] as const)(
-    "as %s is given up once ten of its batches were taken in for nothing",
-    (kind) => {
-      const time = { now: NOW, runInterval: RUN, random: 0 };
-      const after = (taken: boolean, repeats: number) =>
-        afterRefusal({ documents: 100, refusals: 0, taken, repeats }, refusal(kind), time);
-      expect(after(true, MAX_REPEATS - 2)).toMatchObject({ kind: "again" });
-      expect(after(true, MAX_REPEATS - 1)).toEqual({ kind: "fail", code: "no_answer" });
-      expect(after(false, MAX_REPEATS)).toMatchObject({ kind: "again" });
-    },
+describe("a job that is refused", () => {
+  it.each(table.map((row) => ({ ...row, class: row.refusal.class })))("as $class $title", expectDecision);
+  it.each(used.map((row) => ({ ...row, class: row.refusal.class })))(
+    "as $class, its batch number $batches accepted, $title",
+    expectDecision,
   );
 });
+
+function expectDecision(row: Row): void {
+  const job = {
+    documents: row.documents ?? 100,
+    refusals: row.refusals ?? 0,
+    accepted: row.batches !== undefined,
+    batches: row.batches ?? 1,
+  };
+  const decision = afterRefusal(job, row.refusal, {
+    now: row.now ?? NOW,
+    runInterval: RUN,
+    random: row.random ?? 0.5,
+  });
+  expect(decision).toEqual(row.then);
+}

@@ -34,7 +34,7 @@ const pending = (id: JobId): DispatchableJob => ({
   attempt: 0,
   round: 1,
   refusals: 0,
-  repeats: 0,
+  batches: 0,
 });
 const content = (id: JobId, attempt = 0): Promise<DocumentContent[]> => readJobContent(io.db, { id, attempt });
 

@@ -59,6 +59,11 @@ Sluice runs on ${stack.url}   Ctrl-C ends it
   ${describeStandIn(settings.localAi) ?? ""}`;
 }
 
+/** When the scores of what is pushed are there, with a model that answers at once. */
+function whenScored({ events, tickSeconds }: Settings): string {
+  return events ? "a few seconds later" : `after the next run of the poller (every ${tickSeconds} s)`;
+}
+
 function describeUse({ url }: Stack, settings: Settings, key: string): string {
   const headers = [`Authorization: Bearer ${key}`, "Content-Type: application/json"];
   const push = ["curl", "-s", ...headers.flatMap((header) => ["-H", header]), "-d", JSON.stringify(EXAMPLE)];
@@ -66,7 +71,7 @@ function describeUse({ url }: Stack, settings: Settings, key: string): string {
   return `
 Push a document:
   ${shellCommand(push, [`${url}/v1/documents`])}
-Read its scores, after the next run of the poller (every ${settings.tickSeconds} s):
+Read its scores, ${whenScored(settings)}:
   ${sqlLine(settings, EXAMPLE_SQL)}
 Bind it from a Worker of your own: in its wrangler.jsonc
   ${own.bindings.join("\n  ")}

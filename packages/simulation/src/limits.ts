@@ -2,8 +2,8 @@ import type { Replacement } from "./run/patches.ts";
 
 /** Refusals in a row after which a job is given up, in the simulation: the product's hundred take a day. */
 export const MAX_REFUSALS = 12;
-/** Batches of a job that bring no answer, after which it is given up; ten in the product. */
-export const MAX_REPEATS = 6;
+/** Batches that a document may be in; ten in the product. */
+export const MAX_BATCHES = 6;
 
 const limit = (name: string, now: string, small: number): Replacement => ({
   file: "packages/core/src/limits.ts",
@@ -21,6 +21,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_PART_DOCUMENTS", "500", 5),
   limit("MAX_JOB_BYTES", "9_500_000", 9_000),
   limit("MAX_JOB_DOCUMENTS", "10_000", 16),
+  limit("MAX_BATCHES", "10", MAX_BATCHES),
   limit("MAX_PARAMETER_BYTES", "1_900_000", 1_800),
   limit("MAX_TRANSACTION_BYTES", "5_000_000", 2_500),
   limit("MAX_SHARED_TEXT_BYTES", "128_000", 1_000),
@@ -33,11 +34,6 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     file: "packages/dispatch/src/after-refusal.ts",
     find: "export const MAX_REFUSALS = 100;",
     replace: `export const MAX_REFUSALS = ${MAX_REFUSALS};`,
-  },
-  {
-    file: "packages/dispatch/src/after-refusal.ts",
-    find: "export const MAX_REPEATS = 10;",
-    replace: `export const MAX_REPEATS = ${MAX_REPEATS};`,
   },
   {
     file: "workers/poller/src/run-poller.ts",

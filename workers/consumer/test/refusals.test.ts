@@ -39,6 +39,8 @@ async function deliverTo(onSubmit: () => unknown, count = 4): Promise<Submission
 
 /** Half a run, and half as much again by the test's chance. */
 const FIRST_BACKOFF = NOW + 1.5 * (RUN / 2);
+/** The same after a batch that may have been accepted: up to a quarter more. */
+const FIRST_BATCH_BACKOFF = NOW + 1.125 * (RUN / 2);
 const CONFIGURATION_PAUSE = NOW + 15 * 60_000;
 
 describe("a job that is turned away for now", () => {
@@ -68,36 +70,36 @@ describe("a job that is turned away for now", () => {
       how: "times out",
       answer: throwing(serviceError("3007: Request timeout")),
       reason: "retry",
-      due: FIRST_BACKOFF,
+      due: FIRST_BATCH_BACKOFF,
       unconfirmed: 1,
     },
     {
       how: "fails inside",
       answer: throwing(serviceError("<html><title>502 Bad gateway</title></html>")),
       reason: "retry",
-      due: FIRST_BACKOFF,
+      due: FIRST_BATCH_BACKOFF,
       unconfirmed: 1,
     },
     {
       how: "throws an error without words",
       answer: throwing(serviceError("")),
       reason: "retry",
-      due: FIRST_BACKOFF,
+      due: FIRST_BATCH_BACKOFF,
       unconfirmed: 1,
     },
     {
       how: "throws what is no error",
       answer: throwing(undefined),
       reason: "retry",
-      due: FIRST_BACKOFF,
+      due: FIRST_BATCH_BACKOFF,
       unconfirmed: 1,
     },
-    { how: "answers nothing", answer: () => null, reason: "retry", due: FIRST_BACKOFF, unconfirmed: 1 },
+    { how: "answers nothing", answer: () => null, reason: "retry", due: FIRST_BATCH_BACKOFF, unconfirmed: 1 },
     {
       how: "answers without a request_id",
       answer: () => ({ status: "queued" }),
       reason: "retry",
-      due: FIRST_BACKOFF,
+      due: FIRST_BATCH_BACKOFF,
       unconfirmed: 1,
     },
     {
@@ -176,7 +178,7 @@ describe("a job that is turned away for now", () => {
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",
       refusals: 1,
-      dueAt: FIRST_BACKOFF,
+      dueAt: FIRST_BATCH_BACKOFF,
       unconfirmed: 1,
     });
   });

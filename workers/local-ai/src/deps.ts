@@ -15,4 +15,6 @@ export interface Deps {
   readonly now: () => number;
   readonly newRequestId: () => string;
   readonly wait: (milliseconds: number) => Promise<void>;
+  /** Has the states of a batch reported as events. */
+  readonly watch: (requestId: string) => Promise<void>;
 }

@@ -1,3 +1,6 @@
+import type { BatchEvent } from "./batch-events.ts";
+import type { EventSender } from "./event-sender.ts";
+
 /** How scores are made: by the real model beside the runtime, by shared words, or at no cost at all. */
 const modes = ["minilm", "lexical", "instant"] as const;
 export type Mode = (typeof modes)[number];
@@ -5,6 +8,11 @@ export type Mode = (typeof modes)[number];
 /** The bindings and vars of `wrangler.jsonc`; vars are text. */
 export interface Env {
   readonly STATE: KVNamespace;
+  /** The queue that an event subscription would send to. */
+  readonly EVENTS: Queue<BatchEvent>;
+  readonly EVENT_SENDER: DurableObjectNamespace<EventSender>;
+  /** `on`: states of batches are reported as events. */
+  readonly SEND_EVENTS: string;
   readonly MODE: string;
   /** How long a batch says `queued`, in milliseconds; 300 when absent. `instant` does not wait. */
   readonly QUEUED_MS?: string;
@@ -18,6 +26,11 @@ export function readMode(env: Env): Mode {
   const mode = modes.find((one) => one === env.MODE);
   if (mode === undefined) throw new Error(`MODE is ${JSON.stringify(env.MODE)}: it must be one of ${modes.join(", ")}`);
   return mode;
+}
+
+export function sendsEvents({ SEND_EVENTS: text }: Env): boolean {
+  if (text === "on" || text === "off") return text === "on";
+  throw new Error(`SEND_EVENTS is ${JSON.stringify(text)}: it must be on or off`);
 }
 
 const DEFAULT_WAIT = "300";

@@ -66,6 +66,19 @@ export function decidePoll(plan: Plan, numbers: PollNumbers): PollFaults {
   return { silent, answer };
 }
 
+/** The fault that a batch keeps at every poll, or `null`. Rules for single polls are left out. */
+export function lastingFault(plan: Plan, batch: number): PollRule["fault"] | null {
+  const rule = plan.poll.find(
+    ({ fault, at, polls, batches, probability }, index) =>
+      LASTING.has(fault) &&
+      at === undefined &&
+      polls === undefined &&
+      names(batches, batch) &&
+      strikesByChance(plan.seed, probability, `poll:${index}:batch:${batch}`),
+  );
+  return rule?.fault ?? null;
+}
+
 /** A fault of the item at this index of its batch. */
 export type StruckItem = readonly [index: number, fault: ItemFault];
 

@@ -7,7 +7,8 @@ import { codelessErrors, serviceCodes } from "./errors.ts";
  *     { "seed": 7, "queued_ms": 0, "running_ms": 0,
  *       "submit": [{ "fault": "3040", "at": [1, 2] }, { "fault": "5006", "match": "POISON" }],
  *       "poll":   [{ "fault": "shape_b", "probability": 0.5 }, { "fault": "stuck", "batches": [3] }],
- *       "items":  [{ "fault": "failed_text", "match": "flaky", "times": 1 }] }
+ *       "items":  [{ "fault": "failed_text", "match": "flaky", "times": 1 }],
+ *       "events": [{ "fault": "lost", "types": ["succeeded"], "batches": [2] }] }
  *
  * A rule strikes where all that it names holds; a rule that names nothing strikes always. Numbers
  * count from 1 since the plan was set or the runtime started, whichever is later. The plan itself is
@@ -137,11 +138,35 @@ const itemRule = z.strictObject({
   times: z.int().min(1).optional(),
 });
 
+const eventTypes = ["queued", "succeeded", "failed"] as const;
+export type EventType = (typeof eventTypes)[number];
+
+/**
+ * Of an event that reports a batch's state. Drawn once for each batch and state. Several may strike one event, in the
+ * order of the plan.
+ *
+ * - `lost`: not sent
+ * - `repeated`: sent twice
+ * - `delayed`: sent `delay_ms` later
+ * - `reordered`: sent after the next event, `delay_ms` later at the latest
+ */
+const eventFaults = ["lost", "repeated", "delayed", "reordered"] as const;
+const eventRule = z.strictObject({
+  fault: z.enum(eventFaults),
+  /** Only events that report these states. */
+  types: z.array(z.enum(eventTypes)).optional(),
+  /** Numbers of batches, in the order in which they were taken in. */
+  batches: numbers,
+  probability,
+  delay_ms: z.int().min(0).default(5_000),
+});
+
 const planSchema = z.strictObject({
   seed,
   submit: z.array(submitRule).default([]),
   poll: z.array(pollRule).default([]),
   items: z.array(itemRule).default([]),
+  events: z.array(eventRule).default([]),
   /** Instead of the var QUEUED_MS, and in mode `instant` too. */
   queued_ms: milliseconds,
   /** Instead of the var RUNNING_MS, and in mode `instant` too. */

@@ -30,19 +30,32 @@ export async function poll(model: ModelName, requestId: unknown, deps: Deps): Pr
   }
   if (phase === "queued") return pending("queued");
   // The model is asked as soon as the queue is behind, so that its scores are there when `running` is.
-  const scores = batch.scores ?? (await makeScores(requestId, batch, deps));
+  const scores = batch.scores ?? (await scoresOf(requestId, batch, deps));
   if (scores === "failed") return failed(requestId, model);
   if (phase === "running" || scores === null) return pending("running");
   calls.poll.answered += 1;
   return buildAnswer(requestId, batch, scores, faults.answer);
 }
 
-function phaseOf(batch: Batch, plan: Plan, deps: Deps): "queued" | "running" | "done" {
-  const queuedMs = plan.queued_ms ?? (deps.mode === "instant" ? 0 : deps.queuedMs);
-  const runningMs = plan.running_ms ?? (deps.mode === "instant" ? 0 : deps.runningMs);
+/** How far the batch is by the clock; scores of a model may take longer. */
+export function phaseOf(batch: Batch, plan: Plan, deps: Deps): "queued" | "running" | "done" {
   const age = deps.now() - batch.submittedAt;
+  const { queuedMs, runningMs } = waitsOf(plan, deps);
   if (age < queuedMs) return "queued";
   return age < queuedMs + runningMs ? "running" : "done";
+}
+
+/** When its phase is `done`, in milliseconds since the epoch. */
+export function phaseEnd(batch: Batch, plan: Plan, deps: Deps): number {
+  const { queuedMs, runningMs } = waitsOf(plan, deps);
+  return batch.submittedAt + queuedMs + runningMs;
+}
+
+function waitsOf(plan: Plan, deps: Deps): { readonly queuedMs: number; readonly runningMs: number } {
+  return {
+    queuedMs: plan.queued_ms ?? (deps.mode === "instant" ? 0 : deps.queuedMs),
+    runningMs: plan.running_ms ?? (deps.mode === "instant" ? 0 : deps.runningMs),
+  };
 }
 
 function failed(requestId: string, model: string): unknown {
@@ -76,7 +89,7 @@ async function keepSilent(
  * Scores of a batch that was taken in without: by the model, or by what the stand-in scores with since
  * it was started anew. `null` while the model is at work.
  */
-async function makeScores(requestId: string, batch: Batch, deps: Deps): Promise<Scores | "failed" | null> {
+export async function scoresOf(requestId: string, batch: Batch, deps: Deps): Promise<Scores | "failed" | null> {
   if (deps.mode === "minilm") return askModel(requestId, batch, deps);
   const payload = await deps.store.payload(requestId);
   if (payload === null) return keptMeanwhile(requestId, deps);

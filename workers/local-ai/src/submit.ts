@@ -40,6 +40,7 @@ export async function submit(model: ModelName, input: unknown, deps: Deps): Prom
     },
     deps,
   );
+  await deps.watch(requestId);
 
   if (rule?.fault === "answer_lost") throw codelessError("network");
   const answer =

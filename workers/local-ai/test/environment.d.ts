@@ -4,5 +4,6 @@ declare namespace Cloudflare {
   }
   interface Env {
     STATE: KVNamespace;
+    EVENT_SENDER: DurableObjectNamespace<import("../src/event-sender.ts").EventSender>;
   }
 }

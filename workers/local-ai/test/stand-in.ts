@@ -28,6 +28,9 @@ interface Options {
   readonly queuedMs?: number;
   readonly runningMs?: number;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  readonly now?: () => number;
+  readonly ledger?: Ledger;
+  readonly watch?: Deps["watch"];
 }
 
 let lastRequest = 0;
@@ -40,9 +43,9 @@ export function makeStandIn(options: Options = {}) {
     queuedMs: options.queuedMs ?? 0,
     runningMs: options.runningMs ?? 0,
     store: new Store(env.STATE),
-    ledger: new Ledger(),
+    ledger: options.ledger ?? new Ledger(),
     model: new ModelProcess("http://model", options.fetch ?? (() => Promise.reject(new Error("no process")))),
-    now: () => clock.now,
+    now: options.now ?? (() => clock.now),
     newRequestId: () => {
       lastRequest += 1;
       return `request-${lastRequest}`;
@@ -51,6 +54,7 @@ export function makeStandIn(options: Options = {}) {
       clock.waited += milliseconds;
       return Promise.resolve();
     },
+    watch: options.watch ?? (async () => undefined),
   };
   return {
     clock,

@@ -1,5 +1,5 @@
 import { groupMembers, nextPollAt } from "@sluice/core";
-import { finalizeJob, postponePoll, readJobDocuments, type ClaimedJob, type JobDocument } from "@sluice/db";
+import { finalizeJobs, postponePoll, readJobDocuments, type ClaimedJob, type JobDocument } from "@sluice/db";
 import { settleRefusal } from "@sluice/dispatch";
 import { pollBatch, type AnswerItem, type Refusal } from "@sluice/inference";
 import { applyAnswer } from "./apply-answer.ts";
@@ -51,7 +51,7 @@ const STUCK: Refusal = {
 };
 
 async function giveUp(io: PollerIo, job: DispatchedJob, refusal: Refusal, reason?: string): Promise<void> {
-  const documents = await readJobDocuments(io.db, job);
+  const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
   const members = groupMembers(documents.filter((document) => document !== null));
   // One that is left of several was not alone in what was refused.
   await settleRefusal(io, { ...job, members, sent: documents.length }, refusal, reason);
@@ -63,7 +63,7 @@ async function finalize(
   items: readonly AnswerItem[],
   tokens: number | null,
 ): Promise<void> {
-  const documents: readonly (JobDocument | null)[] = await readJobDocuments(io.db, job);
+  const documents: readonly (JobDocument | null)[] = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
   const now = io.now();
   const end = applyAnswer(job, documents, items, {
     tokens,
@@ -71,7 +71,7 @@ async function finalize(
     followUpAt: now + io.runInterval / 2,
     randomBytes: io.randomBytes,
   });
-  const held = await finalizeJob(io.db, job, end, now);
+  const held = (await finalizeJobs(io.db, [{ job, end }], now)).has(job.id);
   io.log({
     event: "job_finalized",
     job: job.id,

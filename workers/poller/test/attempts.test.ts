@@ -45,7 +45,7 @@ async function dieDispatching(id: JobId): Promise<void> {
     attempt: 0,
     round: 1,
     refusals: 0,
-    repeats: 0,
+    batches: 0,
   } as const;
   const call = hold(service, "onSubmit");
   const called = call.called();
@@ -106,7 +106,7 @@ describe("a job whose dispatcher died in the call", () => {
       attempt: 0,
       round: 1,
       refusals: 0,
-      repeats: 0,
+      batches: 0,
     } as const;
     const late = dispatchJob(io, pending, await readJobContent(io.db, pending));
     await called;

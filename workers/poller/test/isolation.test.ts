@@ -167,7 +167,7 @@ it("a job that is turned away a hundred times in a row is given up, and told wha
     {
       code: "no_answer",
       message: expect.stringMatching(
-        /^Workers AI turned the document away, .* 100 times in a row, at last with: .*Capacity/,
+        /^Workers AI refused the document 100 times in a row; last error: .*Capacity/,
       ) as string,
     },
   ]);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { rankScores, type JobId, type Lane, type SubmissionId } from "@sluice/core";
-import { finalizeJob, openDatabase, postponeJob, startAttempt, type Database, type JobEnd } from "@sluice/db";
+import { finalizeJobs, openDatabase, postponeJob, startAttempt, type Database, type JobEnd } from "@sluice/db";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
 import { dispatch, jobId, open, part, record, succeed, type TestDocument } from "../../../packages/db/test/fixtures.ts";
@@ -32,7 +32,7 @@ async function scored(documents: readonly TestDocument[], scores = [0.25, 0.75],
 /** Ends the job's only dispatch as told. */
 async function end(job: JobId, end: JobEnd): Promise<void> {
   await dispatch(db(), job);
-  await finalizeJob(db(), { id: job, attempt: 1, status: "dispatched" }, end, NOW + 1_000);
+  await finalizeJobs(db(), [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], NOW + 1_000);
 }
 
 async function read<T>(path: string, accept = "application/json"): Promise<T> {

@@ -1,7 +1,9 @@
 import { env } from "cloudflare:test";
 import { afterEach, describe, expect, it } from "vitest";
 import { jobId } from "../../../packages/db/test/fixtures.ts";
-import { testApi } from "./api.ts";
+import { openDatabase } from "@sluice/db";
+import { NOW, testApi } from "./api.ts";
+import type { Dependencies } from "../src/dependencies.ts";
 import { recordMessages } from "./record-messages.ts";
 
 /** The lines of a push. `i`: a part that a message carries, of two documents; two fill a call. `s`: a staged part, of one. */
@@ -28,11 +30,15 @@ function bodyOf(lines: readonly string[], end: (controller: ReadableStreamDefaul
   );
 }
 
-async function push(body: ReadableStream<Uint8Array>, sendBatch: (bodies: string[]) => Promise<void>) {
+async function push(
+  body: ReadableStream<Uint8Array>,
+  sendBatch: (bodies: string[]) => Promise<void>,
+  more: Partial<Dependencies> = {},
+) {
   const queue = {
     sendBatch: (messages: Iterable<{ body: string }>) => sendBatch(Array.from(messages, (one) => one.body)),
   };
-  const api = await testApi({ queues: { interactive: queue, bulk: queue } });
+  const api = await testApi({ queues: { interactive: queue, bulk: queue }, ...more });
   const headers = { "content-type": "application/x-ndjson", "idempotency-key": "k" };
   return api.fetch("/v1/documents", { method: "POST", body, headers });
 }
@@ -103,4 +109,37 @@ describe("a push that broke off with inline parts before staged ones", () => {
       ).toEqual({ total: lines.length, recorded: lines.length, lost: 0, open: 0 });
     },
   );
+});
+
+describe("a request that is overtaken while it takes a push over", () => {
+  /** D1 whose reads of a push's parts wait for `before`. */
+  const readingPartsAfter = (before: () => Promise<void>) =>
+    openDatabase(
+      new Proxy(env.DB, {
+        get(target, property) {
+          if (property !== "prepare") return (Reflect.get(target, property) as () => unknown).bind(target);
+          return (sql: string) => {
+            const statement = target.prepare(sql);
+            if (!sql.includes("isRecorded")) return statement;
+            return {
+              bind: (...values: unknown[]) => ({ all: () => before().then(() => statement.bind(...values).all()) }),
+            };
+          };
+        },
+      }),
+    );
+
+  it("is answered that the push is another's, not that its body is another one", async () => {
+    const lines = linesOf("iiii");
+    const sent = await breakOff(lines);
+    await record(sent);
+    const whole = () => bodyOf(lines, (controller) => controller.close());
+    const keep = async (bodies: string[]) => record(bodies);
+    const statuses: number[] = [];
+    const overtake = async () => {
+      statuses.push((await push(whole(), keep, { now: () => NOW + 61_000 })).status);
+    };
+    statuses.push((await push(whole(), keep, { db: readingPartsAfter(overtake) })).status);
+    expect(statuses).toEqual([202, 409]);
+  });
 });

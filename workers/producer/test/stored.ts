@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { rankScores, type JobId, type SubmissionId } from "@sluice/core";
-import { finalizeJob, openDatabase, type Database, type JobEnd, type NewSubmission } from "@sluice/db";
+import { finalizeJobs, openDatabase, type Database, type JobEnd, type NewSubmission } from "@sluice/db";
 import { dispatch, jobId, open, part, record, succeed, type TestDocument } from "../../../packages/db/test/fixtures.ts";
 import { NOW, testApi, type ProblemBody, type TestApi } from "./api.ts";
 
@@ -52,7 +52,7 @@ export async function failed(
 
 /** Ends a dispatched job. */
 export async function endJob(job: JobId, end: JobEnd, now = NOW): Promise<void> {
-  await finalizeJob(db(), { id: job, attempt: 1, status: "dispatched" }, end, now);
+  await finalizeJobs(db(), [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], now);
 }
 
 /** Two scores for a document. */

@@ -12,8 +12,8 @@ interface ClaimedHead {
   readonly attempt: number;
   readonly round: number;
   readonly refusals: number;
-  /** Batches of it that were taken in and given up. */
-  readonly repeats: number;
+  /** Batches of one of its documents that may have been accepted, one in progress included. */
+  readonly batches: number;
   readonly contexts: number;
   /** UTF-8 bytes of its requests. */
   readonly payloadBytes: number;
@@ -51,7 +51,7 @@ export async function claimDueJobs(
   const claim = sql`
     UPDATE jobs SET due_at = iif(status = 'dispatched', ${limits.nextPollAt}, ${limits.dispatchLeaseUntil})
     WHERE id IN (${due("interactive", limits.interactive)} UNION ALL ${due("bulk", limits.bulk)})
-    RETURNING id, model, lane, attempt, round, refusals, repeated_dispatches AS repeats, context_count AS contexts, payload_bytes AS payloadBytes, created_at AS createdAt,
+    RETURNING id, model, lane, attempt, round, refusals, batches, context_count AS contexts, payload_bytes AS payloadBytes, created_at AS createdAt,
       status, request_id AS requestId, dispatched_at AS dispatchedAt`;
   type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null };
   const rows =

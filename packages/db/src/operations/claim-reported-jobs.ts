@@ -21,7 +21,7 @@ export async function claimReportedJobs(
     sql`
     UPDATE jobs INDEXED BY jobs_request SET due_at = ${nextPollAt}
     WHERE status = 'dispatched' AND request_id IN (SELECT value FROM json_each(${JSON.stringify(requestIds)}))
-    RETURNING id, model, lane, attempt, round, refusals, repeated_dispatches AS repeats, context_count AS contexts,
+    RETURNING id, model, lane, attempt, round, refusals, batches, context_count AS contexts,
       payload_bytes AS payloadBytes, created_at AS createdAt, status, request_id AS requestId,
       dispatched_at AS dispatchedAt`,
   );

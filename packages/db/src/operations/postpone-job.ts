@@ -12,7 +12,11 @@ export interface AttemptError {
   readonly message: string;
 }
 
-/** What the next dispatch of a postponed job will have cost, should the batch have run. */
+/**
+ * What an attempt adds to its job's counts: `none`, since Workers AI refused its batch or nothing was sent;
+ * `unconfirmed`, since it is not known whether Workers AI accepted it; or `repeated`, since Workers AI accepted it
+ * and it is given up.
+ */
 export type DispatchCount = "none" | "unconfirmed" | "repeated";
 
 /** What an attempt that ended without an answer adds to its job's counts. */
@@ -25,9 +29,7 @@ export interface AttemptCounts {
 /**
  * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`. `pausedBy` is the
  * scope of the pause that it waits for, which ends at `dueAt`; where that was resumed meanwhile, it is due now.
- * `unconfirmed` counts a dispatch of which it is not known whether Workers AI took it in, `repeated`
- * one that Workers AI took in and that is given up on. Refusals in a row are bounded, so only those of the
- * job itself are counted.
+ * Refusals in a row are bounded, so only those of the job itself are counted.
  */
 export async function postponeJob(
   db: Database,
@@ -46,6 +48,7 @@ export async function postponeJob(
     UPDATE jobs SET status = 'pending', request_id = NULL, due_at = ${hold.dueAt}, paused_by = ${hold.pausedBy}, refusals = refusals + ${counts.refused ? 1 : 0},
       unconfirmed_dispatches = unconfirmed_dispatches + ${counts.dispatch === "unconfirmed" ? 1 : 0},
       repeated_dispatches = repeated_dispatches + ${counts.dispatch === "repeated" ? 1 : 0},
+      batches = batches - ${counts.dispatch === "none" ? 1 : 0},
       attempts = json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),
         '$[#-1].error', json_object('reason', ${error.reason}, 'message', ${error.message}))
     WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`,

@@ -13,25 +13,32 @@ export interface JobDocument {
   readonly contextIds: readonly string[] | null;
 }
 
-/** For `WITH`: the job's list, taken apart by submission once: a join that refers to it serializes it for each document. */
-function listed(job: { readonly id: JobId; readonly attempt: number }): SQL {
+interface JobAttempt {
+  readonly id: JobId;
+  readonly attempt: number;
+}
+
+/** For `WITH`: the jobs' lists, taken apart by submission once: a join that refers to one serializes it for each document. */
+function listed(jobs: readonly JobAttempt[]): SQL {
   return sql`
     WITH listed AS MATERIALIZED (
-      SELECT g.key, s.id AS submission, s.collection, s.truncate_inputs, g.value -> 1 AS documents
-      FROM jobs j CROSS JOIN json_each(j.members) g
-      CROSS JOIN submissions s ON s.id = g.value ->> 0
-      WHERE j.id = ${job.id} AND j.attempt = ${job.attempt})`;
+      SELECT j.id AS job, g.key, s.id AS submission, s.collection, s.truncate_inputs, g.value -> 1 AS documents
+      FROM json_each(${JSON.stringify(jobs.map(({ id, attempt }) => [id, attempt]))}) a
+      CROSS JOIN jobs j ON j.id = a.value ->> 0 AND j.attempt = a.value ->> 1
+      CROSS JOIN json_each(j.members) g
+      CROSS JOIN submissions s ON s.id = g.value ->> 0)`;
 }
 
 /**
- * The list that an attempt sent, without texts. `null` stands where a document was deleted since: the
- * numbers of the others stay. Empty where the attempt is not the job's current one.
+ * The lists that attempts sent, by job, without texts. A document that was deleted since is `null`, so that the
+ * others keep their numbers. A job whose current attempt is another one is absent.
  */
 export async function readJobDocuments(
   db: Database,
-  job: { readonly id: JobId; readonly attempt: number },
-): Promise<(JobDocument | null)[]> {
+  jobs: readonly JobAttempt[],
+): Promise<ReadonlyMap<JobId, readonly (JobDocument | null)[]>> {
   const rows = await query<{
+    job: JobId;
     submission: SubmissionId;
     document: string;
     place: number | null;
@@ -42,26 +49,25 @@ export async function readJobDocuments(
   }>(
     db,
     sql`
-    ${listed(job)}
-    SELECT l.submission AS submission, i.value AS document, d.place AS place, d.context_count AS contexts,
+    ${listed(jobs)}
+    SELECT l.job AS job, l.submission AS submission, i.value AS document, d.place AS place, d.context_count AS contexts,
       d.context_ids AS contextIds, l.key AS "group", i.key AS "index"
     FROM listed l CROSS JOIN json_each(l.documents) i
     LEFT JOIN documents d ON d.document_id = i.value AND d.collection = l.collection AND d.submission_id = l.submission`,
   );
   // Sorted here, since D1 bills a sort as one more row read a document; as they come they are in order.
-  return rows
-    .toSorted((a, b) => a.group - b.group || a.index - b.index)
-    .map((row) =>
-      row.place === null
-        ? null
-        : {
-            submission: row.submission,
-            document: row.document,
-            place: row.place,
-            contexts: row.contexts,
-            contextIds: row.contextIds === null ? null : (JSON.parse(row.contextIds) as string[]),
-          },
-    );
+  const sorted = rows.toSorted((a, b) => a.group - b.group || a.index - b.index);
+  const lists = new Map<JobId, (JobDocument | null)[]>();
+  for (const { job, submission, document, place, contexts, contextIds } of sorted) {
+    const list = lists.get(job) ?? [];
+    lists.set(job, list);
+    if (place === null) list.push(null);
+    else {
+      const ids = contextIds === null ? null : (JSON.parse(contextIds) as string[]);
+      list.push({ submission, document, place, contexts, contextIds: ids });
+    }
+  }
+  return lists;
 }
 
 /** What a request is made from. */
@@ -75,16 +81,13 @@ export interface DocumentContent {
 }
 
 /** The documents of a job's list with their texts, in no order: up to 9.5 MB. Deleted ones are left out. */
-export async function readJobContent(
-  db: Database,
-  job: { readonly id: JobId; readonly attempt: number },
-): Promise<DocumentContent[]> {
+export async function readJobContent(db: Database, job: JobAttempt): Promise<DocumentContent[]> {
   const rows = await query<
     Omit<DocumentContent, "contexts" | "truncateInputs"> & { contexts: string; truncates: number }
   >(
     db,
     sql`
-    ${listed(job)}
+    ${listed([job])}
     SELECT l.submission AS submission, d.document_id AS document, d.place, d.query, t.texts -> d.contexts_at AS contexts,
       l.truncate_inputs AS truncates
     FROM listed l CROSS JOIN json_each(l.documents) i

@@ -26,7 +26,7 @@ export async function separateSubmissions(
     // Materialized: as a plain subquery it would be worked out anew for each number taken from it.
     sql`
       WITH taken AS MATERIALIZED (
-        SELECT j.id, j.model, j.lane, j.round, j.refusals, (
+        SELECT j.id, j.model, j.lane, j.round, j.refusals, j.batches, j.halvings, (
             SELECT json_array(count(*), coalesce(sum(d.context_count), 0), coalesce(sum(d.payload_bytes), 0),
               (SELECT json_group_array(json(g.value) ORDER BY g.key) FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)}))
             FROM json_each(j.members) g
@@ -39,9 +39,9 @@ export async function separateSubmissions(
         WHERE ${held}
           AND EXISTS (SELECT 1 FROM json_each(j.members) g WHERE ${theirs(sql`g.value`)})
           AND EXISTS (SELECT 1 FROM json_each(j.members) g WHERE NOT ${theirs(sql`g.value`)}))
-      INSERT INTO jobs (id, model, lane, status, parent_id, round, refusals, document_count, context_count, payload_bytes,
+      INSERT INTO jobs (id, model, lane, status, parent_id, round, refusals, batches, halvings, document_count, context_count, payload_bytes,
         due_at, paused_by, created_at, members)
-      SELECT ${apart}, model, lane, 'pending', id, round, refusals, moved ->> 0, moved ->> 1, moved ->> 2,
+      SELECT ${apart}, model, lane, 'pending', id, round, refusals, batches, halvings, moved ->> 0, moved ->> 1, moved ->> 2,
         ${dueAt}, ${pausedBy}, ${now}, moved -> 3
       FROM taken
       WHERE true

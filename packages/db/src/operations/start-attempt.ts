@@ -89,7 +89,7 @@ function listLive(job: StartableJob): SQL {
 }
 
 /**
- * Starts an attempt at dispatching a job, directly before the call: one transaction counts it, takes
+ * Starts an attempt at dispatching a job, directly before the call: one transaction counts it and its batch, takes
  * the lease and stores the ordered list that is sent. Left out of the list is what was deleted since,
  * or belongs to a canceled submission; the latter's documents end as canceled.
  *
@@ -117,6 +117,7 @@ export async function startAttempt(
         ended_at = iif(listed.count = 0, ${now}, NULL),
         finalized_sequence = ${sequenceOfCanceled},
         dispatched_at = ${now},
+        batches = batches + (listed.count > 0),
         request_id = NULL,
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
         unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),

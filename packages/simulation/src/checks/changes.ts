@@ -19,6 +19,9 @@ export interface SubmissionRow {
   readonly completed_at: number | null;
   readonly incomplete: number;
   readonly unconfirmed_dispatches: number;
+  readonly tokens: number;
+  readonly jobs: number;
+  readonly holder: string | null;
 }
 
 export interface JobRow {
@@ -26,6 +29,9 @@ export interface JobRow {
   readonly lane: string;
   readonly status: string;
   readonly parent_id: string | null;
+  readonly merged_into: string | null;
+  readonly batches: number;
+  readonly halvings: number;
   readonly round: number;
   readonly attempt: number;
   readonly refusals: number;
@@ -36,6 +42,7 @@ export interface JobRow {
   readonly repeated_dispatches: number;
   readonly dispatched_at: number | null;
   readonly document_count: number;
+  readonly tokens: number | null;
   readonly members: string;
 }
 

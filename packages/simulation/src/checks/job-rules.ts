@@ -1,11 +1,12 @@
 import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/core";
+import { MAX_BATCHES } from "../limits.ts";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
 import { isOpen, type Attempt, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
-  pending: ["pending", "dispatching", "canceled"],
+  pending: ["pending", "dispatching", "canceled", "failed", "split"],
   dispatching: ["dispatching", "dispatched", "pending", "split", "failed", "canceled"],
   dispatched: ["dispatched", "pending", "succeeded", "split", "failed"],
 };
@@ -21,9 +22,10 @@ interface Known {
 export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
   const before = job.row;
   const { id } = row;
-  const miscounted = countFlaw(before, row);
+  const miscounted = countFlaw(before, row) ?? batchesFlaw(job, row);
   if (miscounted !== null) return miscounted;
   if (!(NEXT[before.status] ?? []).includes(row.status)) return `${id} went from ${before.status} to ${row.status}`;
+  if (before.status === "pending" && (row.status === "failed" || row.status === "split")) return usedUpFlaw(row, list);
   if (row.attempt > before.attempt) return startFlaw(job, row, list, known);
   if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
   const hurried = hurryFlaw(before, row, list, known);
@@ -67,6 +69,23 @@ function countFlaw(before: JobRow, row: JobRow): string | null {
   return row.status === "dispatched" && row.refusals > 0
     ? `${id} was taken in and still counts ${row.refusals} refusals in a row`
     : null;
+}
+
+/** A batch counts from the start of its attempt, and no longer once the service is known to have refused it. */
+function batchesFlaw(job: Job, row: JobRow): string | null {
+  const { row: before, attempts } = job;
+  const change = row.batches - before.batches;
+  const changed = `${row.id} went from ${before.batches} to ${row.batches} batches`;
+  if (row.attempt > before.attempt) return change === (row.status === "canceled" ? 0 : 1) ? null : changed;
+  if (change === 0) return null;
+  if (change !== -1 || before.status !== "dispatching" || row.status === "dispatching") return changed;
+  return attempts.get(row.attempt)?.requestId === null ? null : `${changed}, though the service accepted the last`;
+}
+
+/** A job ends without another attempt where its documents have no batch left, or must each have their last alone. */
+function usedUpFlaw({ id, status, batches }: JobRow, list: readonly VersionKey[]): string | null {
+  if (status === "failed" ? batches >= MAX_BATCHES : batches === MAX_BATCHES - 1 && list.length > 1) return null;
+  return `${id} ${status} while it waited, after ${batches} batches`;
 }
 
 function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, submissions }: Known): string | null {
@@ -120,14 +139,29 @@ export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: 
   return parent?.row.status === "split" ? "piece" : "follow_up";
 }
 
+export function isPieceOfInvalid({ row, origin }: Job, jobs: ReadonlyMap<string, Job>): boolean {
+  const parent = row.parent_id === null || origin === "retry" ? undefined : jobs.get(row.parent_id);
+  if (parent === undefined) return false;
+  const wasInvalid = parent.attempts.get(parent.row.attempt)?.told.has("invalid") === true;
+  return parent.isPieceOfInvalid || (origin === "piece" && wasInvalid);
+}
+
 /** What is wrong with a job that was just recorded, or `null`. */
-export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string, Job>): string | null {
+export function newJobFlaw(
+  { origin, row, list }: Job,
+  jobs: ReadonlyMap<string, Job>,
+  laneOf: (key: VersionKey) => string | undefined,
+): string | null {
   const { id, round } = row;
   if (list.length === 0) return `${id} was recorded without documents`;
   if (new Set(list).size < list.length) return `${id} holds a document twice`;
+  const strange = list.find((key) => laneOf(key) !== row.lane);
+  if (strange !== undefined) return `${id} is in the lane ${row.lane}, ${strange} was pushed into ${laneOf(strange)}`;
   const parent = row.parent_id === null ? undefined : jobs.get(row.parent_id);
   if (parent === undefined)
     return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
+  if (origin !== "retry" && row.batches !== parent.row.batches)
+    return `${id} (${origin}) counts ${row.batches} batches, its parent ${parent.row.batches}`;
   const expected = {
     recorded: 1,
     retry: 1,

@@ -1,9 +1,12 @@
 import { NEVER_DUE } from "@sluice/core";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
-import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
+import { newAttempt, pollFlaw, startTimeFlaw } from "./attempts.ts";
+import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { Pauses } from "./pauses.ts";
+import { countsFlaw, holderOf, openedFlaw, submissionFlaw } from "./submission-rules.ts";
+import { countSilence, countUnconfirmed, countUsage, listOf } from "./usage.ts";
 import {
   isOpen,
   newVersion,
@@ -62,7 +65,7 @@ export class Mirror {
     const newJobs: Job[] = [];
     for (const change of changes) {
       const [table, event] = change;
-      if (table === "submissions") this.#submission(event, rowOf("submissions", change));
+      if (table === "submissions") this.#submission(event, rowOf("submissions", change), by);
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
@@ -73,11 +76,12 @@ export class Mirror {
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
-      this.#tell(newJobFlaw(job, this.jobs));
+      job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
+      this.#tell(newJobFlaw(job, this.jobs, (key) => this.version(key)?.content.lane));
     }
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
     for (const version of this.#touchedVersions) this.#checkHeld(version);
-    for (const submission of this.#touchedSubmissions) this.#checkCounts(submission);
+    for (const submission of this.#touchedSubmissions) this.#tell(countsFlaw(submission));
   }
 
   /** The attempt that this invocation started for exactly these requests and has not submitted yet. */
@@ -110,16 +114,18 @@ export class Mirror {
     if (flaw !== null) this.#rules.fail(flaw);
   }
 
-  #submission(event: string, row: SubmissionRow): void {
+  #submission(event: string, row: SubmissionRow, by: Invocation): void {
     const known = this.submissions.get(row.id);
     if (event === "delete") return this.#rules.fail("a submission was deleted");
     if (known === undefined) {
-      const submission = { row, recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0 };
+      this.#tell(openedFlaw(row, this.submissions.keys()));
+      const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
+      const submission = { row, ...counted, heldBy: by };
       this.submissions.set(row.id, submission);
       return void this.#touchedSubmissions.add(submission);
     }
-    if (row.total < known.row.total)
-      this.#rules.fail(`total of ${row.id} sank from ${known.row.total} to ${row.total}`);
+    this.#tell(submissionFlaw(known, row, this.#rules.now()));
+    known.heldBy = holderOf(known, row, by);
     known.row = row;
     this.#touchedSubmissions.add(known);
   }
@@ -176,6 +182,10 @@ export class Mirror {
       submission.failed -= 1;
       version.unusable = 0;
       version.turnedAway = 0;
+      version.batches.length = 0;
+      version.attempts.clear();
+      version.refused = 0;
+      version.accepted = 0;
       version.mayFailWith.clear();
       this.#retriedNow.add(key);
     } else {
@@ -191,19 +201,25 @@ export class Mirror {
       job = {
         origin: "recorded",
         row,
-        list: this.#listOf(row.members),
+        list: listOf(row.members),
         attempts: new Map(),
+        isPieceOfInvalid: false,
         largest: row.document_count,
       };
       this.jobs.set(row.id, job);
       newJobs.push(job);
     } else {
-      const list = job.row.members === row.members ? job.list : this.#listOf(row.members);
+      const list = job.row.members === row.members ? job.list : listOf(row.members);
       const before = job.row;
       if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
-      if (before.status === "dispatched" && row.status === "pending") this.#countSilence(job);
-      if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) this.#countUnconfirmed(job);
-      this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), worker: by.worker, submissions: this.submissions }));
+      if (before.status === "dispatched" && row.status === "pending") countSilence(job, this.versions);
+      if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) countUnconfirmed(job, this.submissions);
+      const now = this.#rules.now();
+      const attempt = job.attempts.get(row.attempt);
+      this.#tell(jobFlaw(job, row, list, { now, worker: by.worker, submissions: this.submissions }));
+      if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
+      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, attempt, by, now));
+      this.#tell(countUsage({ before, row, list, attempt }, this.versions, this.submissions));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
       job.row = row;
@@ -220,41 +236,12 @@ export class Mirror {
     const references = list
       .map((key) => `${key.slice(0, key.indexOf("\n"))}:${this.version(key)?.content.place}`)
       .join();
-    const attempt: Attempt = {
-      job: row.id,
-      number: row.attempt,
-      list,
-      references,
-      startedAt: row.dispatched_at ?? 0,
-      by,
-      submitted: false,
-      requestId: null,
-      told: new Set(),
-    };
+    const startedAt = row.dispatched_at ?? 0;
+    this.#tell(startTimeFlaw(row, by, this.#rules.now()));
+    const attempt = newAttempt({ job: row.id, number: row.attempt, list, references, startedAt, by });
     job.attempts.set(row.attempt, attempt);
     by.attempts.push(attempt);
-  }
-
-  /** A batch was given up of which the service said nothing. */
-  #countSilence(job: Job): void {
-    if (job.attempts.get(job.row.attempt)?.told.has("over") === true) return;
-    for (const key of job.list) {
-      const version = this.versions.get(key);
-      if (version !== undefined) version.turnedAway += 1;
-    }
-  }
-
-  /** A dispatch that may have been run was one of every submission in its list. */
-  #countUnconfirmed({ list }: Job): void {
-    for (const id of new Set(list.map((key) => key.slice(0, key.indexOf("\n"))))) {
-      const submission = this.submissions.get(id);
-      if (submission !== undefined) submission.unconfirmed += 1;
-    }
-  }
-
-  #listOf(members: string): VersionKey[] {
-    const groups = JSON.parse(members) as [string, string[]][];
-    return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));
+    for (const key of list) this.version(key)?.attempts.add(attempt);
   }
 
   #touch(key: VersionKey): void {
@@ -274,12 +261,5 @@ export class Mirror {
     if (version.outcome === null && size !== 1)
       this.#rules.fail(`${version.key} has not ended and is in ${size} open jobs`);
     if (version.outcome !== null && size > 0) this.#rules.fail(`${version.key} has ended and is in ${size} open jobs`);
-  }
-
-  #checkCounts({ row, ...counted }: Submission): void {
-    for (const name of ["recorded", "succeeded", "failed", "canceled"] as const) {
-      if (row[name] !== counted[name])
-        this.#rules.fail(`${row.id} says ${name} ${row[name]}, its rows say ${counted[name]}`);
-    }
   }
 }

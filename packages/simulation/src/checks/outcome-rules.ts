@@ -1,5 +1,5 @@
 import { MAX_ATTEMPTS } from "@sluice/core";
-import { MAX_REPEATS } from "../limits.ts";
+import { MAX_BATCHES, MAX_REFUSALS } from "../limits.ts";
 import { scoreOf } from "../world/score.ts";
 import type { OutcomeRow } from "./changes.ts";
 import type { Content, Job, Submission, Version } from "./state.ts";
@@ -29,14 +29,22 @@ export function outcomeFlaw(row: OutcomeRow, version: Version, submission: Submi
     case "canceled":
       return submission.row.cancel_requested_at === null ? `${key} was canceled, and nobody asked for it` : null;
     case "failed":
+      if (job !== null && row.code === "no_answer" && lastBatchHadNeighbors(job))
+        return `${key} failed in a last batch that was invalid, with others in it`;
       return mayFail(row.code ?? "", version)
         ? null
         : `${key} failed as ${row.code}, and the service said no such thing`;
   }
 }
 
+/** A document known to be among bad ones has its last batch for itself. */
+function lastBatchHadNeighbors({ isPieceOfInvalid, list, row, attempts }: Job): boolean {
+  return isPieceOfInvalid && list.length > 1 && attempts.get(row.attempt)?.told.has("invalid") === true;
+}
+
 function mayFail(code: string, version: Version): boolean {
-  if (code === "no_answer") return version.turnedAway >= MAX_REPEATS - 1;
+  if (code === "no_answer")
+    return version.attempts.size - version.refused >= MAX_BATCHES || version.turnedAway >= MAX_REFUSALS - 1;
   if (["model_error", "missing_result", "mismatched_result", "invalid_result"].includes(code)) {
     return version.unusable >= MAX_ATTEMPTS && version.mayFailWith.has(code);
   }

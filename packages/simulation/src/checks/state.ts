@@ -4,6 +4,7 @@ import type { JobRow, OutcomeRow, SubmissionRow } from "./changes.ts";
 /** A document as a client pushed it: what its scores must be computed from. */
 export interface Content {
   readonly place: number;
+  readonly lane: string;
   readonly query: string;
   readonly contexts: readonly string[];
   readonly contextIds: readonly string[] | null;
@@ -32,6 +33,14 @@ export interface Version {
   readonly mayFailWith: Set<string>;
   /** Times that the service turned a batch with it away, or kept silent about it. */
   turnedAway: number;
+  /** Attempts whose batches the service took in with it, since it was pushed or retried. */
+  readonly batches: Attempt[];
+  /** Bytes of its request as JSON; 0 before it was sent. */
+  requestBytes: number;
+  /** Attempts with it since it was queued, how many the service refused for sure, and how many it accepted. */
+  readonly attempts: Set<Attempt>;
+  refused: number;
+  accepted: number;
 }
 
 export function newVersion(key: VersionKey, content: Content): Version {
@@ -49,6 +58,11 @@ export function newVersion(key: VersionKey, content: Content): Version {
     unusable: 0,
     mayFailWith: new Set(),
     turnedAway: 0,
+    batches: [],
+    requestBytes: 0,
+    attempts: new Set(),
+    refused: 0,
+    accepted: 0,
   };
 }
 
@@ -65,6 +79,14 @@ export interface Attempt {
   submitted: boolean;
   /** What Workers AI called the batch it took in for it. */
   requestId: string | null;
+  /** Whether D1 has that. */
+  isConfirmed: boolean;
+  /** When Workers AI took the batch in. */
+  takenAt: number;
+  /** What its answer counts; `null`: it says nothing of them. */
+  tokens: number | null;
+  /** Documents that its answer has no result for. */
+  readonly unusable: Set<VersionKey>;
   /** What Workers AI let a Worker know: only then may D1 say so. */
   readonly told: Set<"answered" | "invalid" | "shrink" | "permanent" | "over">;
 }
@@ -77,6 +99,8 @@ export interface Job {
   row: JobRow;
   list: readonly VersionKey[];
   readonly attempts: Map<number, Attempt>;
+  /** Whether it holds documents of a batch that was split as invalid. */
+  isPieceOfInvalid: boolean;
   /** Documents in it as it was recorded, or as its first attempt sent them. */
   largest: number;
 }
@@ -90,6 +114,11 @@ export interface Submission {
   canceled: number;
   /** Dispatches with its documents in them that jobs count as unconfirmed. */
   unconfirmed: number;
+  /** Jobs that ended with documents of it, and its shares of what they used. */
+  jobs: number;
+  tokens: number;
+  /** The request that opened its push, or took it over last. */
+  heldBy: Invocation;
 }
 
 export function isOpen(status: string): boolean {

@@ -34,8 +34,16 @@ export class BaselineDesign implements Design {
     world.accounts = new TextAccounts(world, pushes);
     this.#queue = new SimulatedQueue(
       world,
-      { name: "documents", maxRetries: 4, retryDelay: 30_000, batchTimeout: 5_000, concurrency: 3, dead: null },
-      (queue, batch) => this.#deliver(queue, batch),
+      {
+        queue: "documents",
+        max_batch_size: 100,
+        max_batch_timeout: 5,
+        max_retries: 4,
+        retry_delay: 30,
+        max_concurrency: 3,
+      },
+      { deadLetterQueue: () => null, isDeadLetterQueue: () => true },
+      (batch) => this.#deliver(this.#queue, batch),
     );
     this.pushing = new Pushing(world, {
       post: (by, call) => this.#post(by, call),

@@ -1,6 +1,7 @@
 import { rowPerDocument } from "../baselines/row-per-document.ts";
 import { tutorial } from "../baselines/tutorial.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
+import type { Configuration } from "../world/configuration.ts";
 import { fireUntil } from "../world/cron.ts";
 import { MINUTE, World } from "../world/world.ts";
 import { BaselineDesign } from "./baseline-design.ts";
@@ -26,24 +27,25 @@ const BASELINES = {
 export const BASELINE_TABLES: readonly string[] = [...tutorial.tables, ...BASELINES["row-per-document"].tables];
 
 /** Runs a seed with each design: the same pushes at the same times, the same faults as often; and judges what is shown in the end. */
-export async function compareSeed(
-  seed: number,
-  sqlite: Sqlite,
-  options: { faultless: boolean },
-): Promise<ComparedSeed> {
+export async function compareSeed(seed: number, sqlite: Sqlite, options: CompareOptions): Promise<ComparedSeed> {
   const tallies = new Map<DesignName, Tally>();
   let flaw: string | null = null;
   for (const name of DESIGNS) {
-    const { tally, flaw: found } = await runDesign(name, seed, sqlite, options.faultless);
+    const { tally, flaw: found } = await runDesign(name, seed, sqlite, options);
     tallies.set(name, tally);
     if (found !== null) flaw ??= `${name}: ${found}`;
   }
   return { seed, flaw, tallies: Object.fromEntries(tallies) as Record<DesignName, Tally> };
 }
 
-async function runDesign(name: DesignName, seed: number, sqlite: Sqlite, faultless: boolean) {
+interface CompareOptions {
+  readonly faultless: boolean;
+  readonly configuration: Configuration;
+}
+
+async function runDesign(name: DesignName, seed: number, sqlite: Sqlite, { faultless, configuration }: CompareOptions) {
   sqlite.clear();
-  const world = new World(seed, sqlite, { keepsTrace: false, kind: faultless ? "calm" : null });
+  const world = new World(seed, sqlite, { keepsTrace: false, kind: faultless ? "calm" : null, configuration });
   const stop = () => world.flaw !== null;
   const trouble = world.timeline.now + world.random.spread(5, 240) * MINUTE;
   const plan = drawPlan(world, trouble);

@@ -21,9 +21,9 @@ function answer(world: World, by: Invocation, model: string, request: SentReques
   const { accounts, faults, random } = world;
   const { attempt, entries } = accounts.open(by, model, [request]);
   const refusal = refusalOf(world, attempt, entries);
-  if (refusal !== null) return refusal();
+  if (refusal !== null) return refusal.give();
   if (entries.some((entry) => entry.isPoison)) return codedError(random, 5006, "Invalid input")();
-  accounts.pay(entries);
+  accounts.pay(entries, attempt);
   if (entries.some((entry) => entry.isUnanswerable) || faults.strikes("item_missing")) return {};
   if (faults.strikes("item_failed")) return codedError(random, 3043, "inside")();
   if (faults.strikes("submit_without_request_id")) return unclearAnswer(random);

@@ -1,4 +1,5 @@
-import { newVersion, versionKey, type Attempt, type Content } from "../checks/state.ts";
+import { newAttempt } from "../checks/attempts.ts";
+import { newVersion, versionKey, type Content } from "../checks/state.ts";
 import { isPoison, isUnanswerable, type Accounts } from "../world/accounts.ts";
 import type { BatchEntry, SentRequest } from "../world/batch-answer.ts";
 import type { Invocation } from "../world/invocation.ts";
@@ -16,17 +17,14 @@ export class TextAccounts implements Accounts {
   }
 
   open(by: Invocation, _model: string, requests: readonly SentRequest[]) {
-    const attempt: Attempt = {
+    const attempt = newAttempt({
       job: "",
       number: 1,
       list: [],
       references: "",
       startedAt: this.#world.timeline.now,
       by,
-      submitted: true,
-      requestId: null,
-      told: new Set(),
-    };
+    });
     return { attempt, entries: requests.map((request) => this.#entryOf(request)) };
   }
 

@@ -1,6 +1,6 @@
 import { mutation, VIEWS, type Mutation } from "./mutation.ts";
 
-const FINALIZE = "packages/db/src/operations/finalize-job.ts";
+const FINALIZE = "packages/db/src/operations/finalize-jobs.ts";
 const POLL = "workers/poller/src/poll-job.ts";
 const APPLY = "workers/poller/src/apply-answer.ts";
 const MATCH = "packages/inference/src/match-answer.ts";
@@ -19,7 +19,7 @@ export const ENDING: readonly Mutation[] = [
     "a job is ended before its answer is there",
     POLL,
     "  const answer = await pollBatch(",
-    `  await finalizeJob(io.db, job, { status: "succeeded", outcomes: [], children: [], tokens: null, error: null }, io.now());
+    `  await finalizeJobs(io.db, [{ job, end: { status: "succeeded", outcomes: [], children: [], tokens: null, error: null } }], io.now());
   const answer = await pollBatch(`,
   ),
   mutation(
@@ -47,25 +47,25 @@ export const ENDING: readonly Mutation[] = [
     "any-attempt-finalizes",
     "the answer of an older attempt ends the job",
     FINALIZE,
-    "j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}",
-    "j.id = ${job.id} AND j.status = ${job.status}",
+    "j.id = ${entry} ->> 0 AND j.attempt = ${entry} ->> 1 AND j.status = ${entry} ->> 2",
+    "j.id = ${entry} ->> 0 AND j.status = ${entry} ->> 2",
   ),
   mutation(
     "finalized-twice",
     "a job that has ended is ended again",
     FINALIZE,
-    "j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}",
-    "j.id = ${job.id} AND j.attempt = ${job.attempt}",
+    "j.id = ${entry} ->> 0 AND j.attempt = ${entry} ->> 1 AND j.status = ${entry} ->> 2",
+    "j.id = ${entry} ->> 0 AND j.attempt = ${entry} ->> 1",
   ),
   {
     name: "counters-outside-transaction",
     breaks: "outcomes are written in one transaction, the counters of their submissions in another",
     replacements: [
-      { file: FINALIZE, find: "const ended = await transact(db, [", replace: "await transact(db, [" },
+      { file: FINALIZE, find: "const ended = await transact<{ id: JobId }>(db, [", replace: "await transact(db, [" },
       {
         file: FINALIZE,
-        find: "    // Counts what the statements above wrote under this job's id, not what was meant to be written.\n",
-        replace: "  ]);\n  const ended = await transact(db, [\n",
+        find: "    countEnds(ends, now),\n",
+        replace: "  ]);\n  const ended = await transact<{ id: JobId }>(db, [\n    countEnds(ends, now),\n",
       },
     ],
   },
@@ -73,8 +73,8 @@ export const ENDING: readonly Mutation[] = [
     "children-without-guard",
     "follow-up jobs are recorded whether or not the job ends here",
     FINALIZE,
-    ") counted\n        WHERE ${held}",
-    ") counted\n        WHERE j.id = ${job.id}",
+    "CROSS JOIN jobs j ON ${isHeld(sql`e.entry`)})\n    INSERT INTO jobs",
+    "CROSS JOIN jobs j ON j.id = e.entry ->> 0)\n    INSERT INTO jobs",
   ),
   mutation(
     "list-computed-again",

@@ -1,9 +1,20 @@
+import { COUNTING } from "./counting.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
+import { LIMITING } from "./limiting.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
+import { TIMING } from "./timing.ts";
 
 export type { Mutation } from "./mutation.ts";
 
-export const MUTATIONS: readonly Mutation[] = [...RECORDING, ...ENDING, ...INTERVENING, ...READING];
+export const MUTATIONS: readonly Mutation[] = [
+  ...RECORDING,
+  ...ENDING,
+  ...INTERVENING,
+  ...LIMITING,
+  ...READING,
+  ...TIMING,
+  ...COUNTING,
+];

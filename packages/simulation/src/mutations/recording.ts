@@ -179,8 +179,8 @@ export const RECORDING: readonly Mutation[] = [
     "bisection-drops-a-piece",
     "of a batch that is split only the first piece goes on",
     SETTLE,
-    "cut(documents).map((piece)",
-    "cut(documents).slice(0, 1).map((piece)",
+    "cut(documents, decision.batchesLeft).map((piece)",
+    "cut(documents, decision.batchesLeft).slice(0, 1).map((piece)",
   ),
   mutation(
     "split-uses-an-attempt",
@@ -193,7 +193,7 @@ export const RECORDING: readonly Mutation[] = [
     "neighbors-fail-too",
     "a batch that is invalid fails as a whole",
     "packages/dispatch/src/after-refusal.ts",
-    `return job.documents > 1 ? { kind: "split" } : { kind: "fail", code: "invalid_input" };`,
+    `return split("invalid_input");`,
     `return { kind: "fail", code: "invalid_input" };`,
   ),
   mutation(

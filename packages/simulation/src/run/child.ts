@@ -18,6 +18,8 @@ standInForPlatform();
 const { runSeed } = await import("./run-seed.ts");
 const { BASELINE_TABLES, compareSeed } = await import("../compare/compare-seed.ts");
 const { Sqlite } = await import("../d1/sqlite.ts");
+const { readConfiguration } = await import("../world/configuration.ts");
+const configuration = readConfiguration(patches.apply);
 const sqlite = new Sqlite(patches.apply, program.kind === "compare" ? BASELINE_TABLES : []);
 patches.assertApplied();
 
@@ -36,8 +38,12 @@ async function answer({ seed }: ChildOrder): Promise<void> {
   unhandled = null;
   const result =
     program.kind === "compare"
-      ? await compareSeed(seed, sqlite, program)
-      : await runSeed(seed, sqlite, { keepsTrace: program.keepsTrace, kind: mutation?.kind ?? program.ofKind ?? null });
+      ? await compareSeed(seed, sqlite, { ...program, configuration })
+      : await runSeed(seed, sqlite, {
+          keepsTrace: program.keepsTrace,
+          kind: mutation?.kind ?? program.ofKind ?? null,
+          configuration,
+        });
   send({ kind: "ran", result: { ...result, flaw: result.flaw ?? unhandled } });
 }
 

@@ -5,6 +5,8 @@ import type { ChildAnswer, ChildOrder, Program } from "./protocol.ts";
 interface SeedsOptions<Result> {
   readonly from: number;
   readonly count: number;
+  /** Seeds that run before those. */
+  readonly first?: readonly number[];
   /** Processes at once. */
   readonly processes: number;
   readonly program: Program;
@@ -18,10 +20,14 @@ const HANGS_AFTER = 60_000;
 
 /** Runs seeds in processes of their own. Rejects where one cannot start, dies or hangs, and says at which seed. */
 export async function runSeeds<Result>(options: SeedsOptions<Result>): Promise<void> {
+  const first = [...(options.first ?? [])];
   let next = options.from;
   let goesOn = true;
   const take = (): number | null => {
-    if (!goesOn || next >= options.from + options.count) return null;
+    if (!goesOn) return null;
+    const before = first.shift();
+    if (before !== undefined) return before;
+    if (next >= options.from + options.count) return null;
     next += 1;
     return next - 1;
   };

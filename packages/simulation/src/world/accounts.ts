@@ -1,4 +1,6 @@
+import { paymentFlaw } from "../checks/payments.ts";
 import type { Attempt } from "../checks/state.ts";
+import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentRequest } from "./batch-answer.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
@@ -12,7 +14,7 @@ export interface Accounts {
     requests: readonly SentRequest[],
   ): { readonly attempt: Attempt; readonly entries: readonly BatchEntry[] };
   /** The service takes these in, and computes them. */
-  pay(entries: readonly BatchEntry[]): void;
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void;
   /** A Worker hears what came of a batch. */
   answered(attempt: Attempt): void;
 }
@@ -33,14 +35,28 @@ export class AttemptAccounts implements Accounts {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt);
+    const since = by.startedAt;
+    const pause =
+      mirror.pauses.keepingBack(model, attempt.list, since) ??
+      this.#world.asked.keepingBack(model, attempt.list, since);
     if (pause !== null)
       this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
     return { attempt, entries: this.#entriesOf(attempt, requests) };
   }
 
-  pay(entries: readonly BatchEntry[]): void {
-    for (const { version } of entries) this.#world.onPaid(version.content);
+  pay(entries: readonly BatchEntry[], attempt: Attempt): void {
+    const { mirror, timeline } = this.#world;
+    const counted = mirror.jobs.get(attempt.job)?.row.batches ?? 0;
+    for (const { version, request } of entries) {
+      version.requestBytes ||= JSON.stringify(request).length;
+      const flaw = paymentFlaw(version, attempt, timeline.now);
+      if (flaw !== null) this.#world.fail(flaw);
+      this.#world.onPaid(version.content);
+      if (!version.attempts.has(attempt)) continue;
+      version.accepted += 1;
+      if (version.accepted > Math.min(counted, MAX_BATCHES))
+        this.#world.fail(`${version.key} is in ${version.accepted} batches, its job counts ${counted}`);
+    }
   }
 
   answered(attempt: Attempt): void {

@@ -35,6 +35,8 @@ interface Item {
 
 export interface BatchAnswer {
   readonly items: number;
+  /** What its usage says; `null`: it has none. */
+  readonly tokens: number | null;
   /** A new value at each poll: a stream can be read once. */
   readonly give: () => unknown;
   readonly unusable: readonly Unusable[];
@@ -58,7 +60,7 @@ export function answerBatch(
     items.push(scored(entries[0] as BatchEntry, entries.length + random.int(0, 3), references, random));
   if (faults.strikes("answer_reordered")) items = random.shuffled(items);
   if (failsInPart) items = keepSome(items, entries, unusable, random);
-  return { items: items.length, give: formOf(items, random, faults, entries.length, failsInPart), unusable };
+  return { items: items.length, ...formOf(items, random, faults, entries.length, failsInPart), unusable };
 }
 
 interface ItemWorld {
@@ -166,7 +168,7 @@ function formOf(
   faults: Faults,
   documents: number,
   failed: boolean,
-): () => unknown {
+): Pick<BatchAnswer, "tokens" | "give"> {
   const shapeB = faults.strikes("answer_shape_b");
   const words = random.chance(0.1);
   const list = items.map(({ index, reference, ...item }) => ({
@@ -174,10 +176,12 @@ function formOf(
     ...item,
     ...(reference === null && random.chance(0.5) ? {} : { external_reference: reference }),
   }));
-  const usage = { prompt_tokens: 10 * documents, completion_tokens: 0, total_tokens: 10 * documents };
+  const total = 10 * documents;
+  const usage = { prompt_tokens: total, completion_tokens: 0, total_tokens: total };
+  const tokens = shapeB ? null : total;
   const plain = { ...(failed && { status: "failed" }), ...(shapeB ? { results: list } : { responses: list, usage }) };
   const answer = faults.strikes("answer_nested") ? { success: true, result: plain } : plain;
-  if (!faults.strikes("answer_stream")) return () => answer;
+  if (!faults.strikes("answer_stream")) return { tokens, give: () => answer };
   const text = JSON.stringify(answer);
-  return () => streamOf(text);
+  return { tokens, give: () => streamOf(text) };
 }

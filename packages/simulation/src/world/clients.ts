@@ -142,20 +142,23 @@ export class Clients {
   #pause(): void {
     const { faults, mirror, random, timeline } = this.#world;
     const submissions = [...mirror.submissions.keys()];
-    const targets = [
+    const targets: PauseTarget[] = [
       {},
       { model: DEFAULT_MODEL },
       ...(submissions.length > 0 ? [{ submission: random.pick(submissions) }] : []),
     ];
-    const target = random.pick<object>(targets);
+    const target = random.pick(targets);
+    const inForce = this.#world.asked.ask(scopeOf(target));
     // One that was held up may take effect after it was resumed: who hears of it so late resumes again.
     this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
+      inForce();
       if (!faults.isOn) this.#resume(target);
     });
     timeline.after(random.int(1, 20) * MINUTE, () => this.#resume(target));
   }
 
-  #resume(target: object): void {
+  #resume(target: PauseTarget): void {
+    this.#world.asked.resume(scopeOf(target));
     this.#ask("resumes dispatching", resume, jsonCall("/v1/resume", target));
   }
 
@@ -181,8 +184,18 @@ function jsonCall(path: string, body: object): (by: Invocation) => Call {
   };
 }
 
+interface PauseTarget {
+  readonly model?: string;
+  readonly submission?: string;
+}
+
+function scopeOf({ model, submission }: PauseTarget): string {
+  if (submission !== undefined) return `submission:${submission}`;
+  return model === undefined ? "all" : `model:${model}`;
+}
+
 /** A pause's scope as a request names it. */
-function targetOf(scope: string): object {
+function targetOf(scope: string): PauseTarget {
   const [kind = "", name] = scope.split(/:(.*)/s);
   return kind === "all" ? {} : { [kind]: name };
 }

@@ -41,7 +41,7 @@ export const MAX_LOAD_SERVICE_MS = 30_000;
 export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
   { name: "mild", share: 0.14, of: ALL, among: 0.4, times: 0.7 },
-  { name: "focused", share: 0.18, of: ALL, among: 0.12, times: 4 },
+  { name: "focused", share: 0.14, of: ALL, among: 0.12, times: 4 },
   { name: "awful", share: 0.18, of: ALL, among: 0.75, times: 1.5 },
   // Workers that meet at the same job, and people who change their minds meanwhile.
   { name: "racing", share: 0.1, of: RACES, among: 0.7, times: 4 },
@@ -152,5 +152,28 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     among: 0.6,
     times: 1,
     isLoad: true,
+  },
+  // Batches that are accepted and bring nothing, up to the limit.
+  {
+    name: "unanswered",
+    share: 0.04,
+    of: [
+      "worker_death_in_flight",
+      "worker_death_after_call",
+      "submit_out_of_capacity",
+      "submit_unclear",
+      "submit_answer_lost",
+      "submit_without_request_id",
+      "ai_stall",
+      "batch_forgotten",
+      "batch_failed",
+      "poison",
+      "item_missing",
+      "client_pause",
+      "client_cancel",
+      "client_retry",
+    ],
+    among: 0.85,
+    times: 7,
   },
 ];

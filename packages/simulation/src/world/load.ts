@@ -18,15 +18,16 @@ export function drawLoadTimes({ random, timeline }: World): number[] {
 /** A push of one document or two. */
 export function drawSmallPush(number: number, random: Random): Push {
   const tag = `${number}-${random.int(0, 9_999)}`;
+  const lane = random.pick(["interactive", "bulk"]);
   const documents = Array.from({ length: random.int(1, 2) }, (_, place) => ({
     id: `doc-${tag}-${place}`,
     place,
+    lane,
     query: `query ${tag} ${place}`,
     contexts: [`a text of ${tag} ${place}`],
     contextIds: null,
     metadata: null,
   }));
-  const lane = random.pick(["interactive", "bulk"]);
   return {
     documents,
     collection: "default",

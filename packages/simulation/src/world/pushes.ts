@@ -61,6 +61,7 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   const names = random.shuffled(
     Array.from({ length: count + 4 }, (_, index) => `doc-${again ? index : `${tag}-${index}`}`),
   );
+  const lane = random.pick(["interactive", "bulk"]);
   const documents = Array.from({ length: count }, (_, place): PushedDocument => {
     const isLong = random.chance(isMixed ? 0.25 : 0.06);
     if (isLong) faults.count("part_staged");
@@ -71,6 +72,7 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
     return {
       id: random.chance(0.8) ? (names[place] ?? null) : null,
       place,
+      lane,
       query: `${nature(faults)} ${tag} ${place}`,
       contexts,
       contextIds: random.chance(0.4) ? contexts.map((_, index) => `c${index}-${place}`) : null,
@@ -80,10 +82,7 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   const ndjson = isMixed || random.chance(0.65);
   const isKeyed = isMixed || random.chance(0.7);
   const collection = random.pick(["default", "default", "other"]);
-  const query = new URLSearchParams({
-    collection,
-    lane: random.pick(["interactive", "bulk"]),
-  });
+  const query = new URLSearchParams({ collection, lane });
   if (random.chance(0.2)) query.set("label", "labeled");
   const values = documents.map(jsonOf);
   return {

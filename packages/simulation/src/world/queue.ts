@@ -1,5 +1,6 @@
 import { parseMessage } from "@sluice/core";
 import type { MessageDecision } from "@sluice/dispatch";
+import type { ConsumerConfiguration } from "./configuration.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
 
@@ -11,22 +12,18 @@ export interface QueuedMessage {
   underWay: boolean;
 }
 
-interface QueueSettings {
-  readonly name: string;
-  readonly maxRetries: number;
-  /** Milliseconds. */
-  readonly retryDelay: number;
-  /** Milliseconds for which a delivery waits for more messages, at most. */
-  readonly batchTimeout: number;
-  readonly concurrency: number;
-  readonly dead: SimulatedQueue | null;
+/** What becomes of messages that a queue has delivered too often. */
+interface DeadLetters {
+  readonly deadLetterQueue: (settings: ConsumerConfiguration) => SimulatedQueue | null;
+  readonly isDeadLetterQueue: (settings: ConsumerConfiguration) => boolean;
 }
 
-/** Starts a consumer with a delivery; it calls `settle` in the end. */
-export type Consume = (queue: SimulatedQueue, batch: readonly QueuedMessage[]) => void;
+/** Starts a Worker with a delivery; it calls `settle` in the end. */
+type Consume = (batch: readonly QueuedMessage[]) => void;
 
 /** Longer than any message may live: what comes after this was counted as lost before. */
 const BEYOND_LIFE = 8.7 * 24 * 3_600_000;
+/** So that what fits one delivery of the configured size comes in several. */
 const MAX_BATCH = 8;
 
 /**
@@ -34,16 +31,18 @@ const MAX_BATCH = 8;
  * after its retries. What it loses it tells the world, and nobody else.
  */
 export class SimulatedQueue {
-  readonly settings: QueueSettings;
+  readonly settings: ConsumerConfiguration;
   readonly #world: World;
+  readonly #deadLetters: DeadLetters;
   readonly #consume: Consume;
   readonly #messages = new Map<string, QueuedMessage>();
   #running = 0;
   #named = 0;
 
-  constructor(world: World, settings: QueueSettings, consume: Consume) {
+  constructor(world: World, settings: ConsumerConfiguration, deadLetters: DeadLetters, consume: Consume) {
     this.#world = world;
     this.settings = settings;
+    this.#deadLetters = deadLetters;
     this.#consume = consume;
   }
 
@@ -61,7 +60,7 @@ export class SimulatedQueue {
     } else if (faults.strikes("queue_send_error_after")) {
       passage = { fault: "queue_send_error_after", error: new Error("Network connection lost.") };
     }
-    return ports.call(by, `send ${this.settings.name} x${bodies.length}`, passage, () => {
+    return ports.call(by, `send ${this.settings.queue} x${bodies.length}`, passage, () => {
       // An error may hide that a part of the batch was taken in.
       const taken = passage.error === undefined ? bodies : bodies.slice(0, random.int(1, bodies.length));
       for (const body of taken) this.take(body);
@@ -92,7 +91,7 @@ export class SimulatedQueue {
           this.#enqueue(message.body, timeline.now + random.spread(100, 7_200_000), message.id);
       } else {
         const delay = decision?.kind === "retry" ? decision.delaySeconds : undefined;
-        this.#retry(message, delay === undefined ? this.settings.retryDelay : delay * 1_000);
+        this.#retry(message, (delay ?? this.settings.retry_delay) * 1_000);
       }
     }
     this.deliver();
@@ -101,28 +100,31 @@ export class SimulatedQueue {
   /** Starts as many deliveries as may run at once. */
   deliver(): void {
     const { timeline, random } = this.#world;
-    while (this.#running < this.settings.concurrency) {
+    while (this.#running < this.settings.max_concurrency) {
       const ready = [...this.#messages.values()].filter(
         (message) => !message.underWay && message.visibleAt <= timeline.now,
       );
       if (ready.length === 0) return;
-      const batch = random.shuffled(ready).slice(0, random.int(1, MAX_BATCH));
+      const batch = random.shuffled(ready).slice(0, random.int(1, Math.min(MAX_BATCH, this.settings.max_batch_size)));
       for (const message of batch) message.underWay = true;
       this.#running += 1;
-      this.#consume(this, batch);
+      this.#consume(batch);
     }
   }
 
   #retry(message: QueuedMessage, delay: number): void {
     const { faults, timeline, random } = this.#world;
-    const { maxRetries, dead } = this.settings;
+    const { queue, max_retries: maxRetries } = this.settings;
     message.underWay = false;
     message.attempts += 1;
-    if (message.attempts > maxRetries || (dead !== null && faults.strikes("queue_dead_letter"))) {
+    const isLast = this.#deadLetters.isDeadLetterQueue(this.settings);
+    if (message.attempts > maxRetries || (!isLast && faults.strikes("queue_dead_letter"))) {
       this.#messages.delete(message.id);
       faults.count("message_dead");
-      if (dead === null) this.#lose(message.body);
-      else dead.#enqueue(message.body, timeline.now + random.int(100, 5_000), message.id);
+      const dead = this.#deadLetters.deadLetterQueue(this.settings);
+      if (dead !== null) dead.#enqueue(message.body, timeline.now + random.int(100, 5_000), message.id);
+      else if (carried(message.body) !== null)
+        this.#world.fail(`${queue} dropped a part after ${maxRetries} retries: it has no dead-letter queue`);
       return;
     }
     message.visibleAt = timeline.now + delay;
@@ -131,18 +133,24 @@ export class SimulatedQueue {
 
   #enqueue(body: unknown, visibleAt: number, id?: string): void {
     this.#named += 1;
-    const message = { id: id ?? `${this.settings.name}-${this.#named}`, body, attempts: 0, visibleAt, underWay: false };
+    const message = {
+      id: id ?? `${this.settings.queue}-${this.#named}`,
+      body,
+      attempts: 0,
+      visibleAt,
+      underWay: false,
+    };
     this.#messages.set(message.id, message);
     this.#announce(visibleAt);
   }
 
   #announce(visibleAt: number): void {
     const { random, timeline } = this.#world;
-    timeline.at(visibleAt + random.int(0, this.settings.batchTimeout), () => this.deliver());
+    timeline.at(visibleAt + random.int(0, this.settings.max_batch_timeout * 1_000), () => this.deliver());
   }
 
   #lose(body: unknown): void {
-    this.#world.trace.add(this.settings.name, "loses a message");
+    this.#world.trace.add(this.settings.queue, "loses a message");
     this.#world.onSent(body, true);
   }
 }

@@ -1,79 +1,107 @@
-import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
-import { STUCK_AFTER_MINUTES, type Lane } from "@sluice/core";
-import { runPoller } from "@sluice/poller/src/run-poller.ts";
+import consumer from "@sluice/consumer/src/index.ts";
+import { lanes, type Lane } from "@sluice/core";
+import poller from "@sluice/poller/src/index.ts";
 import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
-import { SimulatedQueue, type Consume, type QueuedMessage } from "./queue.ts";
-import { MINUTE, type World } from "./world.ts";
+import type { ConsumerConfiguration, DeployedWorker } from "./configuration.ts";
+import { Delivery } from "./delivery.ts";
+import type { Invocation } from "./invocation.ts";
+import { runIsolated } from "./isolate.ts";
+import { SimulatedQueue, type QueuedMessage } from "./queue.ts";
+import type { World } from "./world.ts";
 
-/** The consumer and the poller, wired to their queues and to cron as their entry files and configurations do. */
+/** The Workers that queues deliver to: their entry files. */
+const ENTRIES = { consumer, poller };
+
+/** The Workers as their entry files and their wrangler.jsonc wire them to queues, cron, D1 and Workers AI. */
 export class Stack {
+  /** Where the producer sends to. */
   readonly queues: Readonly<Record<Lane, SimulatedQueue>>;
   /** The producer's isolate. */
   readonly bodies = new BodiesInWork();
-  readonly #all: readonly SimulatedQueue[];
+  readonly #all = new Map<string, SimulatedQueue>();
   readonly #world: World;
   #polling = 0;
 
   constructor(world: World) {
     this.#world = world;
-    const consume: Consume = (queue, batch) => this.#consume(queue, batch);
-    const lane = (name: Lane, retryDelay: number, batchTimeout: number) => {
-      const dead = new SimulatedQueue(
-        world,
-        {
-          name: `sluice-${name}-dead`,
-          maxRetries: 100,
-          retryDelay: 15 * MINUTE,
-          batchTimeout: 5_000,
-          concurrency: 1,
-          dead: null,
-        },
-        consume,
-      );
-      const live = new SimulatedQueue(
-        world,
-        { name: `sluice-${name}`, maxRetries: 4, retryDelay, batchTimeout, concurrency: 3, dead },
-        consume,
-      );
-      return { live, dead };
-    };
-    const interactive = lane("interactive", 5_000, 1_000);
-    const bulk = lane("bulk", 30_000, 5_000);
-    this.queues = { interactive: interactive.live, bulk: bulk.live };
-    this.#all = [interactive.live, interactive.dead, bulk.live, bulk.dead];
+    for (const worker of ["consumer", "poller"] as const) {
+      for (const settings of world.configuration[worker].queues?.consumers ?? []) this.#addQueue(worker, settings);
+    }
+    const [interactive, bulk] = lanes.map((lane) => this.#producedTo(lane.toUpperCase()));
+    if (interactive === undefined || bulk === undefined) throw new Error("the producer lacks a queue of a lane");
+    this.queues = { interactive, bulk };
   }
 
   get messages(): number {
-    return this.#all.reduce((sum, queue) => sum + queue.size, 0);
+    return [...this.#all.values()].reduce((sum, queue) => sum + queue.size, 0);
+  }
+
+  /** Where messages go that a queue has delivered too often; `null`: nowhere. */
+  deadLetterQueue({ dead_letter_queue: name }: ConsumerConfiguration): SimulatedQueue | null {
+    return name === undefined ? null : (this.#all.get(name) ?? null);
+  }
+
+  /** Whether messages of other queues end in it. */
+  isDeadLetterQueue({ queue }: ConsumerConfiguration): boolean {
+    return [...this.#all.values()].some(({ settings }) => settings.dead_letter_queue === queue);
   }
 
   poll(): void {
     const world = this.#world;
     if (this.#polling > 0) world.faults.count("cron_overlapping");
     this.#polling += 1;
+    const controller = { scheduledTime: world.timeline.now, cron: "* * * * *", noRetry: () => undefined };
     world.invoke(
       "poller",
-      (by) =>
-        runPoller({
-          ...world.stepIo(by),
-          stuckAfter: STUCK_AFTER_MINUTES * MINUTE,
-          continueLater: async () => undefined,
-        }),
+      (by) => this.#isolated(by, () => poller.scheduled(controller, this.#environment("poller", by))),
       () => {
         this.#polling -= 1;
       },
     );
   }
 
-  #consume(queue: SimulatedQueue, batch: readonly QueuedMessage[]): void {
-    const world = this.#world;
-    world.invoke(
-      "consumer",
+  #addQueue(worker: keyof typeof ENTRIES, settings: ConsumerConfiguration): void {
+    const queue = new SimulatedQueue(this.#world, settings, this, (batch) => this.#deliver(worker, queue, batch));
+    this.#all.set(settings.queue, queue);
+  }
+
+  #producedTo(binding: string): SimulatedQueue | undefined {
+    const producers = this.#world.configuration.producer.queues?.producers ?? [];
+    return this.#all.get(producers.find((one) => one.binding === binding)?.queue ?? "");
+  }
+
+  #deliver(worker: keyof typeof ENTRIES, queue: SimulatedQueue, batch: readonly QueuedMessage[]): void {
+    const delivery = new Delivery(queue.settings.queue, batch);
+    this.#world.invoke(
+      worker,
       async (by) => {
-        const delivered = batch.map(({ id, body, attempts }) => ({ id, body, attempts: attempts + 1 }));
-        return consumeDelivery(world.stepIo(by), queue.settings.name, delivered);
+        await this.#isolated(by, () => ENTRIES[worker].queue(delivery.batch, this.#environment(worker, by)));
+        return delivery.decisions;
       },
       (decisions) => queue.settle(batch, decisions),
     );
+  }
+
+  #isolated<T>(by: Invocation, run: () => Promise<T>): Promise<T> {
+    const { random, trace } = this.#world;
+    const log = (line: string) => trace.add(by.name, `logs ${(JSON.parse(line) as { event: string }).event}`);
+    return runIsolated({ by, random, log }, run);
+  }
+
+  /** A Worker's bindings and variables, under the names that its configuration gives them. */
+  #environment(worker: DeployedWorker, by: Invocation): never {
+    const { vars, ai, d1_databases: databases, queues } = this.#world.configuration[worker];
+    const environment: Record<string, unknown> = { ...vars };
+    for (const { binding } of databases) environment[binding] = this.#world.d1(by);
+    if (ai !== undefined) environment[ai.binding] = this.#world.ai.bindingFor(by);
+    for (const { binding, queue } of queues?.producers ?? []) {
+      const sendBatch = (messages: Iterable<{ body: unknown }>) =>
+        this.#all.get(queue)?.send(
+          by,
+          Array.from(messages, ({ body }) => body),
+        );
+      environment[binding] = { sendBatch, send: (body: unknown) => sendBatch([{ body }]) };
+    }
+    return environment as never;
   }
 }

@@ -65,10 +65,12 @@ export class SimulatedAi {
     const { attempt, entries } = accounts.open(by, model, requests);
     const refusal = refusalOf(this.#world, attempt, entries);
     if (refusal !== null || unheard) this.#turnAway(entries);
-    if (refusal !== null) return refusal();
+    if (refusal !== null && !unheard && !refusal.mayBeRunning) for (const { version } of entries) version.refused += 1;
+    if (refusal !== null) return refusal.give();
 
-    accounts.pay(entries);
+    accounts.pay(entries, attempt);
     const takenAt = timeline.now;
+    attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
     const batch = {
@@ -167,7 +169,9 @@ export class SimulatedAi {
     }
     if (batch.answer === null) {
       batch.answer = answerBatch(entries, random, faults, end === "failed_in_part");
+      attempt.tokens = batch.answer.tokens;
       for (const { version, code } of batch.answer.unusable) {
+        attempt.unusable.add(version.key);
         version.unusable += 1;
         version.mayFailWith.add(code);
       }

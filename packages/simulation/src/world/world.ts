@@ -1,15 +1,13 @@
-import { callTimeout } from "@sluice/core";
 import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
-import type { StepIo } from "@sluice/dispatch";
-import { CallTimeout } from "@sluice/inference";
 import type { Change } from "../checks/changes.ts";
+import { AskedPauses } from "../checks/asked-pauses.ts";
 import { Mirror } from "../checks/mirror.ts";
 import type { Content, VersionKey } from "../checks/state.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
 import { Random } from "../random.ts";
-import { RUN_INTERVAL } from "../run-interval.ts";
 import { AttemptAccounts, type Accounts } from "./accounts.ts";
+import { readConfiguration, type Configuration } from "./configuration.ts";
 import { d1Passage } from "./d1-faults.ts";
 import { Faults } from "./faults.ts";
 import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
@@ -39,6 +37,8 @@ export interface SeedOptions {
   readonly keepsTrace: boolean;
   /** The kind that it is to be of; `null`: the seed decides. */
   readonly kind: string | null;
+  /** That of the Workers; what their wrangler.jsonc says where it is not given. */
+  readonly configuration?: Configuration;
 }
 
 /** Everything outside of the Workers' code, in one seed's hands. */
@@ -49,8 +49,10 @@ export class World {
   readonly trace: Trace;
   readonly ports: Ports;
   readonly mirror: Mirror;
+  readonly asked = new AskedPauses(() => this.timeline.now);
   readonly ai: SimulatedAi;
   readonly sqlite: Sqlite;
+  readonly configuration: Configuration;
   readonly poisonMode: PoisonMode;
   readonly contents = new Map<VersionKey, Content>();
   readonly sentParts = new Map<string, SentPart>();
@@ -75,9 +77,10 @@ export class World {
   readonly #ends = new Map<Invocation, (result: unknown) => void>();
   #invocations = 0;
 
-  constructor(seed: number, sqlite: Sqlite, { keepsTrace, kind }: SeedOptions) {
+  constructor(seed: number, sqlite: Sqlite, { keepsTrace, kind, configuration = readConfiguration() }: SeedOptions) {
     this.random = new Random(seed);
     this.sqlite = sqlite;
+    this.configuration = configuration;
     this.faults = new Faults(this.random, kind);
     this.trace = new Trace(keepsTrace, () => this.timeline.now);
     const pace = this.faults.isLoad
@@ -168,23 +171,14 @@ export class World {
     return openDatabase(this.d1(by), patience);
   }
 
-  stepIo(by: Invocation): StepIo {
-    return {
-      db: this.database(by),
-      ai: this.ai.bindingFor(by),
-      bounded: (call) => by.bounded(call, callTimeout(RUN_INTERVAL), () => new CallTimeout(callTimeout(RUN_INTERVAL))),
-      now: by.now,
-      random: () => this.random.next(),
-      randomBytes: (count) => this.random.bytes(count),
-      runInterval: RUN_INTERVAL,
-      log: (event) => this.trace.add(by.name, `logs ${event.event}`),
-    };
-  }
-
   #take(changes: readonly Change[], by: Invocation): void {
     const inserted = changes.filter(([, event]) => event === "insert");
     for (const [table, , id] of inserted) if (table === "submissions") this.onSubmission(String(id), by);
     this.mirror.apply(changes, by);
+    for (const change of changes) {
+      const flaw = change[0] === "pauses" ? this.asked.flawIn(change, this.mirror.submissions) : null;
+      if (flaw !== null) this.fail(flaw);
+    }
     for (const [table, , first, second, third, fourth] of inserted) {
       if (table === "documents") this.onRecorded(String(second), String(first));
       if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));

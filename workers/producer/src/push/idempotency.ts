@@ -74,16 +74,17 @@ export async function lookUpKey({ db, now }: Pick<Dependencies, "db" | "now">, k
   return { kind: "broken_off", submission, fingerprint };
 }
 
-/** Takes a push over that broke off; `null`: another request was quicker. */
+/** Takes over a push that broke off. `null`: another request did so, before this one or since. */
 export async function takeOver(
   { db, now, random }: Pick<Dependencies, "db" | "now" | "random">,
   submission: SubmissionId,
 ): Promise<TakenOver | null> {
   const holder = uuidTail(random(10));
   if (!(await takeOverPush(db, submission, holder, now()))) return null;
-  // Nobody else raises `total` from here on. What it counts is read after it, so that all of that is in it.
+  // Until another request takes the push over, nobody else raises `total`: read first, the parts are among what it counts.
+  const counted = await readCountedParts(db, submission);
   const row = await readSubmission(db, submission);
-  return row === null ? null : { row, counted: await readCountedParts(db, submission), holder };
+  return row === null || row.holder !== holder ? null : { row, counted, holder };
 }
 
 /** Keeps an answer for replays. Should that fail, the push is answered all the same: repeated, it goes on and skips all. */

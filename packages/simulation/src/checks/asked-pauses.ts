@@ -1,0 +1,54 @@
+import type { Change } from "./changes.ts";
+import type { Submission, VersionKey } from "./state.ts";
+
+/**
+ * The pauses that people asked for, as they know them: one is in force from the answer to its request until
+ * somebody sends a request to resume it, whatever D1 holds. A request without an answer says nothing.
+ */
+export class AskedPauses {
+  readonly #since = new Map<string, number>();
+  /** How often a scope was resumed: a pause that was asked for before that may be over when it is answered. */
+  readonly #resumes = new Map<string, number>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** A request to pause goes out. Call what this gives when it is answered. */
+  ask(scope: string): () => void {
+    const resumes = this.#resumes.get(scope);
+    return () => {
+      if (this.#resumes.get(scope) === resumes && !this.#since.has(scope)) this.#since.set(scope, this.#now());
+    };
+  }
+
+  /** A request to resume goes out. */
+  resume(scope: string): void {
+    this.#resumes.set(scope, (this.#resumes.get(scope) ?? 0) + 1);
+    this.#since.delete(scope);
+  }
+
+  /** What is wrong with a change of D1's pauses, or `null`. Only that of a submission that has ended may go by itself. */
+  flawIn(change: Change, submissions: ReadonlyMap<string, Submission>): string | null {
+    const [, event, name, reason, until] = change;
+    const scope = String(name);
+    if (!this.#since.has(scope)) return null;
+    if (event !== "delete") {
+      if (reason === "requested" && until === null) return null;
+      return `the pause of ${scope} that somebody asked for became one of ${reason}, until ${until}`;
+    }
+    const ended = submissions.get(scope.replace("submission:", ""))?.row.completed_at ?? null;
+    if (ended === null) return `the pause of ${scope} that somebody asked for is gone, and nobody resumed it`;
+    this.#since.delete(scope);
+    return null;
+  }
+
+  /** A pause that keeps a batch back, in force before `time`. */
+  keepingBack(model: string, list: readonly VersionKey[], time: number): string | null {
+    const submissions = list.map((key) => `submission:${key.slice(0, key.indexOf("\n"))}`);
+    const scopes = new Set(["all", `model:${model}`, ...submissions]);
+    for (const [scope, since] of this.#since) if (scopes.has(scope) && since < time) return scope;
+    return null;
+  }
+}

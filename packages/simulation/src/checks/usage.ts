@@ -1,0 +1,62 @@
+import type { JobRow } from "./changes.ts";
+import { isOpen, versionKey, type Attempt, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
+
+interface Ended {
+  readonly before: JobRow;
+  readonly row: JobRow;
+  readonly list: readonly VersionKey[];
+  readonly attempt: Attempt | undefined;
+}
+
+/** Whether a job ended that counts as used: one that is canceled, or merged into another, does not. */
+function isUsed({ before, row }: Pick<Ended, "before" | "row">): boolean {
+  return isOpen(before.status) && ["succeeded", "failed", "split"].includes(row.status);
+}
+
+/**
+ * Counts a job that ends at the submissions in it, each with its share of the tokens that Workers AI counted, by
+ * the size of its documents that are still there. Gives what is wrong with the job's own count, or `null`.
+ */
+export function countUsage(
+  ended: Ended,
+  versions: ReadonlyMap<VersionKey, Version>,
+  submissions: ReadonlyMap<string, Submission>,
+): string | null {
+  if (!isUsed(ended)) return null;
+  const { row, list, attempt } = ended;
+  const tokens = row.status === "succeeded" ? (attempt?.tokens ?? null) : null;
+  if (row.tokens !== tokens) return `${row.id} counts ${row.tokens} tokens, Workers AI counted ${tokens}`;
+  const listed = list.map((key) => versions.get(key)).filter((version) => version !== undefined);
+  const sum = (some: readonly Version[]) => some.reduce((bytes, version) => bytes + version.requestBytes, 0);
+  const all = Math.max(1, sum(listed));
+  for (const [id, own] of Map.groupBy(listed, ({ submission }) => submission)) {
+    const submission = submissions.get(id);
+    if (submission === undefined) continue;
+    submission.jobs += 1;
+    submission.tokens += ((tokens ?? 0) * sum(own.filter(({ deleted }) => !deleted))) / all;
+  }
+  return null;
+}
+
+/** A batch was given up of which the service said nothing. */
+export function countSilence({ row, list, attempts }: Job, versions: ReadonlyMap<VersionKey, Version>): void {
+  if (attempts.get(row.attempt)?.told.has("over") === true) return;
+  for (const key of list) {
+    const version = versions.get(key);
+    if (version !== undefined) version.turnedAway += 1;
+  }
+}
+
+/** A dispatch that may have been run was one of every submission in its list. */
+export function countUnconfirmed({ list }: Job, submissions: ReadonlyMap<string, Submission>): void {
+  for (const id of new Set(list.map((key) => key.slice(0, key.indexOf("\n"))))) {
+    const submission = submissions.get(id);
+    if (submission !== undefined) submission.unconfirmed += 1;
+  }
+}
+
+/** The documents of a job in the order of its list. */
+export function listOf(members: string): VersionKey[] {
+  const groups = JSON.parse(members) as [string, string[]][];
+  return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));
+}

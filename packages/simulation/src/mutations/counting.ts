@@ -1,0 +1,27 @@
+import { mutation, type Mutation } from "./mutation.ts";
+
+/** Counters, sums and the order of ids. */
+export const COUNTING: readonly Mutation[] = [
+  mutation(
+    "tokens-overwritten",
+    "a submission counts the tokens of its last job only",
+    "packages/db/src/operations/finalize-job.ts",
+    "tokens = tokens + CAST(",
+    "tokens = CAST(",
+  ),
+  mutation(
+    "ids-not-increasing",
+    "the id of a submission has its Worker's time, though a newer one is there",
+    "packages/db/src/operations/open-submission.ts",
+    `SELECT max(CAST(\${now} AS INTEGER),
+        coalesce((SELECT created_at + 1 FROM submissions ORDER BY id DESC LIMIT 1), 0)) AS minted`,
+    "SELECT CAST(${now} AS INTEGER) AS minted",
+  ),
+  mutation(
+    "lanes-in-one-job",
+    "parts of both lanes that are recorded together share a job",
+    "packages/dispatch/src/record-job.ts",
+    "`${part.model} ${part.lane}`",
+    "part.model",
+  ),
+];

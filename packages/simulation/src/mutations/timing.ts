@@ -1,0 +1,33 @@
+import { mutation, type Mutation } from "./mutation.ts";
+
+/** When attempts, polls and pauses begin and end. */
+export const TIMING: readonly Mutation[] = [
+  mutation(
+    "start-of-first-attempt",
+    "a job keeps the start of its first attempt, so that every later batch is stuck at its first poll",
+    "packages/db/src/operations/start-attempt.ts",
+    "dispatched_at = ${now},",
+    "dispatched_at = coalesce(dispatched_at, ${now}),",
+  ),
+  mutation(
+    "poll-after-whole-age",
+    "a dispatched job is polled again after its whole age",
+    "packages/core/src/schedule.ts",
+    "age / 10",
+    "age",
+  ),
+  mutation(
+    "fault-ends-request",
+    "a fault's pause replaces one that somebody asked for",
+    "packages/db/src/operations/pause-dispatching.ts",
+    "WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'",
+    "WHERE true",
+  ),
+  mutation(
+    "pause-of-closed-dropped",
+    "the pause of a submission ends when its push is closed",
+    "packages/db/src/operations/pause-dispatching.ts",
+    "AND s.completed_at IS NOT NULL",
+    "AND s.closed_at IS NOT NULL",
+  ),
+];

@@ -1,0 +1,14 @@
+interface KeptSeed {
+  readonly seed: number;
+  /** What it found. */
+  readonly found: string;
+}
+
+/**
+ * Seeds that failed once. `simulate` always runs them. A change to the simulation may change what a seed does:
+ * it stays in the list all the same.
+ */
+export const KEPT_SEEDS: readonly KeptSeed[] = [
+  { seed: 400, found: "a request that was overtaken while it took a push over was answered 422" },
+  { seed: 428, found: "the same, between the read of the submission and that of its parts" },
+];

@@ -1,0 +1,30 @@
+import type { Deps } from "./deps.ts";
+import { lastingFault } from "./faults.ts";
+import type { EventType } from "./plan.ts";
+import { phaseEnd, phaseOf, scoresOf } from "./poll.ts";
+
+/** How long the model may take until it is asked again, in milliseconds. */
+const MODEL_INTERVAL_MS = 250;
+
+export type BatchEnd =
+  | { readonly kind: "ended"; readonly type: Extract<EventType, "succeeded" | "failed"> }
+  /** Not yet: `lookAt` is when to look again, in milliseconds since the epoch. */
+  | { readonly kind: "running"; readonly lookAt: number }
+  /** It never ends, or nobody knows it. */
+  | { readonly kind: "never" };
+
+/** Whether a batch has ended, by the state that polls of it report. */
+export async function findEnd(requestId: string, deps: Deps): Promise<BatchEnd> {
+  const batch = await deps.store.batch(requestId);
+  if (batch === null) return { kind: "never" };
+  const plan = await deps.ledger.plan(deps.store);
+  const fault = lastingFault(plan, batch.number);
+  if (fault === "stuck") return { kind: "never" };
+  const phase = phaseOf(batch, plan, deps);
+  if (phase !== "done") return { kind: "running", lookAt: phaseEnd(batch, plan, deps) };
+  if (fault === "failed") return { kind: "ended", type: "failed" };
+  // A model that does not answer for a while is asked again: the batch has not ended.
+  const scores = batch.scores ?? (await scoresOf(requestId, batch, deps).catch(() => null));
+  if (scores === null) return { kind: "running", lookAt: deps.now() + MODEL_INTERVAL_MS };
+  return { kind: "ended", type: scores === "failed" ? "failed" : "succeeded" };
+}

@@ -1,0 +1,26 @@
+import { Store } from "./batches.ts";
+import type { Deps } from "./deps.ts";
+import { readMilliseconds, readMode, sendsEvents, type Env } from "./env.ts";
+import { Ledger } from "./ledger.ts";
+import { ModelProcess } from "./model-process.ts";
+
+/** One for the isolate: the local runtime has one isolate for each Worker, its Durable Objects included. */
+export const ledger = new Ledger();
+
+/** Of the bindings and vars, everything that `run` works with. */
+export function depsOf(env: Env): Deps {
+  return {
+    mode: readMode(env),
+    queuedMs: readMilliseconds("QUEUED_MS", env),
+    runningMs: readMilliseconds("RUNNING_MS", env),
+    store: new Store(env.STATE),
+    ledger,
+    model: new ModelProcess(env.MODEL_URL ?? "", (url, init) => fetch(url, init)),
+    now: () => Date.now(),
+    newRequestId: () => crypto.randomUUID(),
+    wait: (milliseconds) => scheduler.wait(milliseconds),
+    watch: async (requestId) => {
+      if (sendsEvents(env)) await env.EVENT_SENDER.getByName("all").watch(requestId);
+    },
+  };
+}
