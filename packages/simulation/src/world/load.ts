@@ -1,12 +1,11 @@
 import { DEFAULT_MODEL } from "@sluice/core";
 import type { Random } from "../random.ts";
+import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
 import type { Push } from "./pushes.ts";
 import { MINUTE, type World } from "./world.ts";
 
 /** For how long a seed of the kind `load` pushes. */
 export const LOAD_MS = 8 * MINUTE;
-/** Longest that Workers AI takes for a batch in one. */
-export const MAX_LOAD_SERVICE_MS = 30_000;
 /** What Sluice may add to it: 75 s, a cron run that is 50 s late, and 10 s in the Queue. */
 const MAX_ADDED_MS = 75_000 + 50_000 + 10_000;
 
