@@ -27,11 +27,7 @@ const BASELINES = {
 export const BASELINE_TABLES: readonly string[] = [...tutorial.tables, ...BASELINES["row-per-document"].tables];
 
 /** Runs a seed with each design: the same pushes at the same times, the same faults as often; and judges what is shown in the end. */
-export async function compareSeed(
-  seed: number,
-  sqlite: Sqlite,
-  options: CompareOptions,
-): Promise<ComparedSeed> {
+export async function compareSeed(seed: number, sqlite: Sqlite, options: CompareOptions): Promise<ComparedSeed> {
   const tallies = new Map<DesignName, Tally>();
   let flaw: string | null = null;
   for (const name of DESIGNS) {
@@ -47,12 +43,7 @@ interface CompareOptions {
   readonly configuration: Configuration;
 }
 
-async function runDesign(
-  name: DesignName,
-  seed: number,
-  sqlite: Sqlite,
-  { faultless, configuration }: CompareOptions,
-) {
+async function runDesign(name: DesignName, seed: number, sqlite: Sqlite, { faultless, configuration }: CompareOptions) {
   sqlite.clear();
   const world = new World(seed, sqlite, { keepsTrace: false, kind: faultless ? "calm" : null, configuration });
   const stop = () => world.flaw !== null;

@@ -1,4 +1,5 @@
 import { COUNTING } from "./counting.ts";
+import { DELIVERING } from "./delivering.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
 import type { Mutation } from "./mutation.ts";
@@ -15,4 +16,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...READING,
   ...TIMING,
   ...COUNTING,
+  ...DELIVERING,
 ];

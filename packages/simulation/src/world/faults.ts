@@ -7,6 +7,7 @@ export class Faults {
   readonly kind: string;
   /** See `Kind`. */
   readonly pushesAreMixed: boolean;
+  readonly pushesShareJobs: boolean;
   readonly met = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
@@ -19,6 +20,7 @@ export class Faults {
     const kind = KINDS.find(({ name }) => name === kindNamed) ?? drawnKind ?? KINDS[0];
     this.kind = kind.name;
     this.pushesAreMixed = kind.pushesAreMixed ?? false;
+    this.pushesShareJobs = kind.pushesShareJobs ?? false;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;
       this.#rates.set(fault, Math.min(FAULTS[fault] * kind.times, 0.75));

@@ -59,7 +59,11 @@ replace(crypto, "getRandomValues", ({ random }, array: Uint8Array) => {
   array.set(random.bytes(array.length));
   return array;
 });
-replace(globalThis, "setTimeout", ({ by }, run: () => void, milliseconds: number) => new VirtualTimer(by, milliseconds, run));
+replace(
+  globalThis,
+  "setTimeout",
+  ({ by }, run: () => void, milliseconds: number) => new VirtualTimer(by, milliseconds, run),
+);
 replace(globalThis, "clearTimeout", (_, timer: unknown) => {
   if (timer instanceof VirtualTimer) timer.clear();
 });
