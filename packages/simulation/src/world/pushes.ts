@@ -76,13 +76,12 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   const lane = pushesShareJobs ? "interactive" : random.pick(["interactive", "bulk"]);
   const isNdjson = isMixed || random.chance(0.65);
   const lines = drawLines(count, isNdjson && faults.strikes("client_rejected_lines"), random);
-  const documents = lines.flatMap((line, index): PushedDocument[] => {
-    if (line !== null) return [];
-    const place = lines.slice(0, index).filter((before) => before !== "").length;
+  const places = lines.filter((line) => line !== "").flatMap((line, place) => (line === null ? [place] : []));
+  const documents = places.map((place, index) => {
     const isLong = random.chance(isMixed ? 0.25 : 0.06);
     if (isLong) faults.count("part_staged");
-    const id = random.chance(0.8) ? (names[place % names.length] ?? null) : null;
-    return [drawDocument({ id, place, lane, tag, isLong }, random, faults)];
+    const id = random.chance(0.8) ? (names[index] ?? null) : null;
+    return drawDocument({ id, place, lane, tag, isLong }, random, faults);
   });
   const collection = random.pick(["default", "default", "other"]);
   const query = new URLSearchParams({ collection, lane });
