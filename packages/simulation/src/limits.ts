@@ -15,6 +15,12 @@ const limit = (name: string, now: string, small: number): Replacement => ({
   replace: `export const ${name} = ${small};`,
 });
 
+const constant = (file: string, name: string, now: string, small: number): Replacement => ({
+  file,
+  find: `const ${name} = ${now};`,
+  replace: `const ${name} = ${small};`,
+});
+
 /**
  * Limits made small, so that a push of thirty documents has several parts, some of them staged, in
  * several calls, and a delivery becomes several jobs, some recorded in several transactions.
@@ -64,4 +70,16 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     find: "MAX_STEPS_PER_RUN = 60;",
     replace: "MAX_STEPS_PER_RUN = 12;",
   },
+  // Pages and windows, so that their loops run.
+  constant("workers/producer/src/results.ts", "WINDOW", "1_000", 7),
+  constant("workers/producer/src/results.ts", "MAX_WINDOWS", "10", 2),
+  constant("workers/producer/src/feed.ts", "JOB_WINDOW", "200", 3),
+  constant("workers/producer/src/feed.ts", "MAX_WINDOWS", "10", 2),
+  constant("workers/producer/src/scan-newest.ts", "WINDOW", "500", 3),
+  constant("workers/producer/src/scan-newest.ts", "MAX_WINDOWS", "4", 2),
+  constant("packages/db/src/operations/fold-totals.ts", "FOLD_SIZE", "5_000", 2),
+  constant("packages/db/src/operations/sweep-submissions.ts", "SWEEP_SIZE", "5_000", 2),
+  constant("packages/db/src/operations/pause-dispatching.ts", "MAX_HELD", "5_000", 2),
+  constant("packages/db/src/operations/record-parts.ts", "MOST_TEXTS", "90", 2),
+  constant("packages/dispatch/src/record-job.ts", "STAGED_AT_ONCE", "9", 3),
 ];

@@ -7,6 +7,9 @@ type Value = string | number | null;
 export interface SubmissionRow {
   readonly id: string;
   readonly collection: string;
+  readonly lane: string;
+  readonly label: string | null;
+  readonly created_at: number;
   readonly total: number;
   readonly recorded: number;
   readonly succeeded: number;

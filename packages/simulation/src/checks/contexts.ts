@@ -19,6 +19,9 @@ export function contextsFlaw({ mirror, sqlite }: World): string | null {
       return `the contexts of ${document} are ${contexts}, not ${expected.get(document)}`;
     kept.delete(lies);
   }
+  const [shared] = sqlite.rows(`
+    SELECT document_id, contexts_id FROM documents GROUP BY contexts_id, collection, document_id HAVING count(*) > 1`);
+  if (shared !== undefined) return `two versions of ${String(shared["document_id"])} have their contexts in one row`;
   const [stray] = kept.keys();
   return stray === undefined ? null : `the contexts of a document that is gone are kept: ${stray}`;
 }

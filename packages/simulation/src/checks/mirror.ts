@@ -180,6 +180,7 @@ export class Mirror {
     }
     if (this.#deletedNow.has(key)) {
       this.#endedBefore.add(key);
+      if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
       submission.failed -= 1;
       version.unusable = 0;

@@ -7,8 +7,11 @@ import type { DocumentShape } from "@sluice/producer/src/shapes/document.ts";
 import type { SubmissionShape } from "@sluice/producer/src/shapes/submission.ts";
 import { Reader } from "../world/reader.ts";
 import type { World } from "../world/world.ts";
+import { bagFlaw, listFlaw } from "./compare-lists.ts";
+import { listsFlaw } from "./lists.ts";
 import { expectedScores } from "./outcome-rules.ts";
 import type { Submission, Version } from "./state.ts";
+import { statsFlaw } from "./stats.ts";
 
 /** Small enough that many lists have several pages. */
 const PAGE = 12;
@@ -37,7 +40,9 @@ export async function readBackFlaw(world: World): Promise<string | null> {
       lineOf,
     )) ??
     (await documentsFlaw(world, reader, newest, lineOf)) ??
-    (await feedFlaw(world, reader, versions, lineOf))
+    (await feedFlaw(world, reader, versions, lineOf)) ??
+    (await listsFlaw(world, reader)) ??
+    (await statsFlaw(world))
   );
 }
 
@@ -65,7 +70,32 @@ async function submissionsFlaw(
       `/v1/submissions/${id}/results?limit=${PAGE}&${METADATA}`,
       { id },
     );
-    const flaw = difference(`the results of ${id}`, versions.map(lineOf), rows?.map(documentLine));
+    const inOrder = versions.toSorted((a, b) => a.content.place - b.content.place);
+    const flaw =
+      listFlaw(`the results of ${id}`, inOrder.map(lineOf), rows?.map(documentLine)) ??
+      (await resultsInPartFlaw(reader, id, inOrder));
+    if (flaw !== null) return flaw;
+  }
+  return null;
+}
+
+/** The results of one status, and those behind a document. */
+async function resultsInPartFlaw(reader: Reader, id: string, versions: readonly Version[]): Promise<string | null> {
+  const idsOf = (some: readonly Version[]) => some.map(({ document }) => document);
+  const middle = versions[Math.floor(versions.length / 2)];
+  const behind = middle === undefined ? [] : versions.slice(versions.indexOf(middle) + 1);
+  for (const [query, expected] of [
+    ["status=failed", versions.filter(({ outcome }) => outcome?.status === "failed")],
+    [`after=${encodeURIComponent(middle?.document ?? "")}`, behind],
+  ] as const) {
+    if (middle === undefined) return null;
+    const path = `/v1/submissions/${id}/results?limit=3&${query}`;
+    const rows = await reader.list<DocumentShape>(listResults, path, { id });
+    const flaw = listFlaw(
+      path,
+      idsOf(expected),
+      rows?.map((row) => row.id),
+    );
     if (flaw !== null) return flaw;
   }
   return null;
@@ -85,11 +115,7 @@ async function documentsFlaw(
       const query = new URLSearchParams(ids.map((id) => ["id", id]));
       const path = `/v1/collections/${collection}/documents?${query.toString()}&${METADATA}`;
       const { body } = await reader.get(getDocuments, path, { collection });
-      const flaw = difference(
-        path,
-        asked.map(lineOf),
-        (body["data"] as DocumentShape[] | undefined)?.map(documentLine),
-      );
+      const flaw = listFlaw(path, asked.map(lineOf), (body["data"] as DocumentShape[] | undefined)?.map(documentLine));
       if (flaw !== null) return flaw;
       if (JSON.stringify(body["missing"]) !== JSON.stringify(gone.slice(0, 10)))
         return `${path} misses ${JSON.stringify(body["missing"])}`;
@@ -125,7 +151,7 @@ async function feedFlaw(
 ): Promise<string | null> {
   const ended = versions.filter(({ outcome }) => outcome !== null && outcome.job_id !== null);
   const rows = await reader.list<DocumentShape>(readResults, `/v1/results?limit=${PAGE}&${METADATA}`);
-  const flaw = difference("the pages of the feed", ended.map(lineOf), rows?.map(documentLine));
+  const flaw = bagFlaw("the pages of the feed", ended.map(lineOf), rows?.map(documentLine));
   if (flaw !== null || rows === null) return flaw;
   const sequences = new Map(
     sqlite.rows("SELECT id, finalized_sequence FROM jobs").map((job) => [job["id"], Number(job["finalized_sequence"])]),
@@ -204,15 +230,4 @@ function expectedSubmission({ row }: Submission, versions: readonly Version[]): 
 
 function countLines(failures: readonly (readonly [code: string, count: number])[]): string[] {
   return failures.map(([code, count]) => `${code}: ${count}`).toSorted();
-}
-
-/** Each line there at least once, and no other. */
-function difference(where: string, expected: readonly string[], shown: readonly string[] | undefined): string | null {
-  if (shown === undefined) return `${where} are not answered, or not to their end`;
-  const there = new Set(shown);
-  const lacking = expected.find((line) => !there.has(line));
-  if (lacking !== undefined) return `${where} lack ${lacking}`;
-  const wanted = new Set(expected);
-  const strange = shown.find((line) => !wanted.has(line));
-  return strange === undefined ? null : `${where} show ${strange}`;
 }

@@ -35,6 +35,8 @@ export interface Version {
   turnedAway: number;
   /** Attempts whose batches the service took in with it, since it was pushed or retried. */
   readonly batches: Attempt[];
+  /** The code that it failed with when it was deleted: none, or one. */
+  readonly deletedFailures: string[];
   /** Bytes of its request as JSON; 0 before it was sent. */
   requestBytes: number;
   /** Attempts with it since it was queued, how many the service refused for sure, and how many it accepted. */
@@ -59,6 +61,7 @@ export function newVersion(key: VersionKey, content: Content): Version {
     mayFailWith: new Set(),
     turnedAway: 0,
     batches: [],
+    deletedFailures: [],
     requestBytes: 0,
     attempts: new Set(),
     refused: 0,

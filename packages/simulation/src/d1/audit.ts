@@ -5,6 +5,9 @@ export const AUDITED = {
   submissions: [
     "id",
     "collection",
+    "lane",
+    "label",
+    "created_at",
     "total",
     "recorded",
     "succeeded",

@@ -24,4 +24,20 @@ export const COUNTING: readonly Mutation[] = [
     "`${part.model} ${part.lane}`",
     "part.model",
   ),
+  mutation(
+    "unfolded-codes-added",
+    "a submission that is open again has its failures added to the sums by code once more",
+    "packages/db/src/operations/fold-totals.ts",
+    "o.code, '', ${sign} * count(*), 0, ${sign} * count(*)",
+    "o.code, '', count(*), 0, count(*)",
+  ),
+  mutation(
+    "stats-omit-old-open",
+    "stats do not count submissions that were set aside because they had not ended",
+    "packages/db/src/operations/read-totals.ts",
+    `
+  UNION ALL
+  SELECT \${LIVE_COLUMNS} FROM submissions WHERE id IN (SELECT submission_id FROM unfolded_submissions)\``,
+    "`",
+  ),
 ];

@@ -1,4 +1,5 @@
 import { COUNTING } from "./counting.ts";
+import { DELIVERING } from "./delivering.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
 import { LIMITING } from "./limiting.ts";
@@ -19,4 +20,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...READING,
   ...TIMING,
   ...COUNTING,
+  ...DELIVERING,
 ];

@@ -66,4 +66,11 @@ export const READING: readonly Mutation[] = [
     "CAST(failed + lost AS INTEGER)",
     "CAST(failed AS INTEGER)",
   ),
+  mutation(
+    "page-repeats-last",
+    "a page of results begins with the last document of the one before",
+    "packages/db/src/operations/read-document.ts",
+    "OR i.key > ${from.index})",
+    "OR i.key >= ${from.index})",
+  ),
 ];

@@ -1,4 +1,4 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 /** When attempts, polls and pauses begin and end. */
 export const TIMING: readonly Mutation[] = [
@@ -29,5 +29,22 @@ export const TIMING: readonly Mutation[] = [
     "packages/db/src/operations/pause-dispatching.ts",
     "AND s.completed_at IS NOT NULL",
     "AND s.closed_at IS NOT NULL",
+  ),
+  mutation(
+    "failing-polls-for-ever",
+    "a batch whose polls fail is never given up",
+    "workers/poller/src/poll-job.ts",
+    "waitOn(io, job, 2 * io.stuckAfter)",
+    "waitOn(io, job, Infinity)",
+  ),
+  withKind(
+    "sharing",
+    mutation(
+      "pauses-not-read-again",
+      "a Worker that was refused goes on with the pauses that it read before",
+      "packages/dispatch/src/dispatch-unless-paused.ts",
+      "pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())))",
+      "await readPauses(io.db, io.now())",
+    ),
   ),
 ];

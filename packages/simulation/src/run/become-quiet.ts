@@ -19,6 +19,12 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
       if (stop()) return;
       continue;
     }
+    // Requests that take their time may bring something to do before that.
+    while (timeline.nextTime < next && nextRun(world) === next) {
+      await timeline.runUntil(Math.min(next, timeline.nextTime + MINUTE), stop);
+      if (stop()) return;
+    }
+    if (nextRun(world) < next) continue;
     await timeline.runUntil(next, stop);
     if (stop()) return;
     stack.poll();

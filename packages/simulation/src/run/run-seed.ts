@@ -1,5 +1,6 @@
 import { finalFlaw } from "../checks/final.ts";
 import { readBackFlaw } from "../checks/read-back.ts";
+import { statsFlaw } from "../checks/stats.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
 import { Clients } from "../world/clients.ts";
 import { cronOf, fireUntil } from "../world/cron.ts";
@@ -33,6 +34,8 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
   clients.plan(trouble);
   fireUntil(world, cronOf(world, stack), trouble);
   await world.timeline.runUntil(trouble, stop);
+  const statsMeanwhile = await statsFlaw(world);
+  if (statsMeanwhile !== null) world.fail(statsMeanwhile);
   if (!stop()) {
     world.endFaults();
     clients.settle();

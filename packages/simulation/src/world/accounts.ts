@@ -2,7 +2,7 @@ import { paymentFlaw } from "../checks/payments.ts";
 import type { Attempt } from "../checks/state.ts";
 import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentRequest } from "./batch-answer.ts";
-import type { Invocation } from "./invocation.ts";
+import { MAX_CLOCK_SKEW, type Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
 
 /** Whose the calls are that Workers AI gets. */
@@ -41,6 +41,8 @@ export class AttemptAccounts implements Accounts {
       this.#world.asked.keepingBack(model, attempt.list, since);
     if (pause !== null)
       this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
+    const own = this.#pausedItself(by, model);
+    if (own !== null) this.#world.fail(`${by.name} dispatched ${attempt.job} after it paused ${own} itself`);
     return { attempt, entries: this.#entriesOf(attempt, requests) };
   }
 
@@ -63,6 +65,20 @@ export class AttemptAccounts implements Accounts {
     const job = this.#world.mirror.jobs.get(attempt.job);
     if (job === undefined || job.row.attempt === attempt.number) return;
     this.#world.faults.count("answer_of_old_attempt");
+  }
+
+  /**
+   * A pause in force that a consumer put up itself, and knows of: no call that it made since has failed. A poller
+   * may have begun other dispatches by then.
+   */
+  #pausedItself(by: Invocation, model: string): string | null {
+    if (by.worker !== "consumer") return null;
+    const { mirror, timeline } = this.#world;
+    const isKnown = ([scope, at]: readonly [string, number]) =>
+      [`model:${model}`, "all"].includes(scope) &&
+      by.faultAt < at &&
+      (mirror.pauses.endOf(scope) ?? 0) > timeline.now + MAX_CLOCK_SKEW;
+    return [...by.raised].find(isKnown)?.[0] ?? null;
   }
 
   #entriesOf(attempt: Attempt, requests: readonly SentRequest[]): BatchEntry[] {

@@ -2,11 +2,12 @@ import { DEFAULT_MODEL } from "@sluice/core";
 import { cancelSubmission } from "@sluice/producer/src/handlers/cancel-submission.ts";
 import { deleteDocument } from "@sluice/producer/src/handlers/delete-document.ts";
 import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
+import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
 import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.ts";
 import type { Call, Handler } from "@sluice/producer/src/dependencies.ts";
 import type { Invocation } from "./invocation.ts";
 import { boundPushToScore, drawLoadTimes, drawSmallPush } from "./load.ts";
-import { bodyOf, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
+import { bodyOf, drawCorrection, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
 import { answerOf, callOf, dependenciesOf, type Answer } from "./requests.ts";
@@ -36,15 +37,23 @@ export class Clients {
 
   /** Spreads a seed's actions over the time until `end`. */
   plan(end: number): void {
-    const { faults, timeline } = this.#world;
+    const { faults, random, timeline } = this.#world;
     if (faults.isLoad) return this.#planLoad();
     const sometime = () => drawTime(this.#world, end);
+    /** Does something once, or every minute as people do who see no change. */
+    const act = (action: () => () => void) =>
+      timeline.at(sometime(), () => {
+        const again = action();
+        again();
+        if (!faults.strikes("client_insists")) return;
+        for (let times = random.int(2, 8); times > 0; times -= 1) timeline.after(times * MINUTE, again);
+      });
     for (const time of drawTimes(this.#world, end)) timeline.at(time, () => this.#push());
     for (let i = 0; i < ACTIONS; i += 1) {
-      if (faults.strikes("client_cancel")) timeline.at(sometime(), () => this.#cancel());
-      if (faults.strikes("client_delete")) timeline.at(sometime(), () => this.#deleteAny());
-      if (faults.strikes("client_retry")) timeline.at(sometime(), () => this.#retryAny());
-      if (faults.strikes("client_pause")) timeline.at(sometime(), () => this.#pause());
+      if (faults.strikes("client_cancel")) act(() => this.#cancel());
+      if (faults.strikes("client_delete")) act(() => this.#deleteAny());
+      if (faults.strikes("client_retry")) act(() => this.#retryAny());
+      if (faults.strikes("client_pause")) act(() => this.#pause());
       if (faults.strikes("queue_malformed")) timeline.at(sometime(), () => this.#sendGarbage());
     }
   }
@@ -55,9 +64,9 @@ export class Clients {
    */
   settle(): void {
     const { mirror, random } = this.#world;
-    if (random.chance(0.5)) this.#retryAny();
-    if (random.chance(0.2)) this.#cancel();
-    if (random.chance(0.2)) this.#deleteAny();
+    if (random.chance(0.5)) this.#retryAny()();
+    if (random.chance(0.2)) this.#cancel()();
+    if (random.chance(0.2)) this.#deleteAny()();
     this.#pushing.settle();
     for (const scope of mirror.pauses.requested) this.#resume(targetOf(scope));
   }
@@ -76,6 +85,28 @@ export class Clients {
     this.#pushing.start(pushed);
     const again = drawSecondSend(pushed, random, faults);
     if (again !== null) timeline.after(again, () => this.#pushing.startAgain(pushed));
+    if (pushed.isKeyed && faults.strikes("client_other_body"))
+      timeline.after(random.spread(1_000, 60 * MINUTE), () => this.#sendOtherBody(pushed));
+    if (!faults.strikes("client_corrects_at_once")) return;
+    const correction = () => drawCorrection(pushed, this.pushes.length, random, faults);
+    timeline.after(random.int(0, 1_500), () => this.#pushing.start(correction()));
+  }
+
+  /** A body with another first document under the key of a push that went through: it must be refused. */
+  #sendOtherBody(push: Push): void {
+    const row = this.#world.mirror.submissions.get(push.submission ?? "")?.row;
+    // Until all of it is recorded, another body may look like one that goes on with it.
+    if (!push.accepted || row?.recorded !== push.documents.length) return;
+    const pieces = push.pieces.with(0, (push.pieces[0] ?? "").replace('"query":"', '"query":"other '));
+    const given = push.pieces.findIndex((piece) => piece.includes('"query":"q'));
+    if (given !== 0) return;
+    const call = (by: Invocation) => {
+      const body = bodyOf(by, pieces, { breaksOffAfter: null, pause: () => Promise.resolve() });
+      return callOf({ path: push.path, headers: push.headers, body });
+    };
+    this.#ask("pushes another body under a key", postDocuments, call, (answer) => {
+      if (answer.status < 400) this.#world.fail(`another body under the key of ${push.submission} was accepted`);
+    });
   }
 
   #afterRecording(collection: string, id: string): void {
@@ -90,7 +121,12 @@ export class Clients {
       timeline.after(random.spread(10, 60_000), () => this.#retry(submission));
   }
 
-  #ask(what: string, handle: Handler, callFor: (by: Invocation) => Call, answered: () => void = () => {}): void {
+  #ask(
+    what: string,
+    handle: Handler,
+    callFor: (by: Invocation) => Call,
+    answered: (answer: Answer) => void = () => {},
+  ): void {
     const world = this.#world;
     const { faults, random, timeline } = world;
     world.trace.add("client", what);
@@ -99,27 +135,29 @@ export class Clients {
       async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), callFor(by))),
       (answer) => {
         world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
-        if (answer !== null && answer.status < 500) return answered();
+        if (answer !== null && answer.status < 500) return answered(answer);
         // While there is trouble, people act at other times too. Their last action is repeated until it is answered.
         if (!faults.isOn) timeline.after(random.spread(500, MINUTE), () => this.#ask(what, handle, callFor, answered));
       },
     );
   }
 
-  #cancel(): void {
+  // These give the action that they drew: it may be done several times.
+
+  #cancel(): () => void {
     const { mirror, random } = this.#world;
-    if (mirror.submissions.size === 0) return;
+    if (mirror.submissions.size === 0) return () => undefined;
     const id = random.pick([...mirror.submissions.keys()]);
     const call = callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } });
-    this.#ask("cancels a submission", cancelSubmission, () => call);
+    return () => this.#ask("cancels a submission", cancelSubmission, () => call);
   }
 
-  #deleteAny(): void {
+  #deleteAny(): () => void {
     const { mirror, random } = this.#world;
     const there = [...mirror.versions.values()].filter((version) => version.recorded && !version.deleted);
-    if (there.length === 0) return;
+    if (there.length === 0) return () => undefined;
     const { collection, document } = random.pick(there);
-    this.#delete(collection, document);
+    return () => this.#delete(collection, document);
   }
 
   #delete(collection: string, id: string): void {
@@ -128,10 +166,12 @@ export class Clients {
     this.#ask("deletes a document", deleteDocument, () => call);
   }
 
-  #retryAny(): void {
+  #retryAny(): () => void {
     const { mirror, random } = this.#world;
     const failed = [...mirror.submissions.values()].filter(({ row }) => row.failed > 0);
-    if (failed.length > 0) this.#retry(random.pick(failed).row.id);
+    if (failed.length === 0) return () => undefined;
+    const { id } = random.pick(failed).row;
+    return () => this.#retry(id);
   }
 
   #retry(id: string): void {
@@ -139,7 +179,8 @@ export class Clients {
     this.#ask("retries what failed", retrySubmission, () => call);
   }
 
-  #pause(): void {
+  /** A pause that is resumed after a while, or the end of one that may not even be there. */
+  #pause(): () => void {
     const { faults, mirror, random, timeline } = this.#world;
     const submissions = [...mirror.submissions.keys()];
     const targets: PauseTarget[] = [
@@ -147,14 +188,17 @@ export class Clients {
       { model: DEFAULT_MODEL },
       ...(submissions.length > 0 ? [{ submission: random.pick(submissions) }] : []),
     ];
-    const target = random.pick(targets);
-    const inForce = this.#world.asked.ask(scopeOf(target));
-    // One that was held up may take effect after it was resumed: who hears of it so late resumes again.
-    this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
-      inForce();
-      if (!faults.isOn) this.#resume(target);
-    });
+    const target = faults.pushesShareJobs ? (targets.at(-1) ?? {}) : random.pick(targets);
+    if (random.chance(0.2)) return () => this.#resume(target);
     timeline.after(random.int(1, 20) * MINUTE, () => this.#resume(target));
+    return () => {
+      const inForce = this.#world.asked.ask(scopeOf(target));
+      // One that was held up may take effect after it was resumed: who hears of it so late resumes again.
+      this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
+        inForce();
+        if (!faults.isOn) this.#resume(target);
+      });
+    };
   }
 
   #resume(target: PauseTarget): void {

@@ -19,6 +19,7 @@ export const FAULTS = {
   // The Queue, at a send, a message or a delivery.
   queue_send_refused: 0.05,
   queue_send_error_after: 0.05,
+  queue_down_for_a_while: 0.02,
   queue_redelivery: 0.1,
   queue_delay: 0.1,
   queue_delay_beyond_life: 0.025,
@@ -49,6 +50,7 @@ export const FAULTS = {
   batch_slow: 0.05,
   batch_stuck: 0.03,
   batch_forgotten: 0.03,
+  batch_unpollable: 0.02,
   batch_failed: 0.03,
   batch_failed_in_part: 0.02,
   answer_shape_b: 0.3,
@@ -68,7 +70,11 @@ export const FAULTS = {
   poison: 0.03,
   document_never_answered: 0.02,
   client_new_version: 0.5,
+  client_corrects_at_once: 0.1,
+  client_rejected_lines: 0.15,
+  client_other_body: 0.1,
   client_break_off: 0.1,
+  client_stalls: 0.04,
   client_sends_twice: 0.3,
   client_cancel: 0.3,
   client_delete: 0.4,
@@ -76,6 +82,7 @@ export const FAULTS = {
   client_pause: 0.15,
   client_deletes_at_once: 0.04,
   client_retries_at_once: 0.15,
+  client_insists: 0.15,
 } as const satisfies Record<string, number>;
 
 export type ChosenFault = keyof typeof FAULTS;

@@ -8,6 +8,7 @@ export class Faults {
   /** See `Kind`. */
   readonly pushesAreMixed: boolean;
   readonly isLoad: boolean;
+  readonly pushesShareJobs: boolean;
   readonly met = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
@@ -21,6 +22,7 @@ export class Faults {
     this.kind = kind.name;
     this.pushesAreMixed = kind.pushesAreMixed ?? false;
     this.isLoad = kind.isLoad ?? false;
+    this.pushesShareJobs = kind.pushesShareJobs ?? false;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;
       this.#rates.set(fault, Math.min(FAULTS[fault] * kind.times, 0.75));

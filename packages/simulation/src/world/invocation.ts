@@ -13,6 +13,10 @@ export class Invocation {
   readonly startedAt: number;
   /** Attempts at dispatching that it started. */
   readonly attempts: Attempt[] = [];
+  /** Scopes that it paused, and when D1 had that. */
+  readonly raised = new Map<string, number>();
+  /** When it last heard, or did not hear, of a call that a fault met. */
+  faultAt = -Infinity;
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;

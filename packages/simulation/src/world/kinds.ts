@@ -11,6 +11,8 @@ export interface Kind {
   readonly pushesAreMixed?: true;
   /** Whether it pushes hundreds of small documents, whose scores must come in time: no fault delays them for long. */
   readonly isLoad?: true;
+  /** Whether its pushes are small and come in groups, so that they share jobs. */
+  readonly pushesShareJobs?: true;
 }
 
 const RACES: readonly ChosenFault[] = [
@@ -40,9 +42,9 @@ export const MAX_LOAD_SERVICE_MS = 30_000;
 
 export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
-  { name: "mild", share: 0.14, of: ALL, among: 0.4, times: 0.7 },
-  { name: "focused", share: 0.14, of: ALL, among: 0.12, times: 4 },
-  { name: "awful", share: 0.18, of: ALL, among: 0.75, times: 1.5 },
+  { name: "mild", share: 0.11, of: ALL, among: 0.4, times: 0.7 },
+  { name: "focused", share: 0.16, of: ALL, among: 0.12, times: 4 },
+  { name: "awful", share: 0.15, of: ALL, among: 0.75, times: 1.5 },
   // Workers that meet at the same job, and people who change their minds meanwhile.
   { name: "racing", share: 0.1, of: RACES, among: 0.7, times: 4 },
   {
@@ -56,6 +58,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
       "item_missing",
       "poison",
       "client_new_version",
+      "client_corrects_at_once",
       "client_delete",
       "client_deletes_at_once",
     ],
@@ -88,13 +91,39 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
       "cron_doubled",
       "cron_late",
       "submit_answer_lost",
+      "submit_daily_limit",
+      "submit_configuration",
       "client_pause",
       "client_cancel",
       "client_delete",
       "client_deletes_at_once",
+      "client_insists",
     ],
     among: 0.85,
     times: 8,
+  },
+  // Jobs of several submissions, some of which are paused while an attempt is open.
+  {
+    name: "sharing",
+    share: 0.04,
+    of: [
+      "worker_death_in_flight",
+      "worker_frozen",
+      "cron_doubled",
+      "queue_dead_letter",
+      "submit_out_of_capacity",
+      "submit_daily_limit",
+      "submit_answer_lost",
+      "batch_slow",
+      "client_new_version",
+      "client_corrects_at_once",
+      "client_pause",
+      "client_cancel",
+      "client_delete",
+    ],
+    among: 0.8,
+    times: 5,
+    pushesShareJobs: true,
   },
   {
     name: "resending",
@@ -107,7 +136,10 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
       "queue_send_error_after",
       "queue_delay",
       "queue_loss",
+      "queue_down_for_a_while",
       "client_break_off",
+      "client_stalls",
+      "client_other_body",
       "client_sends_twice",
     ],
     among: 0.85,
@@ -128,6 +160,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
       "queue_send_error_after",
       "queue_delay",
       "client_break_off",
+      "client_stalls",
       "client_sends_twice",
     ],
     among: 0.7,

@@ -39,6 +39,7 @@ export function drawSmallPush(number: number, random: Random): Push {
         model: DEFAULT_MODEL,
       }),
     ],
+    rejected: [],
     isKeyed: false,
     submission: null,
     accepted: false,

@@ -17,6 +17,8 @@ export interface Push {
   readonly headers: Readonly<Record<string, string>>;
   /** The body in pieces. */
   readonly pieces: readonly string[];
+  /** Lines of it that are no document, from 1. */
+  readonly rejected: readonly number[];
   readonly isKeyed: boolean;
   /** From D1, as its row appears. */
   submission: SubmissionId | null;
@@ -36,8 +38,13 @@ export function drawTime({ random, timeline }: World, end: number): number {
 
 /** When a seed pushes: at once, and some more times. */
 export function drawTimes(world: World, end: number): number[] {
-  const { random, timeline } = world;
+  const { faults, random, timeline } = world;
   const count = random.int(1, random.chance(0.2) ? 6 : 3);
+  if (faults.pushesShareJobs) {
+    // Groups within a second: one delivery may hold all of a group.
+    const groups = Array.from({ length: count }, (_, index) => (index === 0 ? timeline.now : drawTime(world, end)));
+    return groups.flatMap((time) => Array.from({ length: random.int(2, 4) }, () => time + random.int(0, 1_000)));
+  }
   return Array.from({ length: count }, (_, index) => (index === 0 ? timeline.now : drawTime(world, end)));
 }
 
@@ -52,51 +59,107 @@ export function drawSecondSend(push: Push, random: Random, faults: Faults): numb
 
 /** Draws a push: small or not so small, of new documents or of other texts for known ones. */
 export function drawPush(number: number, random: Random, faults: Faults): Push {
-  const isMixed = faults.pushesAreMixed;
-  const count = isMixed
-    ? random.int(15, 40)
-    : random.pick([() => random.int(1, 3), () => random.int(1, 10), () => random.int(5, 30)])();
+  const { pushesAreMixed: isMixed, pushesShareJobs } = faults;
+  const sizes = pushesShareJobs
+    ? [1, 3]
+    : random.pick([
+        [1, 3],
+        [1, 10],
+        [5, 30],
+      ]);
+  const count = isMixed ? random.int(15, 40) : random.int(sizes[0] ?? 1, sizes[1] ?? 1);
   const again = faults.strikes("client_new_version");
   const tag = `${number}-${random.int(0, 9_999)}`;
   const names = random.shuffled(
     Array.from({ length: count + 4 }, (_, index) => `doc-${again ? index : `${tag}-${index}`}`),
   );
-  const lane = random.pick(["interactive", "bulk"]);
-  const documents = Array.from({ length: count }, (_, place): PushedDocument => {
+  const lane = pushesShareJobs ? "interactive" : random.pick(["interactive", "bulk"]);
+  const isNdjson = isMixed || random.chance(0.65);
+  const lines = drawLines(count, isNdjson && faults.strikes("client_rejected_lines"), random);
+  const places = lines.filter((line) => line !== "").flatMap((line, place) => (line === null ? [place] : []));
+  const documents = places.map((place, index) => {
     const isLong = random.chance(isMixed ? 0.25 : 0.06);
     if (isLong) faults.count("part_staged");
-    const contexts = Array.from(
-      { length: random.int(1, 4) },
-      (_, index) => `text ${index} of ${tag} ${place}${isLong ? " long".repeat(400) : ""}`,
-    );
-    return {
-      id: random.chance(0.8) ? (names[place] ?? null) : null,
-      place,
-      lane,
-      query: `${nature(faults)} ${tag} ${place}`,
-      contexts,
-      contextIds: random.chance(0.4) ? contexts.map((_, index) => `c${index}-${place}`) : null,
-      metadata: place % 2 === 0 ? metadataOf(place, tag) : null,
-    };
+    const id = random.chance(0.8) ? (names[index] ?? null) : null;
+    return drawDocument({ id, place, lane, tag, isLong }, random, faults);
   });
-  const ndjson = isMixed || random.chance(0.65);
-  const isKeyed = isMixed || random.chance(0.7);
   const collection = random.pick(["default", "default", "other"]);
   const query = new URLSearchParams({ collection, lane });
   if (random.chance(0.2)) query.set("label", "labeled");
+  const path = `/v1/documents?${query.toString()}`;
+  return pushOf(documents, { collection, path, lines, isNdjson, key: isMixed || random.chance(0.7) ? tag : null });
+}
+
+/** A push of the same documents with other texts, as by someone who sees a mistake at once. */
+export function drawCorrection(push: Push, number: number, random: Random, faults: Faults): Push {
+  const tag = `${number}-${random.int(0, 9_999)}`;
+  const documents = push.documents.map(({ id, lane }, place) =>
+    drawDocument({ id, place, lane, tag, isLong: false }, random, faults),
+  );
+  const { collection, path } = push;
+  const lines = documents.map(() => null);
+  return pushOf(documents, { collection, path, lines, isNdjson: false, key: push.isKeyed ? tag : null });
+}
+
+/** The lines of a body: `null` is a document. The others are refused, but for blank ones. */
+function drawLines(count: number, withOthers: boolean, random: Random): (string | null)[] {
+  const lines = Array.from({ length: count }, (): (string | null)[] =>
+    withOthers && random.chance(0.3) ? [random.pick(NO_DOCUMENTS), null] : [null],
+  );
+  return lines.flat();
+}
+
+const NO_DOCUMENTS = ["", "not JSON", "[]", '{"query":"","contexts":["a"]}', '{"query":"q","contexts":[]}', '{"q":1}'];
+
+interface DocumentHead {
+  readonly id: string | null;
+  readonly place: number;
+  readonly lane: string;
+  readonly tag: string;
+  readonly isLong: boolean;
+}
+
+function drawDocument({ isLong, tag, ...head }: DocumentHead, random: Random, faults: Faults): PushedDocument {
+  const { place } = head;
+  const contexts = Array.from(
+    { length: random.int(1, 4) },
+    (_, index) => `text ${index} of ${tag} ${place}${isLong ? " long".repeat(400) : ""}`,
+  );
+  return {
+    ...head,
+    query: `${nature(faults)} ${tag} ${place}`,
+    contexts,
+    contextIds: random.chance(0.4) ? contexts.map((_, index) => `c${index}-${place}`) : null,
+    metadata: place % 2 === 0 ? metadataOf(place, tag) : null,
+  };
+}
+
+interface PushForm {
+  readonly collection: string;
+  readonly path: string;
+  readonly lines: readonly (string | null)[];
+  readonly isNdjson: boolean;
+  /** `null`: it has none. */
+  readonly key: string | null;
+}
+
+function pushOf(documents: readonly PushedDocument[], { collection, path, lines, isNdjson, key }: PushForm): Push {
   const values = documents.map(jsonOf);
+  const left = [...values];
+  const rejected = lines.flatMap((line, index) => (line === null || line === "" ? [] : [index + 1]));
   return {
     documents,
     collection,
-    path: `/v1/documents?${query.toString()}`,
+    path,
     headers: {
-      "content-type": ndjson ? "application/x-ndjson" : "application/json",
-      ...(isKeyed && { "idempotency-key": `key-${tag}` }),
+      "content-type": isNdjson ? "application/x-ndjson" : "application/json",
+      ...(key !== null && { "idempotency-key": `key-${key}` }),
     },
-    pieces: ndjson
-      ? values.map((value) => `${value}\n`)
+    pieces: isNdjson
+      ? lines.map((line) => `${line ?? left.shift() ?? ""}\n`)
       : [`{"documents":[${values.join(",")}],"model":${JSON.stringify(DEFAULT_MODEL)}}`],
-    isKeyed,
+    rejected,
+    isKeyed: key !== null,
     submission: null,
     accepted: false,
     firstSentAt: null,

@@ -23,6 +23,9 @@ function checkAccepted(world: World, push: Push, { body }: Answer): void {
   if (id !== push.submission) world.fail(`a push into ${push.submission} was answered with ${id}`);
   if (body["accepted"] !== push.documents.length)
     world.fail(`a push of ${push.documents.length} was answered as ${String(body["accepted"])}`);
+  const rejected = JSON.stringify((body["rejected"] as { line: number }[]).map(({ line }) => line));
+  if (body["rejected_count"] !== push.rejected.length || rejected !== JSON.stringify(push.rejected))
+    world.fail(`a push with lines ${push.rejected.join()} to refuse was answered with ${rejected}`);
 }
 
 /** A submission's row is in D1: from here on its documents have keys. */

@@ -54,6 +54,7 @@ export class Pushing {
     const world = this.#world;
     const { faults, random, timeline, trace } = world;
     const breaksOffAfter = faults.strikes("client_break_off") ? random.int(0, push.pieces.length) : null;
+    const stallsAfter = faults.strikes("client_stalls") ? random.int(0, push.pieces.length) : null;
     trace.add("client", `pushes ${push.documents.length}${push.isKeyed ? " under a key" : ""}`);
     push.firstSentAt ??= timeline.now;
     push.underWay += 1;
@@ -61,7 +62,10 @@ export class Pushing {
       "producer",
       (by) => {
         this.#pushOf.set(by, push);
+        let sent = 0;
         const pause = async () => {
+          if (sent === stallsAfter) await by.sleep(random.int(61, 100) * MINUTE);
+          sent += 1;
           if (random.chance(0.1)) await by.sleep(random.spread(1, 5_000));
         };
         const body = bodyOf(by, push.pieces, { breaksOffAfter, pause });
@@ -87,5 +91,7 @@ export class Pushing {
     if (!push.isKeyed || push.accepted || (faults.isOn && repeats >= MOST_REPEATS)) return;
     const wait = answer?.retryAfter == null ? random.spread(500, 3 * MINUTE) : answer.retryAfter * 1_000;
     timeline.after(wait, () => this.#send(push, repeats + 1));
+    if (faults.strikes("client_sends_twice"))
+      timeline.after(wait + random.int(1, 15_000), () => this.#send(push, MOST_REPEATS));
   }
 }

@@ -38,6 +38,8 @@ export class SimulatedQueue {
   readonly #messages = new Map<string, QueuedMessage>();
   #running = 0;
   #named = 0;
+  /** Until when it takes nothing. */
+  #downUntil = 0;
 
   constructor(world: World, settings: ConsumerConfiguration, deadLetters: DeadLetters, consume: Consume) {
     this.#world = world;
@@ -52,10 +54,13 @@ export class SimulatedQueue {
 
   /** `sendBatch` as a Worker calls it. */
   send(by: Invocation, bodies: readonly unknown[]): Promise<void> {
-    const { faults, ports, random } = this.#world;
+    const { faults, ports, random, timeline } = this.#world;
     let passage: Parameters<typeof ports.call>[2] = { fault: null };
     const overloaded = new Error("Queue is overloaded. Please back off.");
-    if (faults.strikes("queue_send_refused")) {
+    if (faults.strikes("queue_down_for_a_while")) this.#downUntil = timeline.now + random.spread(1_000, 120_000);
+    if (faults.isOn && timeline.now < this.#downUntil) {
+      passage = { fault: "queue_down_for_a_while", lost: true, error: overloaded };
+    } else if (faults.strikes("queue_send_refused")) {
       passage = { fault: "queue_send_refused", lost: true, error: overloaded, back: random.pick([5, 57_000]) };
     } else if (faults.strikes("queue_send_error_after")) {
       passage = { fault: "queue_send_error_after", error: new Error("Network connection lost.") };

@@ -1,3 +1,4 @@
+import { STUCK_AFTER_MINUTES } from "@sluice/core";
 import type { BatchBinding } from "@sluice/inference";
 import type { Attempt } from "../checks/state.ts";
 import { answerBatch, type BatchAnswer, type BatchEntry, type SentRequest } from "./batch-answer.ts";
@@ -19,6 +20,8 @@ interface Batch {
   readonly readyAt: number;
   /** From then on the service does not know it any more. */
   readonly forgottenAt: number;
+  /** Whether each poll of it fails. */
+  readonly isUnpollable: boolean;
   readonly end: "answered" | "failed" | "failed_in_part" | "invalid";
   answer: BatchAnswer | null;
 }
@@ -27,6 +30,8 @@ interface Batch {
 export type PoisonMode = "submit" | "batch" | "item";
 
 const MINUTE = 60_000;
+/** Twice the longest time that a batch gets, whose polls fail: runs may be missed, and D1 down. */
+const MAX_POLLED_MS = 4 * STUCK_AFTER_MINUTES * MINUTE;
 
 /** Workers AI's Batch API behind `AI.run`, with every fault of it. Checks what it is sent against D1. */
 export class SimulatedAi {
@@ -80,6 +85,7 @@ export class SimulatedAi {
       takenAt,
       readyAt,
       forgottenAt,
+      isUnpollable: faults.strikes("batch_unpollable"),
       end: this.#endOf(entries),
       answer: null,
     };
@@ -117,9 +123,13 @@ export class SimulatedAi {
   }
 
   #poll(by: Invocation, model: string, requestId: string): Promise<unknown> {
-    const { faults, ports, random } = this.#world;
+    const { faults, ports, random, timeline } = this.#world;
+    const batch = this.#batches.get(requestId);
+    if (batch !== undefined && timeline.now - batch.takenAt > MAX_POLLED_MS)
+      this.#world.fail(`${requestId} is polled ${timeline.now - batch.takenAt} ms after it was taken`);
     let passage: Passage = { fault: null };
-    if (faults.strikes("poll_error")) passage = { fault: "poll_error", lost: true, error: unclearError(random) };
+    if (batch?.isUnpollable === true) passage = { fault: "batch_unpollable", lost: true, error: unclearError(random) };
+    else if (faults.strikes("poll_error")) passage = { fault: "poll_error", lost: true, error: unclearError(random) };
     else if (faults.strikes("poll_answer_lost")) passage = { fault: "poll_answer_lost", error: unclearError(random) };
     else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(40_000, 100_000) };
     return ports.call(by, `poll ${requestId}`, passage, () => this.#tell(model, requestId));

@@ -20,7 +20,7 @@ import { SimulatedAi, type PoisonMode } from "./workers-ai.ts";
 /** 2026-09-21, some hours before midnight UTC: a pause until then is part of most runs. */
 const START = Date.UTC(2026, 8, 21, 20);
 export const MINUTE = 60_000;
-/** A Worker is ended after this long, whatever it waits for. */
+/** A Worker is ended after this long, whatever it waits for; one that answers a request is not. */
 const WALL_TIME = 15 * MINUTE;
 const D1_CALL_LIMIT = 35_000;
 /** D1's limit for an invocation. Each statement of a batch counts, and each try. */
@@ -132,7 +132,7 @@ export class World {
     this.#ends.set(invocation, ended as (result: unknown) => void);
     const mayFail = this.faults.isOn;
     this.timeline.after(WALL_TIME, () => {
-      if (!invocation.isRunning) return;
+      if (!invocation.isRunning || worker === "producer") return;
       if (!mayFail) this.fail(`${invocation.name} is cut off after its wall time, though nothing failed`);
       this.faults.count("worker_cut_off");
       this.ports.kill(invocation, "after its wall time");
@@ -176,6 +176,7 @@ export class World {
     for (const [table, , id] of inserted) if (table === "submissions") this.onSubmission(String(id), by);
     this.mirror.apply(changes, by);
     for (const change of changes) {
+      if (change[0] === "pauses" && change[1] !== "delete") by.raised.set(String(change[2]), this.timeline.now);
       const flaw = change[0] === "pauses" ? this.asked.flawIn(change, this.mirror.submissions) : null;
       if (flaw !== null) this.fail(flaw);
     }

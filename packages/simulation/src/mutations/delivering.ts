@@ -1,0 +1,59 @@
+import { mutation, withKind, type Mutation } from "./mutation.ts";
+
+/** Queues, pushes that go on or stall, and jobs of several submissions. */
+export const DELIVERING: readonly Mutation[] = [
+  mutation(
+    "no-dead-letter-queue",
+    "the consumer's configuration lacks the dead-letter queue of a lane",
+    "workers/consumer/wrangler.jsonc",
+    `        "dead_letter_queue": "sluice-bulk-dead",\n`,
+    "",
+  ),
+  withKind(
+    "deleting",
+    mutation(
+      "versions-share-a-row",
+      "two versions of a document have their texts in one row, where a deletion finds one of them",
+      "packages/dispatch/src/chunk-parts.ts",
+      " || documents.some((document) => inRow.has(document))",
+      "",
+    ),
+  ),
+  mutation(
+    "last-try-dropped",
+    "a Queue that pushes back until the last try is taken for one that took the messages",
+    "workers/producer/src/push/pushback.ts",
+    "  await send();\n}",
+    "  await send().catch(() => undefined);\n}",
+  ),
+  withKind(
+    "resending",
+    mutation(
+      "total-after-close",
+      "a push that the poller closed as abandoned raises its total when it goes on",
+      "packages/db/src/operations/raise-total.ts",
+      "AND closed_at IS NULL AND holder",
+      "AND holder",
+    ),
+  ),
+  withKind(
+    "resending",
+    mutation(
+      "takeover-without-activity",
+      "a push that was taken over can be taken over again at once",
+      "packages/db/src/operations/take-over-push.ts",
+      "SET holder = ${token}, active_at = ${now},",
+      "SET holder = ${token},",
+    ),
+  ),
+  withKind(
+    "sharing",
+    mutation(
+      "taken-apart-during-attempt",
+      "a pause takes documents out of a job whose attempt may still be confirmed",
+      "packages/db/src/operations/separate-submissions.ts",
+      "j.attempt = ${job.attempt} AND j.status = 'pending'`;",
+      "j.attempt = ${job.attempt} AND j.status = ${job.status}`;",
+    ),
+  ),
+];
