@@ -1,6 +1,6 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
 import { DEFAULT_MODEL, type Lane } from "@sluice/core";
-import { openDatabase } from "@sluice/db";
+import { D1_TIME, openDatabase } from "@sluice/db";
 import type { StepIo } from "@sluice/dispatch";
 import { readConfiguration } from "@sluice/local/configuration";
 import { runPoller } from "@sluice/poller/src/run-poller.ts";
@@ -56,6 +56,7 @@ export class VirtualWorld {
       ai: this.service.binding,
       bounded: (call) => call,
       now: () => timeline.now,
+      databaseTime: () => D1_TIME,
       random: () => this.#random.next(),
       randomBytes: (count) => this.#random.bytes(count),
       runInterval: MINUTE,
@@ -100,7 +101,7 @@ export class VirtualWorld {
       {
         db: this.#io.db,
         queues: { interactive: this.#sender("interactive"), bulk: this.#sender("bulk") },
-        now: this.#io.now,
+        databaseTime: this.#io.databaseTime,
         random: this.#io.randomBytes,
         log: () => undefined,
       },
@@ -128,6 +129,7 @@ export class VirtualWorld {
 
   #openD1(): D1Database {
     const sqlite = new Sqlite();
+    sqlite.now = () => this.timeline.now;
     let changed = 0;
     return simulatedD1(
       sqlite,

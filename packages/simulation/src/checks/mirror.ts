@@ -3,6 +3,7 @@ import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
+import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
 import {
   isOpen,
@@ -36,6 +37,7 @@ export class Mirror {
   /** Parts that are staged, by submission and number, with the time. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
+  #newestSubmission = "";
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -113,7 +115,10 @@ export class Mirror {
   #submission(event: string, row: SubmissionRow): void {
     const known = this.submissions.get(row.id);
     if (event === "delete") return this.#rules.fail("a submission was deleted");
+    this.#tell(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
+      this.#tell(idFlaw(row.id, this.#newestSubmission, this.#rules.now()));
+      this.#newestSubmission = row.id;
       const submission = { row, recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0 };
       this.submissions.set(row.id, submission);
       return void this.#touchedSubmissions.add(submission);
@@ -188,13 +193,8 @@ export class Mirror {
     if (event === "delete") return this.#rules.fail("a job was deleted");
     let job = this.jobs.get(row.id);
     if (job === undefined) {
-      job = {
-        origin: "recorded",
-        row,
-        list: this.#listOf(row.members),
-        attempts: new Map(),
-        largest: row.document_count,
-      };
+      const list = this.#listOf(row.members);
+      job = { origin: "recorded", row, list, attempts: new Map(), largest: row.document_count };
       this.jobs.set(row.id, job);
       newJobs.push(job);
     } else {

@@ -1,3 +1,4 @@
+import { CLOCKS } from "./clocks.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
 import type { Mutation } from "./mutation.ts";
@@ -6,4 +7,4 @@ import { RECORDING } from "./recording.ts";
 
 export type { Mutation } from "./mutation.ts";
 
-export const MUTATIONS: readonly Mutation[] = [...RECORDING, ...ENDING, ...INTERVENING, ...READING];
+export const MUTATIONS: readonly Mutation[] = [...RECORDING, ...ENDING, ...INTERVENING, ...CLOCKS, ...READING];

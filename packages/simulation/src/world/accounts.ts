@@ -33,7 +33,7 @@ export class AttemptAccounts implements Accounts {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt);
+    const pause = mirror.pauses.keepingBack(model, attempt.list, by.startedAt + this.#world.d1Ahead);
     if (pause !== null)
       this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
     return { attempt, entries: this.#entriesOf(attempt, requests) };

@@ -1,7 +1,7 @@
 import type { Attempt } from "../checks/state.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** How far a Worker's clock may be off, either way, in milliseconds. */
+/** How far a Worker's clock may be off D1's once it has read that, either way, in milliseconds. */
 export const MAX_CLOCK_SKEW = 20_000;
 
 export type WorkerName = "producer" | "consumer" | "poller" | "checker";
@@ -13,6 +13,8 @@ export class Invocation {
   readonly startedAt: number;
   /** Attempts at dispatching that it started. */
   readonly attempts: Attempt[] = [];
+  /** The submission that it opened. */
+  opened: string | null = null;
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;

@@ -1,5 +1,6 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
 import { STUCK_AFTER_MINUTES, type Lane } from "@sluice/core";
+import { withDatabaseClock } from "@sluice/dispatch";
 import { runPoller } from "@sluice/poller/src/run-poller.ts";
 import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
 import { SimulatedQueue, type Consume, type QueuedMessage } from "./queue.ts";
@@ -66,7 +67,7 @@ export class Stack {
       "consumer",
       async (by) => {
         const delivered = batch.map(({ id, body, attempts }) => ({ id, body, attempts: attempts + 1 }));
-        return consumeDelivery(world.stepIo(by), queue.settings.name, delivered);
+        return consumeDelivery(await withDatabaseClock(world.stepIo(by)), queue.settings.name, delivered);
       },
       (decisions) => queue.settle(batch, decisions),
     );
