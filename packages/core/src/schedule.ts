@@ -97,6 +97,8 @@ export function stagedAfter(runInterval: number): number {
 export const ABANDONED_AFTER = 60 * MINUTE;
 /** A push without activity for this long broke off: the same `Idempotency-Key` may take it over. */
 export const PUSH_ALIVE = MINUTE;
+/** A time this far ahead of now comes from a clock that was wrong: it says nothing about the age of anything. */
+export const WRONG_CLOCK_MS = 60 * MINUTE;
 /** How long an `Idempotency-Key` is known. */
 export const IDEMPOTENCY_KEY_LIFE = 24 * 60 * MINUTE;
 /**

@@ -1,3 +1,4 @@
+export * from "./clock.ts";
 export * from "./database.ts";
 export * from "./describe-error.ts";
 export * from "./part-to-record.ts";

@@ -7,6 +7,8 @@ export interface Patience {
   readonly tries: number;
   /** Cuts off a call that takes too long: it rejects, though what it does may still commit. */
   readonly bounded: <T>(call: () => Promise<T>) => Promise<T>;
+  /** Milliseconds of which only differences count; `Date.now` where there is none. */
+  readonly now?: () => number;
   /** Waits before the next try (1, 2, …). */
   readonly rest: (tried: number) => Promise<void>;
 }
@@ -54,10 +56,12 @@ export function isPassing(error: unknown): boolean {
   return withCauses(error).some((next) => next instanceof D1Timeout || PASSING.test(next.message));
 }
 
-async function patiently<T>(patience: Patience, call: () => Promise<T>): Promise<T> {
+async function patiently<T>(patience: Patience, call: (elapsed: number | null) => Promise<T>): Promise<T> {
+  const now = patience.now ?? Date.now;
+  const startedAt = now();
   for (let tried = 1; ; tried += 1) {
     try {
-      return await patience.bounded(call);
+      return await patience.bounded(() => call(tried === 1 ? null : now() - startedAt));
     } catch (error) {
       if (tried >= patience.tries || !isPassing(error)) throw error;
       await patience.rest(tried);
@@ -86,9 +90,25 @@ function patientStatement(statement: D1PreparedStatement, patience: Patience): D
   return patient;
 }
 
+/** What a patient binding is made of. */
+const made = new WeakMap<D1Database, { readonly d1: D1Database; readonly patience: Patience }>();
+
+/**
+ * Runs a batch that differs from try to try. `build` is given the milliseconds since the first try began, `null`
+ * at the first: only a later one may find what an earlier one committed.
+ */
+export async function batchTries<T>(
+  db: D1Database,
+  build: (d1: D1Database, elapsed: number | null) => D1PreparedStatement[],
+): Promise<D1Result<T>[]> {
+  const parts = made.get(db);
+  if (parts === undefined) throw new TypeError("the binding has no patience");
+  return patiently(parts.patience, (elapsed) => parts.d1.batch<T>(build(parts.d1, elapsed)));
+}
+
 /** The binding with patience: the same interface, single statements and batches alike. */
 export function patientD1(d1: D1Database, patience: Patience): D1Database {
-  return new Proxy(d1, {
+  const patient = new Proxy(d1, {
     get(target, property) {
       if (property === "prepare") return (sql: string) => patientStatement(target.prepare(sql), patience);
       if (property === "batch") {
@@ -99,4 +119,6 @@ export function patientD1(d1: D1Database, patience: Patience): D1Database {
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
+  made.set(patient, { d1, patience });
+  return patient;
 }

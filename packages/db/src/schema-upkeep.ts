@@ -1,5 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { ModelName, SubmissionId } from "@sluice/core";
+import type { JobId, ModelName, SubmissionId } from "@sluice/core";
 
 /*
  * Tables that keep the pipeline going and count what it did, beside those of documents and their jobs.
@@ -81,4 +81,36 @@ export const malformedMessages = sqliteTable(
     body: text("body").notNull(),
   },
   (table) => [primaryKey({ columns: [table.queue, table.messageId] })],
+);
+
+/** Retries that are still queueing documents again; a row goes with the last of them. Written by producer and poller. */
+export const retries = sqliteTable(
+  "retries",
+  {
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    /** The failure code that it is limited to; `''`: every one. */
+    code: text("code").notNull(),
+    requestedAt: integer("requested_at").notNull(),
+    /** Documents that had failed when it was requested. */
+    documents: integer("documents").notNull(),
+    /** Documents that it has queued so far. */
+    queued: integer("queued").notNull().default(0),
+    /** JSON `[code, document_id]`: parts with failed documents are listed up to here; null once all are. */
+    listedThrough: text("listed_through"),
+  },
+  (table) => [primaryKey({ columns: [table.submissionId, table.code] })],
+);
+
+/** Parts with failed documents that a retry has not come to, by the job that recorded them. */
+export const retryParts = sqliteTable(
+  "retry_parts",
+  {
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    code: text("code").notNull(),
+    rootId: text("root_id").$type<JobId>().notNull(),
+    part: integer("part").notNull(),
+    /** All documents of the part. */
+    documents: integer("documents").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.submissionId, table.code, table.rootId, table.part] })],
 );

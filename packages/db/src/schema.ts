@@ -54,6 +54,8 @@ export const submissions = sqliteTable(
     completedAt: integer("completed_at"),
     /** Who carries its push: null the request that opened it, a token one that took over, `''` nobody any more. */
     holder: text("holder"),
+    /** The token of the request that opened it: a repeated try finds its row by it. */
+    openedBy: text("opened_by"),
   },
   (table) => [
     // Labelled submissions only: an index on all would cost each a row.

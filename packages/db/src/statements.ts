@@ -1,6 +1,7 @@
 import type { SQL } from "drizzle-orm";
 import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
 import type { Database } from "./database.ts";
+import { batchTries } from "./patience.ts";
 
 /*
  * Hand-written statements go to D1 from here. Drizzle binds their values; its own `batch` takes none
@@ -9,19 +10,33 @@ import type { Database } from "./database.ts";
 
 const dialect = new SQLiteAsyncDialect();
 
-function prepare(db: Database, statement: SQL): D1PreparedStatement {
+function prepare(d1: D1Database, statement: SQL): D1PreparedStatement {
   const { sql, params } = dialect.sqlToQuery(statement);
-  return db.$client.prepare(sql).bind(...params);
+  return d1.prepare(sql).bind(...params);
 }
 
 /** Runs one statement and gives its rows; `Row` is the type that its columns have in the schema. */
 export async function query<Row>(db: Database, statement: SQL): Promise<Row[]> {
-  const { results } = await prepare(db, statement).all<Row>();
+  const { results } = await prepare(db.$client, statement).all<Row>();
   return results;
 }
 
 /** Runs statements as one transaction: all of them, or none. Gives the rows of the last. */
 export async function transact<Row>(db: Database, statements: readonly SQL[]): Promise<Row[]> {
-  const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db, statement)));
+  const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db.$client, statement)));
+  return results.at(-1)?.results ?? [];
+}
+
+/**
+ * The same for statements that differ from try to try: `build` is given the milliseconds since the first try
+ * began, `null` at the first.
+ */
+export async function transactTries<Row>(
+  db: Database,
+  build: (elapsed: number | null) => readonly SQL[],
+): Promise<Row[]> {
+  const results = await batchTries<Row>(db.$client, (d1, elapsed) =>
+    build(elapsed).map((statement) => prepare(d1, statement)),
+  );
   return results.at(-1)?.results ?? [];
 }

@@ -46,7 +46,7 @@ describe("a key", () => {
       fingerprint: null,
       status: null,
       answer: null,
-      activeAt: NOW,
+      idle: 0,
       holder: null,
     });
     expect(await rows("SELECT count(*) AS n FROM submissions")).toEqual([{ n: 1 }]);

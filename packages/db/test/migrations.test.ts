@@ -12,7 +12,7 @@ import {
   startAttempt,
   type Database,
 } from "../src/index.ts";
-import { dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
+import { dispatch, jobId, NOW, open as openNow, part, record, succeed } from "./fixtures.ts";
 
 let db: Database;
 beforeEach(async () => {
@@ -22,6 +22,16 @@ beforeEach(async () => {
 
 /** The tables as they are with the first `count` migrations. */
 const migrate = async (count: number) => applyD1Migrations(env.DB, env.MIGRATIONS.slice(0, count));
+
+/** Opens a submission in a schema that may lack the column for who opened it, and leaves the schema as it was. */
+async function open(...[target, more, now]: Parameters<typeof openNow>): ReturnType<typeof openNow> {
+  const has = await env.DB.prepare("SELECT 1 FROM pragma_table_info('submissions') WHERE name = 'opened_by'").first();
+  if (has !== null) return openNow(target, more, now);
+  await env.DB.exec("ALTER TABLE submissions ADD opened_by text");
+  const id = await openNow(target, more, now);
+  await env.DB.exec("ALTER TABLE submissions DROP COLUMN opened_by");
+  return id;
+}
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 
 it("0001 moves the contexts of documents that are there to their parts, less those that were deleted", async () => {

@@ -1,4 +1,5 @@
 export * from "./after-refusal.ts";
+export * from "./database-clock.ts";
 export * from "./delivery.ts";
 export * from "./dispatch-job.ts";
 export * from "./dispatch-unless-paused.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "@sluice/db";
+import type { Database, Time } from "@sluice/db";
 import type { BatchBinding, Bounded } from "@sluice/inference";
 
 /** Everything a step reads from the world outside, passed in. */
@@ -7,8 +7,10 @@ export interface StepIo {
   readonly ai: BatchBinding;
   /** Bounds a call to Workers AI. */
   readonly bounded: Bounded;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch: by D1's clock, once `withDatabaseClock` has read it. */
   readonly now: () => number;
+  /** The time of D1's clock, for a statement. */
+  readonly databaseTime: () => Time;
   /** In [0, 1). */
   readonly random: () => number;
   readonly randomBytes: (count: number) => Uint8Array;

@@ -1,5 +1,5 @@
 import { callTimeout } from "@sluice/core";
-import { openDatabase } from "@sluice/db";
+import { D1_TIME, openDatabase } from "@sluice/db";
 import { asBatchBinding, boundedBy } from "@sluice/inference";
 import type { StepIo } from "./io.ts";
 
@@ -20,6 +20,7 @@ export function stepIo(env: StepEnv): StepIo {
     ai: asBatchBinding(env.AI),
     bounded: boundedBy(callTimeout(runInterval)),
     now: Date.now,
+    databaseTime: () => D1_TIME,
     random: Math.random,
     randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
     runInterval,

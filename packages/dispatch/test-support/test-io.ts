@@ -39,6 +39,7 @@ export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly patien
     ai,
     bounded: (call) => call,
     now: () => clock.now,
+    databaseTime: () => clock.now,
     random: () => 0.5,
     randomBytes: risingBytes,
     runInterval: RUN,

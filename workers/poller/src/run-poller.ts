@@ -1,6 +1,14 @@
 import { dispatchLease, isSweepDue, nextPollAt } from "@sluice/core";
-import { claimDueJobs, describeError, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
-import { dispatchUnlessPaused, holdPaused, mergePending, type StepIo } from "@sluice/dispatch";
+import {
+  claimDueJobs,
+  describeError,
+  readJobContent,
+  readPauses,
+  timeAfter,
+  type ClaimedJob,
+  type Pause,
+} from "@sluice/db";
+import { dispatchUnlessPaused, holdPaused, mergePending, withDatabaseClock, type StepIo } from "@sluice/dispatch";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
 import { runWithin } from "./run-within.ts";
@@ -32,40 +40,46 @@ const ANSWER_CONTEXT_BYTES = 250;
 /** A payload is held as rows, as requests, and as JSON on its way. */
 const PAYLOAD_COPIES = 4;
 
-/** Works through the jobs that are due until none is left, or the run has had its share. */
-export async function runPoller(io: PollerIo): Promise<void> {
-  const startedAt = io.now();
+/**
+ * Works through the jobs that are due until none is left, or the run has had its share. Claims are made by D1's
+ * own clock; a run that found something to do reads it before it does any of it.
+ */
+export async function runPoller(isolate: PollerIo): Promise<void> {
+  const startedAt = isolate.now();
+  let io = isolate;
   let claimed = 0;
   let isFirst = true;
   const count: Record<Advance, number> = { waits: 0, moved: 0, failed: 0 };
   for (;;) {
-    const now = io.now();
+    const now = io.databaseTime();
     const left = Math.min(MAX_CLAIM, MAX_POLLS_PER_RUN - claimed, MAX_STEPS_PER_RUN - (claimed - count.waits));
-    if (left <= 0 || now - startedAt >= MAX_RUN) break;
+    if (left <= 0 || isolate.now() - startedAt >= MAX_RUN) break;
     const bulk = Math.ceil(left / 3);
     const jobs = await claimDueJobs(
       io.db,
       {
         interactive: left - bulk,
         bulk,
-        dispatchLeaseUntil: now + dispatchLease(io.runInterval),
-        nextPollAt: nextPollAt(now, now, io.runInterval),
+        dispatchLeaseUntil: timeAfter(now, dispatchLease(io.runInterval)),
+        nextPollAt: timeAfter(now, nextPollAt(0, 0, io.runInterval)),
       },
       now,
-      isFirst ? { pausesEndedBy: now - io.runInterval } : null,
+      isFirst ? { pausesEndedBy: timeAfter(now, -io.runInterval) } : null,
     );
     isFirst = false;
     if (jobs.length === 0) break;
+    if (io === isolate) io = await withDatabaseClock(isolate);
     const waits = jobs.some((job) => job.status !== "dispatched");
-    const pauses = waits ? await readPauses(io.db, now) : [];
+    const pauses = waits ? await readPauses(io.db, io.now()) : [];
     const free = pauses.length > 0 ? await holdPaused(io, jobs, pauses) : jobs;
     const remaining = waits ? await mergePending(io, free) : free;
     claimed += remaining.length;
     for (const advance of await advanceJobs(io, remaining, pauses)) count[advance] += 1;
   }
-  if (isSweepDue(startedAt, io.runInterval)) await lookAfterSubmissions(io);
+  if (isSweepDue(startedAt, io.runInterval))
+    await lookAfterSubmissions(io === isolate ? await withDatabaseClock(isolate) : io);
   if (claimed > 0)
-    io.log({ event: "poller_run", jobs: claimed, failed: count.failed, milliseconds: io.now() - startedAt });
+    io.log({ event: "poller_run", jobs: claimed, failed: count.failed, milliseconds: isolate.now() - startedAt });
 }
 
 /** Carries claimed jobs a step further, interactive ones first, as many at once as memory allows. */

@@ -1,5 +1,5 @@
 import type { Lane } from "@sluice/core";
-import type { Database } from "@sluice/db";
+import { readTime, type Database, type Time } from "@sluice/db";
 import type { ApiKey } from "./http/keys.ts";
 import type { Log } from "./log.ts";
 import type { BodiesInWork } from "./push/bodies-in-work.ts";
@@ -20,8 +20,10 @@ export interface Dependencies {
   readonly db: Database;
   readonly queues: Readonly<Record<Lane, SendQueue>>;
   readonly keys: readonly ApiKey[];
-  /** Milliseconds since the epoch. */
+  /** Milliseconds on the isolate's clock, which may be wrong: for how long something takes. */
   readonly now: () => number;
+  /** The time of D1's clock, for a statement: what is stored is of that, and ages too. */
+  readonly databaseTime: () => Time;
   readonly random: (bytes: number) => Uint8Array;
   /** Milliseconds. */
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -35,6 +37,14 @@ export interface Dependencies {
   readonly scorer: Scorer;
   /** What the page at `/docs` is made of. */
   readonly docsAssets: { readonly script: string; readonly style: string };
+}
+
+/** What reads times out of D1, and compares them with the time there. */
+export type Reader = Pick<Dependencies, "db" | "databaseTime">;
+
+/** D1's time, in milliseconds since the epoch. */
+export function readNow({ db, databaseTime }: Reader): Promise<number> {
+  return readTime(db, databaseTime());
 }
 
 /** A request whose key was checked, on its way to the handler of its route. */

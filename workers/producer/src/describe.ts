@@ -1,24 +1,20 @@
 import { countFailures, readHoldingJobs, readPauses, readWaitingJobs } from "@sluice/db";
 import type { DocumentRow, HoldingJob, SubmissionRow } from "@sluice/db";
-import type { Dependencies } from "./dependencies.ts";
+import { readNow, type Reader } from "./dependencies.ts";
 import { documentJson, documentShape, rootJob, type DocumentView } from "./shapes/document.ts";
 import { processing, submissionShape, type SubmissionShape } from "./shapes/submission.ts";
 
-type Reader = Pick<Dependencies, "db" | "now">;
-
-/** Submissions in the shape that every route gives, with what is known about them elsewhere: at most three queries. */
-export async function describeSubmissions(
-  { db, now }: Reader,
-  rows: readonly SubmissionRow[],
-): Promise<SubmissionShape[]> {
-  const time = now();
+/** Submissions in the shape that every route gives, with what is known about them elsewhere: at most four queries. */
+export async function describeSubmissions(reader: Reader, rows: readonly SubmissionRow[]): Promise<SubmissionShape[]> {
+  const { db, databaseTime } = reader;
   const open = rows.filter((row) => row.completedAt === null);
   const failed = rows.filter((row) => row.failed > 0).map((row) => row.id);
   const waiting = open.filter((row) => processing(row) > 0).map((row) => row.id);
-  const [failures, jobs, pauses] = await Promise.all([
+  const [failures, jobs, pauses, now] = await Promise.all([
     failed.length > 0 ? countFailures(db, failed) : [],
     readWaitingJobs(db, waiting),
-    open.length > 0 ? readPauses(db, time) : [],
+    open.length > 0 ? readPauses(db, databaseTime()) : [],
+    open.length > 0 ? readNow(reader) : 0,
   ]);
   return rows.map((row) =>
     submissionShape(
@@ -28,7 +24,7 @@ export async function describeSubmissions(
         jobs: jobs.filter((job) => job.submission === row.id),
         pauses,
       },
-      time,
+      now,
     ),
   );
 }
@@ -41,11 +37,11 @@ export async function describeSubmission(reader: Reader, row: SubmissionRow): Pr
 
 /** Documents as JSON text in the shape that every route gives, with the jobs that hold those which have not ended. */
 export async function describeDocuments(
-  { db, now }: Reader,
+  reader: Reader,
   rows: readonly DocumentRow[],
   view: DocumentView,
 ): Promise<string[]> {
-  const time = now();
+  const { db, databaseTime } = reader;
   const open = rows.filter((row) => row.status === null);
   // Its first job has ended, or was divided: then one that follows may have it.
   const passedOn = open.flatMap((row) =>
@@ -53,14 +49,15 @@ export async function describeDocuments(
       ? [{ root: row.root_job_id, submission: row.submission_id, id: row.document_id }]
       : [],
   );
-  const [holding, pauses] = await Promise.all([
+  const [holding, pauses, now] = await Promise.all([
     readHoldingJobs(db, passedOn),
-    open.length > 0 ? readPauses(db, time) : [],
+    open.length > 0 ? readPauses(db, databaseTime()) : [],
+    open.length > 0 ? readNow(reader) : 0,
   ]);
   const jobs = new Map<string, HoldingJob>(holding.map((job) => [`${job.submission}\n${job.document}`, job]));
   return rows.map((row) => {
     const job = rootJob(row) ?? jobs.get(`${row.submission_id}\n${row.document_id}`) ?? null;
-    const shape = documentShape(row, row.status === null ? job : null, view, { now: time, pauses });
+    const shape = documentShape(row, row.status === null ? job : null, view, { now, pauses });
     return documentJson(shape, row, view);
   });
 }

@@ -1,4 +1,4 @@
-import { openDatabase } from "@sluice/db";
+import { D1_TIME, openDatabase } from "@sluice/db";
 import docsScript from "swagger-ui-dist/swagger-ui-bundle.js";
 import docsStyle from "swagger-ui-dist/swagger-ui.css";
 import type { Dependencies, RateLimiter } from "./dependencies.ts";
@@ -37,6 +37,7 @@ export function dependencies(env: Env): Dependencies {
     queues: { interactive: env.INTERACTIVE, bulk: env.BULK },
     keys: keysOf(env.SLUICE_API_KEYS),
     now: () => Date.now(),
+    databaseTime: () => D1_TIME,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
     sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
     log: logLine,

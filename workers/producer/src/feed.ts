@@ -1,5 +1,5 @@
 import { listEndedJobs, listFeedEntries, readLastSequence, readVersions, type FeedEntry } from "@sluice/db";
-import type { Dependencies } from "./dependencies.ts";
+import type { Dependencies, Reader } from "./dependencies.ts";
 import { describeDocuments } from "./describe.ts";
 import { allowsCollection, type ApiKey } from "./http/keys.ts";
 import type { DocumentView } from "./shapes/document.ts";
@@ -39,11 +39,7 @@ export interface FeedPage {
 }
 
 /** The next documents that ended with a job, in the order of the jobs' ends. */
-export async function readFeed(
-  { db, now }: Pick<Dependencies, "db" | "now">,
-  query: FeedQuery,
-  after: FeedPosition,
-): Promise<FeedPage> {
+export async function readFeed({ db, databaseTime }: Reader, query: FeedQuery, after: FeedPosition): Promise<FeedPage> {
   const entries: FeedEntry[] = [];
   let next = after;
   let bytes = 0;
@@ -85,7 +81,7 @@ export async function readFeed(
   const rows = await readVersions(db, entries, query.include.includes("text"));
   // One that is queued again since then ends once more.
   const documents = await describeDocuments(
-    { db, now },
+    { db, databaseTime },
     rows.filter((row) => row.status !== null),
     query,
   );

@@ -1,6 +1,6 @@
 import { listSubmissionDocuments, readSubmissionDocuments } from "@sluice/db";
 import type { ResultPosition, SubmissionRow } from "@sluice/db";
-import type { Dependencies } from "./dependencies.ts";
+import type { Reader } from "./dependencies.ts";
 import { describeDocuments } from "./describe.ts";
 import type { DocumentStatus, DocumentView } from "./shapes/document.ts";
 
@@ -26,7 +26,7 @@ export interface ResultsPage {
  * 4 MB. Fewer, even none, do not mean that there are no more: `next` tells.
  */
 export async function readResults(
-  { db, now }: Pick<Dependencies, "db" | "now">,
+  { db, databaseTime }: Reader,
   submission: SubmissionRow,
   query: ResultsQuery,
   after: ResultPosition | null,
@@ -57,5 +57,5 @@ export async function readResults(
   }
   const rows =
     ids.length === 0 ? [] : await readSubmissionDocuments(db, submission, ids, query.include.includes("text"));
-  return { documents: await describeDocuments({ db, now }, rows, query), next: ended ? null : next };
+  return { documents: await describeDocuments({ db, databaseTime }, rows, query), next: ended ? null : next };
 }

@@ -54,6 +54,7 @@ export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi
     queues: { interactive: queue("interactive", env.INTERACTIVE), bulk: queue("bulk", env.BULK) },
     keys: parseKeys(JSON.stringify([await keyRecord(KEY)])),
     now: () => NOW,
+    databaseTime: more.now ?? (() => NOW),
     random: (bytes) => {
       minted += 1;
       return Uint8Array.from({ length: bytes }, (_, index) => (minted >> (8 * (index % 4))) & 0xff);

@@ -32,6 +32,7 @@ const submissionRow = (more: Partial<SubmissionRow> = {}): SubmissionRow => ({
   cancelRequestedAt: null,
   completedAt: null,
   holder: null,
+  openedBy: null,
   ...more,
 });
 

@@ -35,6 +35,7 @@ export class VirtualD1 {
     this.#scale = options.scale;
     this.#committed = options.committed;
     this.#sqlite = new Sqlite(undefined, options.scale === 1 ? [] : weighsAs(options.scale));
+    this.#sqlite.now = () => timeline.now;
   }
 
   openFor(by: VirtualInvocation): Database {

@@ -1,6 +1,6 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
 import { DEFAULT_MODEL, EVERYTHING, type Lane } from "@sluice/core";
-import { pauseDispatching, resumeDispatching } from "@sluice/db";
+import { D1_TIME, pauseDispatching, resumeDispatching } from "@sluice/db";
 import type { DeliveredMessage, StepIo } from "@sluice/dispatch";
 import { consumeEvents } from "@sluice/poller/src/consume-events.ts";
 import { runPoller, type PollerIo } from "@sluice/poller/src/run-poller.ts";
@@ -142,6 +142,7 @@ export class VirtualWorld {
       ai: this.service.bindingFor(by),
       bounded: (call) => call,
       now: () => this.timeline.now,
+      databaseTime: () => D1_TIME,
       random: () => this.#random.next(),
       randomBytes: (count) => this.#random.bytes(count),
       runInterval: MINUTE,
@@ -171,9 +172,9 @@ export class VirtualWorld {
       if (!accepted.ok) throw new Error("a document of the benchmark is not valid");
       return accepted.value;
     });
-    const { db, now, randomBytes, log } = this.#stepIo(by);
+    const { db, databaseTime, randomBytes, log } = this.#stepIo(by);
     const queues = { interactive: this.#sender("interactive"), bulk: this.#sender("bulk") };
-    const end = await push({ db, queues, now, random: randomBytes, log }, options, items);
+    const end = await push({ db, queues, databaseTime, random: randomBytes, log }, options, items);
     if (end.kind !== "sent") throw new Error(`a push ended as ${end.kind}`);
     for (const { id } of documents) this.acceptedAt.set(id, this.elapsed);
   }

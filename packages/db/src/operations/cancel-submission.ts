@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
 
@@ -8,7 +9,7 @@ import { transact } from "../statements.ts";
  * starts; so that this happens soon, its pending jobs become due. What is dispatched finishes. Reads
  * the lists of open jobs. A submission whose documents have all ended stays as it is.
  */
-export async function cancelSubmission(db: Database, id: SubmissionId, now: number): Promise<void> {
+export async function cancelSubmission(db: Database, id: SubmissionId, now: Time): Promise<void> {
   await transact(db, [
     sql`
       UPDATE submissions SET cancel_requested_at = ${now}

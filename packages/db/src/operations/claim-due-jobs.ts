@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import { beatOfPoller } from "./heartbeat.ts";
@@ -30,9 +31,9 @@ export interface ClaimLimits {
   readonly interactive: number;
   readonly bulk: number;
   /** Until when no other run takes a job that is to be dispatched. */
-  readonly dispatchLeaseUntil: number;
+  readonly dispatchLeaseUntil: Time;
   /** When a dispatched job is due again, should the service still be busy with it. */
-  readonly nextPollAt: number;
+  readonly nextPollAt: Time;
 }
 
 /**
@@ -44,8 +45,8 @@ export interface ClaimLimits {
 export async function claimDueJobs(
   db: Database,
   limits: ClaimLimits,
-  now: number,
-  firstOfRun: { readonly pausesEndedBy: number } | null = null,
+  now: Time,
+  firstOfRun: { readonly pausesEndedBy: Time } | null = null,
 ): Promise<ClaimedJob[]> {
   const due = (lane: Lane, limit: number) => sql`
     SELECT id FROM (SELECT id FROM jobs WHERE lane = ${lane} AND due_at IS NOT NULL AND due_at <= ${now}

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
 
@@ -16,7 +17,7 @@ export type Closing = "closed" | "taken" | "given_up";
 export async function closeSubmission(
   db: Database,
   id: SubmissionId,
-  now: number,
+  now: Time,
   holder: string | null = null,
 ): Promise<Closing> {
   const held = sql`id = ${id} AND holder IS ${holder}`;

@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
 
@@ -10,7 +11,7 @@ import { transact } from "../statements.ts";
 export async function deleteDocument(
   db: Database,
   document: { readonly collection: string; readonly id: string },
-  now: number,
+  now: Time,
 ): Promise<number> {
   const key = sql`document_id = ${document.id} AND collection = ${document.collection}`;
   const removed = await transact(db, [

@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { transact } from "../statements.ts";
-import { submissionIdAt } from "./open-submission.ts";
+import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
 /** Submissions, and jobs, that one fold passes at most. */
 const FOLD_SIZE = 5_000;
@@ -17,8 +17,7 @@ const jobsThrough = sql`(SELECT coalesce(max(jobs_through), 0) FROM folds)`;
  * Reads a row each, and an index entry a failed document.
  */
 export async function foldTotals(db: Database, settledBy: number): Promise<boolean> {
-  const passed = sql`
-    SELECT * FROM submissions WHERE id > ${through} AND id < ${submissionIdAt(settledBy)} ORDER BY id LIMIT ${FOLD_SIZE}`;
+  const passed = submissionsOpenedBefore(settledBy, through, FOLD_SIZE);
   // A late arrival takes a loss back: such a submission is never done with.
   const settled = sql`completed_at IS NOT NULL AND lost = 0`;
   const ready = sql`
@@ -53,7 +52,7 @@ export async function foldTotals(db: Database, settledBy: number): Promise<boole
       ON CONFLICT (id) DO UPDATE SET submissions_through = excluded.submissions_through,
         jobs_through = excluded.jobs_through`,
     sql`
-      SELECT EXISTS (SELECT 1 FROM submissions WHERE id > ${through} AND id < ${submissionIdAt(settledBy)})
+      SELECT EXISTS (${submissionsOpenedBefore(settledBy, through, 1)})
         OR EXISTS (SELECT 1 FROM jobs WHERE finalized_sequence > ${jobsThrough} AND finalized_sequence IS NOT NULL) AS more`,
   ]);
   return row?.more === 1;

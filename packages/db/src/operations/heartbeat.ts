@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
 
@@ -6,7 +7,7 @@ import { query } from "../statements.ts";
 const BEAT_INTERVAL = 30_000;
 
 /** Notes that the poller runs. A statement, since it goes along with the claim that a run starts with. */
-export function beatOfPoller(now: number): SQL {
+export function beatOfPoller(now: Time): SQL {
   return sql`
     INSERT INTO heartbeats (name, at) VALUES ('poller', ${now})
     ON CONFLICT DO UPDATE SET at = excluded.at WHERE excluded.at >= heartbeats.at + ${BEAT_INTERVAL}`;

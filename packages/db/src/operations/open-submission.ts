@@ -1,7 +1,8 @@
 import { sql, type SQL } from "drizzle-orm";
 import { IDEMPOTENCY_KEY_LIFE, type Lane, type ModelName, type SubmissionId } from "@sluice/core";
+import { timeAfter, type Time } from "../clock.ts";
 import type { Database } from "../database.ts";
-import { transact } from "../statements.ts";
+import { transactTries } from "../statements.ts";
 
 export interface NewSubmission {
   readonly collection: string;
@@ -17,7 +18,7 @@ export interface NewSubmission {
 
 export interface OpenedSubmission {
   readonly id: SubmissionId;
-  /** Milliseconds since the epoch: the time in its id. */
+  /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
 
@@ -34,21 +35,22 @@ export interface KeyClaim {
 const PRUNED_KEYS = 20;
 
 /**
- * Writes a submission's row and mints its id in the same statement: the time in it is this one, or
- * a millisecond past the newest submission's where that is later (clocks apart, two in one
- * millisecond), so that a later submission always has the greater id. `tail` is `uuidTail` of random
- * bytes: the same tail again finds the row that an error hid, and writes none. `now` in milliseconds.
+ * Writes a submission's row and mints its id in the same statement: `now` and `token`, or the newest submission's
+ * id plus one where that is greater (D1's clock was set back, two in one millisecond), so that a later submission
+ * always has the greater id. `token` is `uuidTail` of random bytes: a repeated try finds the row by it that an
+ * error hid, and writes none. Reads one row, a repeated try those opened since the first; however many ids are
+ * ahead of the clock.
  */
 export async function openSubmission(
   db: Database,
   submission: NewSubmission,
-  tail: string,
-  now: number,
+  token: string,
+  now: Time,
 ): Promise<OpenedSubmission> {
-  const [row] = await transact<OpenedSubmission>(db, [
-    insertSubmission(submission, tail, now, sql`NOT EXISTS (SELECT 1 FROM submissions WHERE ${ownRow(tail, now)})`),
-    selectOwn(tail, now),
-  ]);
+  const [row] = await transactTries<OpenedSubmission>(db, (elapsed) => {
+    const own = ownRow(token, now, elapsed);
+    return [insertSubmission(submission, token, now, sql`NOT EXISTS (${own})`), own];
+  });
   if (row === undefined) throw new Error("a submission's row is gone as soon as it was written");
   return row;
 }
@@ -61,56 +63,100 @@ export async function openKeyedSubmission(
   db: Database,
   submission: NewSubmission,
   claim: KeyClaim,
-  tail: string,
-  now: number,
+  token: string,
+  now: Time,
 ): Promise<OpenedSubmission | null> {
-  const expiry = now - IDEMPOTENCY_KEY_LIFE;
-  const [row] = await transact<OpenedSubmission>(db, [
-    insertSubmission(
-      submission,
-      tail,
-      now,
+  const expiry = timeAfter(now, -IDEMPOTENCY_KEY_LIFE);
+  const [row] = await transactTries<OpenedSubmission>(db, (elapsed) => {
+    const own = ownRow(token, now, elapsed);
+    return [
+      insertSubmission(
+        submission,
+        token,
+        now,
+        sql`
+        NOT EXISTS (${own})
+        AND NOT EXISTS (SELECT 1 FROM idempotency_keys
+          WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry})`,
+      ),
       sql`
-      NOT EXISTS (SELECT 1 FROM submissions WHERE ${ownRow(tail, now)})
-      AND NOT EXISTS (SELECT 1 FROM idempotency_keys
-        WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry})`,
-    ),
-    sql`
-      INSERT INTO idempotency_keys (api_key, key, submission_id, fingerprint, created_at)
-      SELECT ${claim.apiKey}, ${claim.key}, id, ${claim.fingerprint}, ${now} FROM submissions WHERE ${ownRow(tail, now)}
-      ON CONFLICT DO UPDATE SET submission_id = excluded.submission_id, fingerprint = excluded.fingerprint,
-        created_at = excluded.created_at, status = NULL, answer = NULL
-        WHERE created_at <= ${expiry}`,
-    sql`
-      DELETE FROM idempotency_keys WHERE (api_key, key) IN (
-        SELECT api_key, key FROM idempotency_keys WHERE created_at <= ${expiry} ORDER BY created_at LIMIT ${PRUNED_KEYS})`,
-    selectOwn(tail, now),
-  ]);
+        INSERT INTO idempotency_keys (api_key, key, submission_id, fingerprint, created_at)
+        SELECT ${claim.apiKey}, ${claim.key}, id, ${claim.fingerprint}, createdAt FROM (${own}) WHERE true
+        ON CONFLICT DO UPDATE SET submission_id = excluded.submission_id, fingerprint = excluded.fingerprint,
+          created_at = excluded.created_at, status = NULL, answer = NULL
+          WHERE created_at <= ${expiry}`,
+      sql`
+        DELETE FROM idempotency_keys WHERE (api_key, key) IN (
+          SELECT api_key, key FROM idempotency_keys WHERE created_at <= ${expiry} ORDER BY created_at LIMIT ${PRUNED_KEYS})`,
+      own,
+    ];
+  });
   return row ?? null;
 }
 
-function insertSubmission(submission: NewSubmission, tail: string, now: number, guard: SQL): SQL {
+function insertSubmission(submission: NewSubmission, token: string, now: Time, guard: SQL): SQL {
   return sql`
     INSERT INTO submissions
-      (id, collection, model, lane, label, truncate_inputs, total, created_at, active_at, closed_at)
-    SELECT printf('sub_%08x-%04x-', minted >> 16, minted & 65535) || ${tail},
+      (id, collection, model, lane, label, truncate_inputs, total, created_at, active_at, closed_at, opened_by)
+    SELECT iif(fresh > newest, fresh, ${idAfter(sql`newest`, token)}),
       ${submission.collection}, ${submission.model}, ${submission.lane}, ${submission.label},
-      ${submission.truncateInputs ? 1 : 0}, ${submission.total}, minted, minted,
-      CASE WHEN ${submission.closed ? 1 : 0} THEN minted END
+      ${submission.truncateInputs ? 1 : 0}, ${submission.total}, now, now,
+      CASE WHEN ${submission.closed ? 1 : 0} THEN now END, ${token}
     FROM (
-      SELECT max(CAST(${now} AS INTEGER),
-        coalesce((SELECT created_at + 1 FROM submissions ORDER BY id DESC LIMIT 1), 0)) AS minted
+      SELECT now, printf('sub_%08x-%04x-', now >> 16, now & 65535) || ${token} AS fresh,
+        coalesce((SELECT id FROM submissions ORDER BY id DESC LIMIT 1), '') AS newest
+      FROM (SELECT CAST(${now} AS INTEGER) AS now)
     )
     WHERE ${guard}`;
 }
 
-/** An id minted now is never less than the time's, so only the newest rows are looked at. */
-function ownRow(tail: string, now: number): SQL {
-  return sql`id >= ${submissionIdAt(now)} AND substr(id, 19) = ${tail}`;
+/** Hexadecimal digits of an id's last group: 48 random bits. */
+const LOW_DIGITS = 12;
+
+/**
+ * The id after another: its low 48 bits plus one. Where they are all ones, its time plus one millisecond, with
+ * `token` behind it.
+ */
+function idAfter(id: SQL, token: string): SQL {
+  const low = sql`substr(${id}, -${sql.raw(String(LOW_DIGITS))})`;
+  const time = sql`substr(${id}, 5, 8) || substr(${id}, 14, 4)`;
+  const later = hexAfter(time, 12);
+  return sql`iif(${low} = 'ffffffffffff',
+    'sub_' || substr(${later}, 1, 8) || '-' || substr(${later}, 9) || '-' || ${token},
+    substr(${id}, 1, length(${id}) - ${sql.raw(String(LOW_DIGITS))}) || ${hexAfter(low, LOW_DIGITS)})`;
 }
 
-function selectOwn(tail: string, now: number): SQL {
-  return sql`SELECT id, created_at AS createdAt FROM submissions WHERE ${ownRow(tail, now)}`;
+/** A hexadecimal number of so many digits, not all of them `f`, plus one: SQLite reads no hexadecimal text. */
+function hexAfter(number: SQL, digits: number): SQL {
+  const kept = sql`rtrim(${number}, 'f')`;
+  return sql`(substr(${kept}, 1, length(${kept}) - 1)
+    || substr('123456789abcdef', instr('0123456789abcde', substr(${kept}, -1)), 1)
+    || substr('000000000000', 1, ${sql.raw(String(digits))} - length(${kept})))`;
+}
+
+/** Milliseconds by which the clocks of D1 and of a Worker may run apart while a call is tried. */
+const TRY_SLACK_MS = 1_000;
+
+/**
+ * The row that a try with `token` wrote: the newest one, or, `elapsed` milliseconds after the first try, one of
+ * those opened since.
+ */
+function ownRow(token: string, now: Time, elapsed: number | null): SQL {
+  const columns = sql.raw("id, created_at, opened_by");
+  const newest = sql`SELECT ${columns} FROM submissions ORDER BY id DESC LIMIT 1`;
+  const recent =
+    elapsed === null
+      ? newest
+      : sql`
+        WITH RECURSIVE recent AS (
+          SELECT * FROM (${newest})
+          UNION ALL
+          SELECT s.id, s.created_at, s.opened_by FROM recent r CROSS JOIN submissions s
+            ON s.id = (SELECT id FROM submissions WHERE id < r.id ORDER BY id DESC LIMIT 1)
+          WHERE r.opened_by IS NOT ${token}
+            AND r.created_at BETWEEN ${timeAfter(now, -elapsed - TRY_SLACK_MS)} AND ${timeAfter(now, TRY_SLACK_MS)})
+        SELECT * FROM recent`;
+  return sql`SELECT id, created_at AS createdAt FROM (${recent}) WHERE opened_by = ${token}`;
 }
 
 /** No submission of this time or later has an id below this. */

@@ -10,6 +10,7 @@ import {
   type PauseReason,
   type SubmissionId,
 } from "@sluice/core";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 
@@ -51,7 +52,7 @@ export async function resumeDispatching(db: Database, scope: string, now: number
 }
 
 /** The pauses in force. A handful of rows. */
-export async function readPauses(db: Database, now: number): Promise<Pause[]> {
+export async function readPauses(db: Database, now: Time): Promise<Pause[]> {
   return query<Pause>(
     db,
     sql`
@@ -83,12 +84,12 @@ export async function dropEndedPauses(db: Database, now: number): Promise<void> 
  * whose refusal put up such a pause is due at its end, and puts it up again where the fault lasts: the
  * others are released only once that had its chance. Reads the pauses, and the jobs of those that end.
  */
-export function releaseEndedPauses(endedBefore: number, now: number): SQL[] {
+export function releaseEndedPauses(endedBefore: Time, now: Time): SQL[] {
   return endPauses(sql`SELECT scope FROM pauses WHERE until <= ${endedBefore}`, now);
 }
 
 /** Jobs are released with their pause, in one transaction: a job held by a pause that is gone would never be due. */
-function endPauses(scopes: SQL, now: number): SQL[] {
+function endPauses(scopes: SQL, now: Time): SQL[] {
   return [
     sql`
       UPDATE jobs SET paused_by = NULL, due_at = CAST(${now} + released.rank * ${RELEASE_SPACING_MS} AS INTEGER)

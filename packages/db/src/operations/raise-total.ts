@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
 
@@ -11,7 +12,7 @@ export async function raiseTotal(
   db: Database,
   id: SubmissionId,
   total: number,
-  now: number,
+  now: Time,
   holder: string | null = null,
 ): Promise<boolean> {
   const rows = await query(

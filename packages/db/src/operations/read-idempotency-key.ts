@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { IDEMPOTENCY_KEY_LIFE, type SubmissionId } from "@sluice/core";
+import { timeAfter, type Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
 
@@ -11,8 +12,8 @@ export interface IdempotencyKeyRow {
   /** `null`, both: not answered. */
   readonly status: number | null;
   readonly answer: string | null;
-  /** When its push last did something, in milliseconds. */
-  readonly activeAt: number;
+  /** Milliseconds since its push last did something. Less than none where a clock was wrong. */
+  readonly idle: number;
   /** As in `submissions`. */
   readonly holder: string | null;
 }
@@ -21,14 +22,14 @@ export interface IdempotencyKeyRow {
 export async function readIdempotencyKey(
   db: Database,
   { apiKey, key }: { readonly apiKey: string; readonly key: string },
-  now: number,
+  now: Time,
 ): Promise<IdempotencyKeyRow | null> {
   const [row] = await query<IdempotencyKeyRow>(
     db,
     sql`
-    SELECT k.submission_id AS submission, k.fingerprint, k.status, k.answer, s.active_at AS activeAt, s.holder
+    SELECT k.submission_id AS submission, k.fingerprint, k.status, k.answer, ${now} - s.active_at AS idle, s.holder
     FROM idempotency_keys k CROSS JOIN submissions s ON s.id = k.submission_id
-    WHERE k.api_key = ${apiKey} AND k.key = ${key} AND k.created_at > ${now - IDEMPOTENCY_KEY_LIFE}`,
+    WHERE k.api_key = ${apiKey} AND k.key = ${key} AND k.created_at > ${timeAfter(now, -IDEMPOTENCY_KEY_LIFE)}`,
   );
   return row ?? null;
 }

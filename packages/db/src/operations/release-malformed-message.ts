@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import type { MalformedKey } from "./read-malformed-messages.ts";
@@ -17,7 +18,7 @@ export async function restageMalformedMessage(
   db: Database,
   { queue, id }: MalformedKey,
   { submission, part }: { readonly submission: SubmissionId; readonly part: number },
-  now: number,
+  now: Time,
 ): Promise<boolean> {
   const known = sql`EXISTS (SELECT 1 FROM submissions WHERE id = ${submission})`;
   const [row] = await transact<{ known: 0 | 1 }>(db, [

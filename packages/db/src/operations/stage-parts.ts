@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 
@@ -13,7 +14,7 @@ export async function stagePart(
   db: Database,
   id: SubmissionId,
   part: { readonly part: number; readonly body: string; readonly total: number },
-  now: number,
+  now: Time,
   holder: string | null = null,
 ): Promise<boolean> {
   const held = sql`id = ${id} AND total >= ${part.total} AND holder IS ${holder}`;

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
-import type { SubmissionId } from "@sluice/core";
+import { WRONG_CLOCK_MS, type SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import { closeIncomplete, countLost } from "./count-lost.ts";
-import { submissionIdAt } from "./open-submission.ts";
+import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
 /** Times in milliseconds: what was last active before them has been left alone for long enough. */
 export interface SweepTimes {
@@ -25,11 +25,8 @@ const SWEEP_SIZE = 5_000;
  * not grow with the submissions there are. Every statement may be repeated.
  */
 export async function sweepSubmissions(db: Database, times: SweepTimes): Promise<void> {
-  const horizon = submissionIdAt(times.settledBy);
-  const passed = sql`
-    SELECT id, closed_at, recorded, lost, total FROM submissions
-    WHERE id > (SELECT coalesce(max(swept_through), '') FROM sweeps) AND id < ${horizon}
-    ORDER BY id LIMIT ${SWEEP_SIZE}`;
+  const through = sql`(SELECT coalesce(max(swept_through), '') FROM sweeps)`;
+  const passed = submissionsOpenedBefore(times.settledBy, through, SWEEP_SIZE);
   const watched = sql`(SELECT submission_id FROM watched_submissions)`;
   await transact(db, [
     sql`
@@ -39,7 +36,10 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
     sql`
       INSERT INTO sweeps (id, swept_through) SELECT 1, max(id) FROM (${passed}) HAVING max(id) IS NOT NULL
       ON CONFLICT (id) DO UPDATE SET swept_through = excluded.swept_through`,
-    closeIncomplete(sql`id IN ${watched} AND active_at < ${times.abandonedBefore}`, times.now),
+    closeIncomplete(
+      sql`id IN ${watched} AND (active_at < ${times.abandonedBefore} OR active_at > ${times.now + WRONG_CLOCK_MS})`,
+      times.now,
+    ),
     countLost(sql`id IN ${watched} AND active_at < ${times.lostBefore}`, times.now),
     sql`
       DELETE FROM watched_submissions WHERE submission_id IN (
@@ -56,7 +56,8 @@ export async function listStagedParts(
   return query(
     db,
     sql`
-    SELECT submission_id AS submission, part, body FROM staged_parts WHERE staged_at < ${stagedBefore}
+    SELECT submission_id AS submission, part, body FROM staged_parts
+    WHERE staged_at < ${stagedBefore} OR staged_at > ${stagedBefore + WRONG_CLOCK_MS}
     ORDER BY submission_id, part LIMIT ${limit}`,
   );
 }

@@ -1,17 +1,20 @@
 import { sql } from "drizzle-orm";
 import { PUSH_ALIVE, type SubmissionId } from "@sluice/core";
+import { timeAfter, type Time } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import { unfoldSubmission } from "./fold-totals.ts";
 
 /**
- * Takes over a push that broke off: one that was let go, or without activity for 60 s. From here on
+ * Takes over a push that broke off: one that was let go, or without activity for 60 s. Activity a minute ahead
+ * of `now` is of a clock that was wrong, and counts as none. From here on
  * its former holder raises, stages and closes nothing. One that the poller closed as incomplete, or that
  * lost documents, is open again, and looked after again: the lost ones are missing again, until their
  * parts are sent anew. `token` is random. Gives whether the push is the caller's: of two at once it is one's.
  */
-export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: number): Promise<boolean> {
-  const free = sql`id = ${id} AND (holder = '' OR active_at <= ${now - PUSH_ALIVE} OR holder = ${token})`;
+export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: Time): Promise<boolean> {
+  const isAlive = sql`active_at > ${timeAfter(now, -PUSH_ALIVE)} AND active_at < ${timeAfter(now, PUSH_ALIVE)}`;
+  const free = sql`id = ${id} AND (holder = '' OR NOT (${isAlive}) OR holder = ${token})`;
   const reopens = sql`(incomplete OR lost > 0)`;
   const rows = await transact(db, [
     ...unfoldSubmission(id, sql`incomplete AND ${free}`),

@@ -4,9 +4,10 @@ import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } 
 import { newAttempt, pollFlaw, startTimeFlaw } from "./attempts.ts";
 import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
+import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
 import { SubmitRate } from "./submit-rate.ts";
-import { countsFlaw, holderOf, openedFlaw, submissionFlaw } from "./submission-rules.ts";
+import { countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
 import { countRefused, countSilence, countUnconfirmed, countUsage, listOf } from "./usage.ts";
 import {
   isOpen,
@@ -41,6 +42,7 @@ export class Mirror {
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
   readonly #rate = new SubmitRate();
+  #newestSubmission = "";
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -119,8 +121,10 @@ export class Mirror {
   #submission(event: string, row: SubmissionRow, by: Invocation): void {
     const known = this.submissions.get(row.id);
     if (event === "delete") return this.#rules.fail("a submission was deleted");
+    this.#tell(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
-      this.#tell(openedFlaw(row, this.submissions.keys()));
+      this.#tell(idFlaw(row.id, this.#newestSubmission, this.#rules.now()));
+      this.#newestSubmission = row.id;
       const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
       const submission = { row, ...counted, heldBy: by };
       this.submissions.set(row.id, submission);

@@ -3,12 +3,6 @@ import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";
 
-/** What is wrong with a submission that was just opened, or `null`: its id is greater than every id before it. */
-export function openedFlaw(row: SubmissionRow, others: Iterable<string>): string | null {
-  for (const id of others) if (id >= row.id) return `${row.id} was opened after ${id}, and its id is not greater`;
-  return null;
-}
-
 /** What is wrong with a submission's change from the row that is known to `row`, or `null`. */
 export function submissionFlaw({ row: before, heldBy }: Submission, row: SubmissionRow, now: number): string | null {
   const { id, total } = row;

@@ -40,6 +40,8 @@ export class Sqlite {
   readonly #statements = new Map<string, Compiled>();
   readonly #tables: readonly string[];
   #changes: Change[] = [];
+  /** Its clock, in milliseconds since the epoch: statements ask for it by `unixepoch('subsec')`. */
+  now: () => number = Date.now;
 
   /** `further`: tables besides those of the migrations. */
   constructor(patch: Patch = (_, text) => text, further: readonly string[] = []) {
@@ -55,6 +57,10 @@ export class Sqlite {
       return null;
     });
     this.#db.exec(auditSql(this.#db));
+    this.#db.function("unixepoch", { varargs: true }, (...values) => {
+      if (values.join() !== "subsec") throw new Error("only unixepoch('subsec') is on the simulated clock");
+      return this.now() / 1_000;
+    });
   }
 
   /** Empties every table. */

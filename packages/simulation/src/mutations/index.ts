@@ -1,3 +1,4 @@
+import { CLOCKS } from "./clocks.ts";
 import { COUNTING } from "./counting.ts";
 import { DELIVERING } from "./delivering.ts";
 import { ENDING } from "./ending.ts";
@@ -17,6 +18,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...INTERVENING,
   ...LIMITING,
   ...MERGING,
+  ...CLOCKS,
   ...READING,
   ...TIMING,
   ...COUNTING,

@@ -35,7 +35,7 @@ export class AttemptAccounts implements Accounts {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const since = by.startedAt;
+    const since = by.startedAt + this.#world.d1Ahead;
     const pause =
       mirror.pauses.keepingBack(model, attempt.list, since) ??
       this.#world.asked.keepingBack(model, attempt.list, since);

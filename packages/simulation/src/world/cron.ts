@@ -32,16 +32,17 @@ export function fireUntil(world: World, cron: Cron, end: number): void {
 }
 
 /** Sluice's poller. */
-export function cronOf({ mirror }: World, stack: Stack): Cron {
-  return { isDue: (time) => mirror.nextDue() <= time, poll: () => stack.poll() };
+export function cronOf(world: World, stack: Stack): Cron {
+  const { mirror } = world;
+  return { isDue: (time) => mirror.nextDue() <= time + world.d1Ahead, poll: () => stack.poll() };
 }
 
 /** When the poller has something to do next: a job that is due, or a submission that stands still. */
 export function nextRun(world: World): number {
   const { mirror, timeline } = world;
   const soonest = timeline.now + 1;
-  const due = Math.max(soonest, mirror.nextDue());
-  const sweep = Math.max(soonest, nextSweep(world));
+  const due = Math.max(soonest, mirror.nextDue() - world.d1Ahead);
+  const sweep = Math.max(soonest, nextSweep(world) - world.d1Ahead);
   return Math.min(ceil(due, MINUTE), ceil(sweep, SWEEP_INTERVAL));
 }
 

@@ -1,7 +1,7 @@
 import type { Attempt } from "../checks/state.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** How far a Worker's clock may be off, either way, in milliseconds. */
+/** How far a Worker's clock may be off D1's once it has read that, either way, in milliseconds. */
 export const MAX_CLOCK_SKEW = 20_000;
 
 export type WorkerName = "producer" | "consumer" | "poller" | "checker";
@@ -17,6 +17,8 @@ export class Invocation {
   readonly raised = new Map<string, number>();
   /** When it last heard, or did not hear, of a call that a fault met. */
   faultAt = -Infinity;
+  /** The submission that it opened. */
+  opened: string | null = null;
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;

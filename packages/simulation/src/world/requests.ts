@@ -1,5 +1,5 @@
 import { memberText, memberTexts } from "@sluice/core";
-import { openDatabase } from "@sluice/db";
+import { D1_TIME, openDatabase } from "@sluice/db";
 import type { Call, Dependencies } from "@sluice/producer/src/dependencies.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
 import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
@@ -58,6 +58,7 @@ export function dependenciesOf(world: World, stack: Stack, by: Invocation): Depe
     db: world.database(by),
     queues: { interactive: queue("interactive"), bulk: queue("bulk") },
     now: by.now,
+    databaseTime: () => D1_TIME,
     random: (count) => world.random.bytes(count),
     sleep: (milliseconds) => by.sleep(milliseconds),
     log: (entry) => world.trace.add(by.name, `logs ${entry.event}`),
@@ -82,6 +83,7 @@ export function readerOf(world: World): Dependencies {
     db: openDatabase(d1, { tries: 1, bounded: (call) => call(), rest: async () => undefined }),
     queues: { interactive: queue, bulk: queue },
     now: () => world.timeline.now,
+    databaseTime: () => world.databaseNow(),
     random: () => new Uint8Array(),
     sleep: async () => undefined,
     log: (entry) => world.trace.add("reader", `logs ${entry.event}`),

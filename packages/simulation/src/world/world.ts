@@ -25,6 +25,8 @@ const WALL_TIME = 15 * MINUTE;
 const D1_CALL_LIMIT = 35_000;
 /** D1's limit for an invocation. Each statement of a batch counts, and each try. */
 const MAX_STATEMENTS = 1_000;
+/** Milliseconds by which a clock that is wrong is off, either way, at most. */
+const MAX_WRONG = 30 * 60 * MINUTE;
 
 /** What the Queue got of one part: copies that it took in, and copies that it lost. */
 interface SentPart {
@@ -62,6 +64,8 @@ export class World {
   d1DownUntil = 0;
   /** From when to when D1 does not answer at all. */
   readonly outage: { readonly from: number; readonly to: number };
+  /** Milliseconds by which D1's clock is ahead of the world's. */
+  d1Ahead = 0;
   /** Called when a submission's row appears, with the producer that wrote it. */
   onSubmission: (id: string, by: Invocation) => void = () => undefined;
   /** Called when a document is recorded, and when one of a submission fails. */
@@ -101,10 +105,12 @@ export class World {
     this.ports.onDeath = (invocation) => this.#end(invocation, null);
     this.mirror = new Mirror({
       fail: (flaw) => this.fail(flaw),
-      now: () => this.timeline.now,
+      now: () => this.databaseNow(),
       contentOf: (key) => this.contents.get(key),
     });
     this.ai = new SimulatedAi(this);
+    sqlite.now = () => this.databaseNow();
+    this.#setClock();
     const from = this.faults.strikes("d1_outage") ? START + this.random.int(1, 60) * MINUTE : Infinity;
     this.outage = { from, to: from + this.random.int(1, 30) * MINUTE };
     this.trace.add("seed", `${seed}: ${this.faults.kind}, ${pace}, poison at ${this.poisonMode}`);
@@ -126,7 +132,7 @@ export class World {
   /** Starts a Worker. `ended` hears what it returned, or `null` where it died or threw. */
   invoke<T>(worker: WorkerName, run: (by: Invocation) => Promise<T>, ended: (result: T | null) => void): Invocation {
     this.#invocations += 1;
-    const skew = this.faults.strikes("clocks_apart") ? this.random.int(-MAX_CLOCK_SKEW, MAX_CLOCK_SKEW) : 0;
+    const skew = this.#skew();
     const invocation = new Invocation(this.timeline, worker, this.#invocations, skew);
     this.trace.add(invocation.name, "starts");
     this.#ends.set(invocation, ended as (result: unknown) => void);
@@ -148,6 +154,28 @@ export class World {
     return invocation;
   }
 
+  /** The time by D1's clock: times in its rows are of that. */
+  databaseNow(): number {
+    return this.timeline.now + this.d1Ahead;
+  }
+
+  #setClock(): void {
+    if (!this.faults.strikes("d1_clock_off")) return;
+    this.d1Ahead = this.random.int(-MAX_WRONG, MAX_WRONG);
+    this.trace.add("d1", `has a clock that is ${this.d1Ahead} ms ahead`);
+    if (!this.faults.strikes("d1_clock_set_right")) return;
+    this.timeline.after(this.random.spread(1_000, 180 * MINUTE), () => {
+      if (!this.faults.isOn) return;
+      this.trace.add("d1", "has its clock set right");
+      this.d1Ahead = 0;
+    });
+  }
+
+  #skew(): number {
+    if (this.faults.strikes("clocks_hours_apart")) return this.random.int(-MAX_WRONG, MAX_WRONG);
+    return this.faults.strikes("clocks_apart") ? this.random.int(-MAX_CLOCK_SKEW, MAX_CLOCK_SKEW) : 0;
+  }
+
   /** The binding as it is. */
   d1(by: Invocation): D1Database {
     return simulatedD1(
@@ -166,6 +194,7 @@ export class World {
     const patience: Patience = {
       tries: 4,
       bounded: (call) => by.bounded(call(), D1_CALL_LIMIT, () => new D1Timeout("D1 gave no answer in time")),
+      now: by.now,
       rest: (tried) => by.sleep(50 * 4 ** tried * (0.5 + this.random.next())),
     };
     return openDatabase(this.d1(by), patience);

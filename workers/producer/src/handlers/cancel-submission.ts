@@ -1,6 +1,6 @@
 import { cancelSubmission as cancel } from "@sluice/db";
 import type { SubmissionRow } from "@sluice/db";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, Dependencies, Reader } from "../dependencies.ts";
 import { describeSubmission } from "../describe.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
@@ -17,10 +17,10 @@ export async function cancelSubmission(dependencies: Dependencies, call: Call): 
 }
 
 export async function cancelAndDescribe(
-  dependencies: Pick<Dependencies, "db" | "now">,
+  dependencies: Reader,
   call: Pick<Call, "parameters" | "key">,
   row: SubmissionRow,
 ): Promise<SubmissionShape> {
-  await cancel(dependencies.db, row.id, dependencies.now());
+  await cancel(dependencies.db, row.id, dependencies.databaseTime());
   return describeSubmission(dependencies, (await findSubmission(dependencies, call)) ?? row);
 }

@@ -8,10 +8,10 @@ import { noDocument } from "./get-document.ts";
 import { noQuery } from "./get-submission.ts";
 
 /** Forgets all versions of a document; what is under way of it counts as canceled, and its answer is dropped. */
-export async function deleteDocument({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function deleteDocument({ db, databaseTime }: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const { collection = "", id = "" } = call.parameters;
-  const deleted = allowsCollection(call.key, collection) ? await forget(db, { collection, id }, now()) : 0;
+  const deleted = allowsCollection(call.key, collection) ? await forget(db, { collection, id }, databaseTime()) : 0;
   return deleted === 0 ? noDocument() : jsonResponse({ deleted });
 }

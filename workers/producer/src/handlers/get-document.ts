@@ -12,7 +12,7 @@ export const documentQuery = z.strictObject(viewParameters);
 /** Seconds: by then a document that was just pushed is recorded, if nothing is wrong. */
 const RECORDED_AFTER = "5";
 
-export async function getDocument({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function getDocument({ db, databaseTime }: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(documentQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const { collection = "", id = "" } = call.parameters;
@@ -21,7 +21,10 @@ export async function getDocument({ db, now }: Dependencies, call: Call): Promis
     ? await readDocument(db, { collection, id }, include.includes("text"))
     : null;
   if (row === null) return noDocument();
-  const [document = ""] = await describeDocuments({ db, now }, [row], { topK: query.value.top_k ?? null, include });
+  const [document = ""] = await describeDocuments({ db, databaseTime }, [row], {
+    topK: query.value.top_k ?? null,
+    include,
+  });
   return jsonTextResponse(document);
 }
 

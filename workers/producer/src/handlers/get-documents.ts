@@ -18,7 +18,7 @@ export const documentsQuery = z.strictObject({
 });
 
 /** Documents of a collection by their ids, in the order asked: at most 100, of 20 MB. */
-export async function getDocuments({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function getDocuments({ db, databaseTime }: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(documentsQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const { collection = "" } = call.parameters;
@@ -31,7 +31,7 @@ export async function getDocuments({ db, now }: Dependencies, call: Call): Promi
   }
   const rows = await readDocuments(db, collection, ids, include.includes("text"));
   const found = new Set(rows.map((row) => row.document_id));
-  const documents = await describeDocuments({ db, now }, rows, { topK, include });
+  const documents = await describeDocuments({ db, databaseTime }, rows, { topK, include });
   const missing = JSON.stringify(ids.filter((id) => !found.has(id)));
   return jsonTextResponse(`{"data":[${documents.join(",")}],"missing":${missing}}`);
 }

@@ -7,7 +7,7 @@ import {
   readLaneTotals,
   readPauses,
 } from "@sluice/db";
-import type { Call, Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
 import { jsonResponse } from "../http/respond.ts";
@@ -19,21 +19,22 @@ const MINUTE = 60_000;
 const MAX_MALFORMED = 1_000;
 
 /** The state of the whole: for keys of all collections, since it is all of them that it counts. */
-export async function getStats({ db, now, scorer }: Dependencies, call: Call): Promise<Response> {
+export async function getStats(dependencies: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   if (call.key.collections !== null) {
     const detail = "The key is limited to some collections, and stats count them all: read /v1/submissions instead.";
     return problemResponse({ name: "forbidden", detail });
   }
-  const time = now();
+  const { db, scorer } = dependencies;
+  const now = await readNow(dependencies);
   const [lanes, jobs, failures, [fiveMinutes = 0, hour = 0], malformed, pauses, lastRunAt] = await Promise.all([
     readLaneTotals(db),
     readJobTotals(db),
     readFailureTotals(db),
-    countEndedSince(db, [time - 5 * MINUTE, time - 60 * MINUTE]),
+    countEndedSince(db, [now - 5 * MINUTE, now - 60 * MINUTE]),
     countMalformedMessages(db, MAX_MALFORMED),
-    readPauses(db, time),
+    readPauses(db, now),
     readHeartbeat(db),
   ]);
   return jsonResponse(

@@ -10,12 +10,12 @@ import { jsonResponse } from "../http/respond.ts";
 
 export const noQuery = z.strictObject({});
 
-export async function getSubmission({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function getSubmission({ db, databaseTime }: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const row = await findSubmission({ db }, call);
   if (row === null) return noSubmission();
-  return jsonResponse(await describeSubmission({ db, now }, row));
+  return jsonResponse(await describeSubmission({ db, databaseTime }, row));
 }
 
 /** The submission that the path names, where the key may see it. */

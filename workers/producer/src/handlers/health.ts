@@ -1,6 +1,6 @@
 import { findMissingTables, readHeartbeat, readPauses } from "@sluice/db";
 import * as z from "zod";
-import type { Dependencies } from "../dependencies.ts";
+import { readNow, type Reader } from "../dependencies.ts";
 import { problemResponse } from "../http/problems.ts";
 import { jsonResponse } from "../http/respond.ts";
 
@@ -17,17 +17,21 @@ const POLLER_SILENT_AFTER = 5 * MINUTE;
  * Whether what is pushed is scored: every table is there, the poller runs, and no model is stopped since Workers AI
  * refuses the account or the model. What someone paused, and the daily limit, are no faults.
  */
-export async function readyz({ db, now }: Pick<Dependencies, "db" | "now">): Promise<Response> {
+export async function readyz(reader: Reader): Promise<Response> {
+  const { db, databaseTime } = reader;
   const missing = await findMissingTables(db);
   if (missing.length > 0) {
     return notReady(`The database lacks ${missing.join(", ")}. Apply the migrations: wrangler d1 migrations apply.`);
   }
-  const time = now();
-  const [lastRunAt, pauses] = await Promise.all([readHeartbeat(db), readPauses(db, time)]);
+  const [now, lastRunAt, pauses] = await Promise.all([
+    readNow(reader),
+    readHeartbeat(db),
+    readPauses(db, databaseTime()),
+  ]);
   const faults: string[] = [];
   if (lastRunAt === null) faults.push("The poller has never run.");
-  else if (time - lastRunAt > POLLER_SILENT_AFTER) {
-    faults.push(`The poller has not run for ${Math.floor((time - lastRunAt) / MINUTE)} minutes.`);
+  else if (now - lastRunAt > POLLER_SILENT_AFTER) {
+    faults.push(`The poller has not run for ${Math.floor((now - lastRunAt) / MINUTE)} minutes.`);
   }
   for (const { scope, reason } of pauses) {
     if (reason === "configuration")

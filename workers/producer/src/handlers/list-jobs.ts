@@ -1,7 +1,7 @@
 import { jobStatuses, lanes, parseJobId, type JobId } from "@sluice/core";
 import { listJobs as readJobs, readJob, readPauses, type JobRow } from "@sluice/db";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
@@ -28,7 +28,8 @@ const cursorSchema = z.strictObject({
 });
 
 /** Jobs, the newest first. With a filter a page may hold fewer than `limit` and still have a next one. */
-export async function listJobs({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function listJobs(dependencies: Dependencies, call: Call): Promise<Response> {
+  const { db } = dependencies;
   const query = parseQuery(jobsQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const cursor = readCursor(query.value.cursor, cursorSchema);
@@ -45,15 +46,16 @@ export async function listJobs({ db, now }: Dependencies, call: Call): Promise<R
       (lane === undefined || row.lane === lane) &&
       mayBeSeen(call.key, row),
   });
-  const time = now();
-  const pauses = await readPauses(db, time);
+  const now = await readNow(dependencies);
+  const pauses = await readPauses(db, now);
   return jsonResponse({
-    data: page.rows.map((row) => jobShape(row, pauses, time)),
+    data: page.rows.map((row) => jobShape(row, pauses, now)),
     next_cursor: page.next === null ? null : writeCursor({ before: page.next }),
   });
 }
 
-export async function getJob({ db, now }: Dependencies, call: Call): Promise<Response> {
+export async function getJob(dependencies: Dependencies, call: Call): Promise<Response> {
+  const { db } = dependencies;
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const id = parseJobId(call.parameters["id"] ?? "");
@@ -61,8 +63,8 @@ export async function getJob({ db, now }: Dependencies, call: Call): Promise<Res
   if (row === null || !mayBeSeen(call.key, row)) {
     return problemResponse({ name: "not-found", detail: "There is no job with this id." });
   }
-  const time = now();
-  return jsonResponse(jobShape(row, await readPauses(db, time), time));
+  const now = await readNow(dependencies);
+  return jsonResponse(jobShape(row, await readPauses(db, now), now));
 }
 
 /** Submissions share jobs: a key sees those that it has documents in, and a key of all collections sees all. */

@@ -1,7 +1,7 @@
 import { parseSubmissionId, type SubmissionId } from "@sluice/core";
 import { listSubmissions as readSubmissions, readLabelTotals, type SubmissionRow } from "@sluice/db";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { describeSubmissions } from "../describe.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
@@ -43,8 +43,8 @@ export async function listSubmissions(dependencies: Dependencies, call: Call): P
   if (!cursor.ok) return problemResponse(invalid(cursor.error));
 
   const { status, collection, label = null, since = null, limit = DEFAULT_LIMIT } = query.value;
-  const time = dependencies.now();
-  const isStalled = (row: SubmissionRow) => stalledShape(row, time) !== null;
+  const now = status === "stalled" ? await readNow(dependencies) : 0;
+  const isStalled = (row: SubmissionRow) => stalledShape(row, now) !== null;
   const page = await scanNewest<SubmissionRow, SubmissionId>({
     before: cursor.value?.before ?? null,
     limit,
@@ -52,6 +52,8 @@ export async function listSubmissions(dependencies: Dependencies, call: Call): P
     read: (before, size) => readSubmissions(dependencies.db, { before, since, label }, size),
     matches: (row) =>
       allowsCollection(call.key, row.collection) &&
+      // Ids may be ahead of the clock, where it was set back.
+      (since === null || row.createdAt >= since) &&
       (collection === undefined || row.collection === collection) &&
       (status === undefined || (status === "stalled" ? isStalled(row) : submissionStatus(row) === status)),
   });

@@ -66,7 +66,7 @@ export async function replayMalformed(io: Dependencies, call: Call): Promise<Res
       await dropMalformedMessage(io.db, key);
       break;
     case "staged":
-      if (!(await restageMalformedMessage(io.db, key, destination, io.now())))
+      if (!(await restageMalformedMessage(io.db, key, destination, io.databaseTime())))
         return problemResponse({ name: "conflict", detail: "The submission of this part is not in D1." });
       // Without the reference the poller records it within some minutes.
       await send(io, destination.lane, stagedBody(destination, destination.part));

@@ -9,7 +9,7 @@ import {
 } from "@sluice/core";
 import { pauseDispatching, readPauses, readSubmission, resumeDispatching } from "@sluice/db";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { readBody, readText, typeProblem } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import { allowsCollection } from "../http/keys.ts";
@@ -39,11 +39,11 @@ export const resumeBody = z.strictObject(target, { error });
 
 /** Stops dispatching. What Workers AI has already is polled and finalized all the same. */
 export async function pause(dependencies: Dependencies, call: Call): Promise<Response> {
-  const { db, now } = dependencies;
+  const { db } = dependencies;
   const asked = await readTarget(dependencies, call, pauseBody);
   if (asked instanceof Response) return asked;
   const { scope, message } = asked;
-  await pauseDispatching(db, { scope, reason: "requested", message, since: now(), until: null });
+  await pauseDispatching(db, { scope, reason: "requested", message, since: await readNow(dependencies), until: null });
   return jsonResponse({ data: await pausesInForce(dependencies) });
 }
 
@@ -51,13 +51,13 @@ export async function pause(dependencies: Dependencies, call: Call): Promise<Res
 export async function resume(dependencies: Dependencies, call: Call): Promise<Response> {
   const asked = await readTarget(dependencies, call, resumeBody);
   if (asked instanceof Response) return asked;
-  const ended = await resumeDispatching(dependencies.db, asked.scope, dependencies.now());
+  const ended = await resumeDispatching(dependencies.db, asked.scope, await readNow(dependencies));
   const data = await pausesInForce(dependencies);
   return jsonResponse({ resumed: ended === null ? null : pauseShape(ended), data });
 }
 
-async function pausesInForce({ db, now }: Dependencies): Promise<PauseShape[]> {
-  const pauses = await readPauses(db, now());
+async function pausesInForce({ db, databaseTime }: Dependencies): Promise<PauseShape[]> {
+  const pauses = await readPauses(db, databaseTime());
   return pauses.map(pauseShape);
 }
 

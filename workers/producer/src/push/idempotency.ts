@@ -8,7 +8,7 @@ import {
   takeOverPush,
   type KeyClaim,
 } from "@sluice/db";
-import type { Dependencies } from "../dependencies.ts";
+import type { Dependencies, Reader } from "../dependencies.ts";
 import { invalid, problemResponse, type Problem } from "../http/problems.ts";
 import type { TakenOver } from "./sending.ts";
 
@@ -60,14 +60,13 @@ export function writeIdempotencyKey(key: string): string {
   return `"${key.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-export async function lookUpKey({ db, now }: Pick<Dependencies, "db" | "now">, key: PushKey): Promise<KeyStanding> {
-  const time = now();
-  const row = await readIdempotencyKey(db, key, time);
+export async function lookUpKey({ db, databaseTime }: Reader, key: PushKey): Promise<KeyStanding> {
+  const row = await readIdempotencyKey(db, key, databaseTime());
   if (row === null) return { kind: "new" };
-  const { submission, fingerprint, status, answer } = row;
+  const { submission, fingerprint, status, answer, idle } = row;
   if (status !== null && answer !== null) return { kind: "answered", submission, fingerprint, status, text: answer };
-  const idle = time - row.activeAt;
-  if (row.holder !== "" && idle < PUSH_ALIVE) {
+  // Activity a minute ahead is of a clock that was wrong: such a push can be taken over.
+  if (row.holder !== "" && Math.abs(idle) < PUSH_ALIVE) {
     const staleIn = Math.ceil((PUSH_ALIVE - idle) / 1_000);
     return { kind: "running", retryAfter: Math.max(1, Math.min(LOOK_AGAIN, staleIn)) };
   }
@@ -76,11 +75,11 @@ export async function lookUpKey({ db, now }: Pick<Dependencies, "db" | "now">, k
 
 /** Takes over a push that broke off. `null`: another request did so, before this one or since. */
 export async function takeOver(
-  { db, now, random }: Pick<Dependencies, "db" | "now" | "random">,
+  { db, databaseTime, random }: Pick<Dependencies, "db" | "databaseTime" | "random">,
   submission: SubmissionId,
 ): Promise<TakenOver | null> {
   const holder = uuidTail(random(10));
-  if (!(await takeOverPush(db, submission, holder, now()))) return null;
+  if (!(await takeOverPush(db, submission, holder, databaseTime()))) return null;
   // Until another request takes the push over, nobody else raises `total`: read first, the parts are among what it counts.
   const counted = await readCountedParts(db, submission);
   const row = await readSubmission(db, submission);

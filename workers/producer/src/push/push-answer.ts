@@ -1,5 +1,5 @@
 import { readSubmission } from "@sluice/db";
-import type { Dependencies } from "../dependencies.ts";
+import type { Reader } from "../dependencies.ts";
 import { describeSubmission } from "../describe.ts";
 import { EMPTY_BODY } from "../http/body.ts";
 import { problemResponse, type LineProblem, type Problem } from "../http/problems.ts";
@@ -15,7 +15,7 @@ const RETRY_AFTER = "10";
 
 /** What a push that was taken in is answered. */
 export async function acceptedAnswer(
-  dependencies: Pick<Dependencies, "db" | "now">,
+  dependencies: Reader,
   options: PushOptions,
   end: SentPush,
   told: {
@@ -30,9 +30,7 @@ export async function acceptedAnswer(
   const sent = newSubmissionRow(options, { id: end.submission, createdAt: end.createdAt, total: end.accepted });
   return {
     submission:
-      row === null
-        ? submissionShape(sent, NOTHING_AROUND, dependencies.now())
-        : await describeSubmission(dependencies, row),
+      row === null ? submissionShape(sent, NOTHING_AROUND, end.createdAt) : await describeSubmission(dependencies, row),
     documents: told.names,
     accepted: end.accepted,
     rejected_count: told.rejectedCount,

@@ -31,7 +31,7 @@ import { CountedParts } from "./counted-parts.ts";
 import type { PushOptions } from "./options.ts";
 import { sendPatiently } from "./pushback.ts";
 
-export type SendingIo = Pick<Dependencies, "db" | "queues" | "now" | "random" | "log"> & {
+export type SendingIo = Pick<Dependencies, "db" | "queues" | "databaseTime" | "random" | "log"> & {
   /** Without it a Queue's pushback is not waited out. */
   readonly sleep?: Dependencies["sleep"];
 };
@@ -146,8 +146,8 @@ export class Sending {
       const tail = uuidTail(io.random(10));
       const opened =
         claim === null
-          ? await openSubmission(io.db, row, tail, io.now())
-          : await openKeyedSubmission(io.db, row, claim, tail, io.now());
+          ? await openSubmission(io.db, row, tail, io.databaseTime())
+          : await openKeyedSubmission(io.db, row, claim, tail, io.databaseTime());
       return opened === null ? "taken" : new Sending(io, options, opened, { ...first, counted: [] }, null);
     } catch (error) {
       if (!isPassing(error)) throw error;
@@ -191,7 +191,7 @@ export class Sending {
   }
 
   async #close(): Promise<void> {
-    const closing = await closeSubmission(this.#io.db, this.submission, this.#io.now(), this.#holder);
+    const closing = await closeSubmission(this.#io.db, this.submission, this.#io.databaseTime(), this.#holder);
     if (closing === "taken") this.#lose();
     if (closing === "given_up") throw new Error("the push was given up as abandoned");
   }
@@ -224,8 +224,8 @@ export class Sending {
     // The level as it is now: a call under way may raise it too, and the greater one stays.
     const staged = { part, body, total: this.#total };
     return this.#attempt("part_not_staged", async () => {
-      const { db, now } = this.#io;
-      if (!(await stagePart(db, this.submission, staged, now(), this.#holder))) this.#lose();
+      const { db, databaseTime } = this.#io;
+      if (!(await stagePart(db, this.submission, staged, databaseTime(), this.#holder))) this.#lose();
     });
   }
 
@@ -256,8 +256,8 @@ export class Sending {
     const raise = uncounted > 0 ? this.#total : null;
     this.#isUnderWay = true;
     this.#underWay = this.#attempt("push_not_sent", async () => {
-      const { db, now } = this.#io;
-      if (raise !== null && !(await raiseTotal(db, this.submission, raise, now(), this.#holder))) this.#lose();
+      const { db, databaseTime } = this.#io;
+      if (raise !== null && !(await raiseTotal(db, this.submission, raise, databaseTime(), this.#holder))) this.#lose();
       const sent = await Promise.allSettled(calls.map((call) => this.#sendCall(call)));
       for (const one of sent) if (one.status === "rejected") throw one.reason;
     }).finally(() => {

@@ -26,5 +26,6 @@ export function newSubmissionRow(
     cancelRequestedAt: null,
     completedAt: null,
     holder: null,
+    openedBy: null,
   };
 }
