@@ -1,5 +1,5 @@
 import { RUN_INTERVAL } from "../run-interval.ts";
-import type { Invocation } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
 import type { Attempt } from "./state.ts";
 
@@ -20,22 +20,22 @@ export function newAttempt(head: AttemptHead): Attempt {
 
 /**
  * What is wrong with the time that D1 has as the start of an attempt, or `null`: the Worker that started it ran
- * then, by its own clock or by that of D1, which shows `now`.
+ * then, by D1's clock, which shows `now`, as well as a Worker may know that.
  */
 export function startTimeFlaw({ id, attempt, dispatched_at: at }: JobRow, by: Invocation, now: number): string | null {
-  const isAt = (skew: number) => at !== null && at - skew >= by.startedAt && at - skew <= now;
-  if (isAt(by.now() - now) || isAt(0)) return null;
-  return `attempt ${attempt} of ${id} has ${at} as its start, but ${by.name} ran from ${by.startedAt} to ${now}`;
+  const earliest = now - by.ranFor - MAX_CLOCK_SKEW;
+  if (at !== null && at >= earliest && at <= now + MAX_CLOCK_SKEW) return null;
+  return `attempt ${attempt} of ${id} has ${at} as its start, but ${by.name} ran from ${now - by.ranFor} to ${now}`;
 }
 
-/** Time that two clocks and a slow D1 may add to the age that a poll is planned by. */
+/** Time that a slow D1 may add to the age that a poll is planned by. */
 const AGE_TOLERANCE_MS = 5 * 60_000;
 
 /** What is wrong with the time of a dispatched job's next poll, or `null`: it follows within a run, or an eighth of the age. */
-export function pollFlaw(row: JobRow, attempt: Attempt | undefined, by: Invocation, now: number): string | null {
-  if (row.status !== "dispatched" || attempt === undefined) return null;
-  const age = now - attempt.takenAt + AGE_TOLERANCE_MS;
-  const wait = Math.min((row.due_at ?? 0) - by.now(), (row.due_at ?? 0) - now);
-  if (wait <= Math.max(RUN_INTERVAL, age / 8)) return null;
-  return `${row.id} is polled in ${wait} ms, though its batch was taken only ${now - attempt.takenAt} ms ago`;
+export function pollFlaw(row: JobRow, now: number): string | null {
+  if (row.status !== "dispatched") return null;
+  const age = now - (row.dispatched_at ?? now);
+  const wait = (row.due_at ?? 0) - now - MAX_CLOCK_SKEW;
+  if (wait <= Math.max(RUN_INTERVAL, (age + AGE_TOLERANCE_MS) / 8)) return null;
+  return `${row.id} is polled in ${wait} ms, though its batch was dispatched only ${age} ms ago`;
 }

@@ -227,7 +227,7 @@ export class Mirror {
       const world = { now, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#tell(jobFlaw(job, row, list, world));
       if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
-      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, attempt, by, now));
+      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now));
       this.#tell(countUsage({ before, row, list, attempt }, this.versions, this.submissions));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);

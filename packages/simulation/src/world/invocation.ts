@@ -52,6 +52,11 @@ export class Invocation {
   /** The time by its own clock, in milliseconds since the epoch. */
   readonly now = (): number => this.#timeline.now + this.#skew;
 
+  /** Milliseconds since it started. */
+  get ranFor(): number {
+    return this.#timeline.now - this.startedAt;
+  }
+
   finish(): void {
     if (this.isRunning) this.#stop("finished");
   }
