@@ -1,4 +1,5 @@
 import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
+import { isolateMemory } from "@sluice/dispatch";
 import type { Change } from "../checks/changes.ts";
 import { AskedPauses } from "../checks/asked-pauses.ts";
 import { Mirror } from "../checks/mirror.ts";
@@ -109,6 +110,8 @@ export class World {
       contentOf: (key) => this.contents.get(key),
     });
     this.ai = new SimulatedAi(this);
+    // One isolate that all Workers share here, fresh for each seed.
+    isolateMemory.clear();
     sqlite.now = () => this.databaseNow();
     this.#setClock();
     const from = this.faults.strikes("d1_outage") ? START + this.random.int(1, 60) * MINUTE : Infinity;
