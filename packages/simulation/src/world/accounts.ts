@@ -35,10 +35,9 @@ export class AttemptAccounts implements Accounts {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const since = by.startedAt + this.#world.d1Ahead;
     const pause =
-      mirror.pauses.keepingBack(model, attempt.list, since) ??
-      this.#world.asked.keepingBack(model, attempt.list, since);
+      mirror.pauses.keepingBack(model, attempt.list, by.startedAt + this.#world.d1Ahead) ??
+      this.#world.asked.keepingBack(model, attempt.list, by.startedAt);
     if (pause !== null)
       this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
     const own = this.#pausedItself(by, model);
