@@ -164,16 +164,10 @@ export function isPieceOfInvalid({ row, origin }: Job, jobs: ReadonlyMap<string,
 }
 
 /** What is wrong with a job that was just recorded, or `null`. */
-export function newJobFlaw(
-  { origin, row, list }: Job,
-  jobs: ReadonlyMap<string, Job>,
-  laneOf: (key: VersionKey) => string | undefined,
-): string | null {
+export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string, Job>): string | null {
   const { id, round } = row;
   if (list.length === 0) return `${id} was recorded without documents`;
   if (new Set(list).size < list.length) return `${id} holds a document twice`;
-  const strange = list.find((key) => laneOf(key) !== row.lane);
-  if (strange !== undefined) return `${id} is in the lane ${row.lane}, ${strange} was pushed into ${laneOf(strange)}`;
   const parent = row.parent_id === null ? undefined : jobs.get(row.parent_id);
   if (parent === undefined)
     return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
@@ -193,4 +187,12 @@ export function newJobFlaw(
   return list.every((key) => parent.list.includes(key))
     ? null
     : `${id} (${origin}) holds documents that its parent does not`;
+}
+
+/** What is wrong with a job's lane, or `null`: all its documents were pushed into it. */
+export function laneFlaw({ row, list }: Job, laneOf: (key: VersionKey) => string | undefined): string | null {
+  const strange = list.find((key) => laneOf(key) !== row.lane);
+  return strange === undefined
+    ? null
+    : `${row.id} is in the lane ${row.lane}, ${strange} was pushed into ${laneOf(strange)}`;
 }

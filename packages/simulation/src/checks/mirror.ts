@@ -2,7 +2,7 @@ import { NEVER_DUE } from "@sluice/core";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { newAttempt, pollFlaw, startTimeFlaw } from "./attempts.ts";
-import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
+import { isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
@@ -81,7 +81,7 @@ export class Mirror {
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
       job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
-      this.#tell(newJobFlaw(job, this.jobs, (key) => this.version(key)?.content.lane));
+      this.#tell(newJobFlaw(job, this.jobs));
     }
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
     for (const version of this.#touchedVersions) this.#checkHeld(version);
@@ -234,6 +234,7 @@ export class Mirror {
       job.row = row;
       job.list = list;
     }
+    this.#tell(laneFlaw(job, (key) => this.version(key)?.content.lane));
     if (row.attempt === 0) job.largest = Math.max(job.largest, job.list.length);
     for (const key of job.list) {
       if (isOpen(row.status)) this.version(key)?.openJobs.add(row.id);

@@ -1,4 +1,4 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 /** Counters, sums and the order of ids. */
 export const COUNTING: readonly Mutation[] = [
@@ -17,19 +17,25 @@ export const COUNTING: readonly Mutation[] = [
         coalesce((SELECT created_at + 1 FROM submissions ORDER BY id DESC LIMIT 1), 0)) AS minted`,
     "SELECT CAST(${now} AS INTEGER) AS minted",
   ),
-  mutation(
-    "lanes-in-one-job",
-    "parts of both lanes that are recorded together share a job",
-    "packages/dispatch/src/record-job.ts",
-    "`${part.model} ${part.lane}`",
-    "part.model",
+  withKind(
+    "resuming",
+    mutation(
+      "lanes-in-one-job",
+      "parts of both lanes that are recorded together share a job",
+      "packages/dispatch/src/record-job.ts",
+      "`${part.model} ${part.lane}`",
+      "part.model",
+    ),
   ),
-  mutation(
-    "unfolded-codes-added",
-    "a submission that is open again has its failures added to the sums by code once more",
-    "packages/db/src/operations/fold-totals.ts",
-    "o.code, '', ${sign} * count(*), 0, ${sign} * count(*)",
-    "o.code, '', count(*), 0, count(*)",
+  withKind(
+    "retrying",
+    mutation(
+      "unfolded-codes-added",
+      "a submission that is open again has its failures added to the sums by code once more",
+      "packages/db/src/operations/fold-totals.ts",
+      "o.code, '', ${sign} * count(*), 0, ${sign} * count(*)",
+      "o.code, '', count(*), 0, count(*)",
+    ),
   ),
   mutation(
     "stats-omit-old-open",

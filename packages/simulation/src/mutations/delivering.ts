@@ -19,12 +19,15 @@ export const DELIVERING: readonly Mutation[] = [
       "",
     ),
   ),
-  mutation(
-    "last-try-dropped",
-    "a Queue that pushes back until the last try is taken for one that took the messages",
-    "workers/producer/src/push/pushback.ts",
-    "  await send();\n}",
-    "  await send().catch(() => undefined);\n}",
+  withKind(
+    "resending",
+    mutation(
+      "last-try-dropped",
+      "a Queue that pushes back until the last try is taken for one that took the messages",
+      "workers/producer/src/push/pushback.ts",
+      "  await send();\n}",
+      "  await send().catch(() => undefined);\n}",
+    ),
   ),
   withKind(
     "resending",

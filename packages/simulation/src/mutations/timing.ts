@@ -16,12 +16,15 @@ export const TIMING: readonly Mutation[] = [
     "age / 10",
     "age",
   ),
-  mutation(
-    "fault-ends-request",
-    "a fault's pause replaces one that somebody asked for",
-    "packages/db/src/operations/pause-dispatching.ts",
-    "WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'",
-    "WHERE true",
+  withKind(
+    "pausing",
+    mutation(
+      "fault-ends-request",
+      "a fault's pause replaces one that somebody asked for",
+      "packages/db/src/operations/pause-dispatching.ts",
+      "WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'",
+      "WHERE true",
+    ),
   ),
   mutation(
     "pause-of-closed-dropped",
@@ -38,7 +41,7 @@ export const TIMING: readonly Mutation[] = [
     "waitOn(io, job, Infinity)",
   ),
   withKind(
-    "sharing",
+    "resuming",
     mutation(
       "pauses-not-read-again",
       "a Worker that was refused goes on with the pauses that it read before",

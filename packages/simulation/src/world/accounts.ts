@@ -67,7 +67,7 @@ export class AttemptAccounts implements Accounts {
   }
 
   /**
-   * A pause in force that a consumer put up itself, and knows of: no call that it made since has failed. A poller
+   * A pause in force that a consumer put up itself, and knows of: it gave no call up since. A poller
    * may have begun other dispatches by then.
    */
   #pausedItself(by: Invocation, model: string): string | null {
@@ -75,7 +75,7 @@ export class AttemptAccounts implements Accounts {
     const { mirror, timeline } = this.#world;
     const isKnown = ([scope, at]: readonly [string, number]) =>
       [`model:${model}`, "all"].includes(scope) &&
-      by.faultAt < at &&
+      by.gaveUpAt < at &&
       (mirror.pauses.endOf(scope) ?? 0) > timeline.now + MAX_CLOCK_SKEW;
     return [...by.raised].find(isKnown)?.[0] ?? null;
   }

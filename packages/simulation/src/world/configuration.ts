@@ -28,8 +28,7 @@ interface WorkerConfiguration {
   };
 }
 
-export const DEPLOYED = ["producer", "consumer", "poller"] as const;
-export type DeployedWorker = (typeof DEPLOYED)[number];
+export type DeployedWorker = "producer" | "consumer" | "poller";
 export type Configuration = Readonly<Record<DeployedWorker, WorkerConfiguration>>;
 
 /** The wrangler.jsonc of each deployed Worker, as `patch` changes it. */

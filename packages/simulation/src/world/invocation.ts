@@ -4,6 +4,9 @@ import type { Timeline } from "./timeline.ts";
 /** How far a Worker's clock may be off D1's once it has read that, either way, in milliseconds. */
 export const MAX_CLOCK_SKEW = 20_000;
 
+/** Tries of a call to D1 in all. */
+const TRIES = 4;
+
 export type WorkerName = "producer" | "consumer" | "poller" | "checker";
 
 /** One run of a Worker: its memory, its clock, and whether it lives. While it runs and waits for nothing, the clock stands. */
@@ -15,10 +18,11 @@ export class Invocation {
   readonly attempts: Attempt[] = [];
   /** Scopes that it paused, and when D1 had that. */
   readonly raised = new Map<string, number>();
-  /** When it last heard, or did not hear, of a call that a fault met. */
-  faultAt = -Infinity;
   /** The submission that it opened. */
   opened: string | null = null;
+  /** When it last gave a call up: after tries in a row that each failed for a moment, or at once. */
+  gaveUpAt = -Infinity;
+  #failedTries = 0;
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;
@@ -55,6 +59,13 @@ export class Invocation {
   /** Milliseconds since it started. */
   get ranFor(): number {
     return this.#timeline.now - this.startedAt;
+  }
+
+  /** Hears how a call ended, a try of one that is repeated included. */
+  callEnded(fault: string | null): void {
+    this.#failedTries = fault === null ? 0 : this.#failedTries + 1;
+    const isRepeated = fault === "d1_error_before" || fault === "d1_error_after_commit";
+    if (fault !== null && (!isRepeated || this.#failedTries >= TRIES)) this.gaveUpAt = this.#timeline.now;
   }
 
   finish(): void {

@@ -40,9 +40,9 @@ class VirtualTimer {
 }
 
 /** Replaces a member of a global object by `inside`, where a Worker runs, and leaves it as it is elsewhere. */
-function replace<Owner extends object, Name extends keyof Owner & string>(
+function replace<Owner extends object>(
   owner: Owner,
-  name: Name,
+  name: keyof Owner & string,
   inside: (isolate: Isolate, ...values: never[]) => unknown,
 ): void {
   const outside = (owner[name] as (...values: unknown[]) => unknown).bind(owner);

@@ -159,6 +159,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
       "queue_send_refused",
       "queue_send_error_after",
       "queue_delay",
+      "submit_daily_limit",
       "client_break_off",
       "client_stalls",
       "client_sends_twice",

@@ -54,7 +54,7 @@ export class Ports {
         const settle = passage.lost === true ? failing<T>(passage.error) : this.#arrive(by, label, passage, work);
         if (this.#faults.strikes("worker_frozen")) this.#freeze(by);
         by.later(passage.back ?? this.#latency(), () => {
-          if (passage.fault !== null) by.faultAt = this.#timeline.now;
+          by.callEnded(passage.fault);
           by.endWait();
           if (dies === "worker_death_after_call") return this.kill(by, `after ${label}`);
           settle(resolve, reject);

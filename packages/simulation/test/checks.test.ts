@@ -1,0 +1,93 @@
+import { expect, it } from "vitest";
+import { AskedPauses } from "../src/checks/asked-pauses.ts";
+import { newAttempt, startTimeFlaw } from "../src/checks/attempts.ts";
+import type { JobRow } from "../src/checks/changes.ts";
+import { bagFlaw, listFlaw } from "../src/checks/compare-lists.ts";
+import { paymentFlaw } from "../src/checks/payments.ts";
+import { newVersion, versionKey, type Version } from "../src/checks/state.ts";
+import { Invocation } from "../src/world/invocation.ts";
+import { Timeline } from "../src/world/timeline.ts";
+
+const MINUTE = 60_000;
+const MODEL = "@cf/baai/bge-m3";
+const timeline = new Timeline(1_000);
+const by = new Invocation(timeline, "poller", 1, 0);
+const attemptOf = (job: string) => newAttempt({ job, number: 1, list: [], references: "", startedAt: 1_000, by });
+const versionOf = (id: string): Version =>
+  newVersion(versionKey("sub_1", id), {
+    place: 0,
+    lane: "bulk",
+    query: "q",
+    contexts: ["a"],
+    contextIds: null,
+    metadata: null,
+  });
+
+it("holds a pause in force from its answer until somebody asks to resume", () => {
+  let now = 0;
+  const asked = new AskedPauses(() => now);
+  const inForce = asked.ask("all");
+  expect(asked.keepingBack(MODEL, [], 10)).toBeNull();
+  inForce();
+  expect(asked.keepingBack(MODEL, [], 10)).toBe("all");
+  now = 20;
+  asked.resume("all");
+  expect(asked.keepingBack(MODEL, [], 30)).toBeNull();
+});
+
+it("expects nothing of a pause that was resumed before it was answered", () => {
+  const asked = new AskedPauses(() => 0);
+  const inForce = asked.ask(`model:${MODEL}`);
+  asked.resume(`model:${MODEL}`);
+  inForce();
+  expect(asked.keepingBack(MODEL, [], 10)).toBeNull();
+});
+
+it("finds a requested pause that a fault's pause replaced, and one that is gone", () => {
+  const asked = new AskedPauses(() => 0);
+  asked.ask("all")();
+  expect(asked.flawIn(["pauses", "update", "all", "daily_limit", 5], new Map())).toContain("became one of daily_limit");
+  expect(asked.flawIn(["pauses", "delete", "all", "requested", null], new Map())).toContain("is gone");
+  expect(asked.flawIn(["pauses", "update", "all", "requested", null], new Map())).toBeNull();
+});
+
+it("finds a second payment needless while D1 knows a batch that is neither stuck nor over", () => {
+  const version = versionOf("a");
+  const first = attemptOf("job_1");
+  first.requestId = "batch-1";
+  first.takenAt = 0;
+  expect(paymentFlaw(version, first, 0)).toBeNull();
+  expect(paymentFlaw(version, attemptOf("job_2"), MINUTE)).toBeNull();
+  first.isConfirmed = true;
+  expect(paymentFlaw(version, attemptOf("job_3"), MINUTE)).toContain("batch-1 of job_1 has it");
+  expect(paymentFlaw(version, attemptOf("job_4"), 60 * MINUTE)).toBeNull();
+  first.told.add("over");
+  expect(paymentFlaw(version, attemptOf("job_5"), MINUTE)).toBeNull();
+});
+
+it("finds a second payment justified for a document that the answer has no result for", () => {
+  const version = versionOf("a");
+  const first = attemptOf("job_1");
+  first.isConfirmed = true;
+  first.takenAt = 0;
+  first.unusable.add(version.key);
+  paymentFlaw(version, first, 0);
+  expect(paymentFlaw(version, attemptOf("job_2"), MINUTE)).toBeNull();
+});
+
+it("finds the start of an attempt wrong if its Worker did not run then", () => {
+  const row = (at: number) => ({ id: "job_1", attempt: 2, dispatched_at: at }) as JobRow;
+  timeline.now = 2_000;
+  expect(startTimeFlaw(row(1_000), by, 2_000)).toBeNull();
+  expect(startTimeFlaw(row(999), by, 2_000)).toContain("attempt 2 of job_1 has 999 as its start");
+  expect(startTimeFlaw(row(2_001), by, 2_000)).toContain("2001");
+});
+
+it("compares lists as lists: repeated, missing and misplaced lines are found", () => {
+  expect(listFlaw("a list", ["a", "b"], ["a", "b"])).toBeNull();
+  expect(listFlaw("a list", ["a", "b"], ["b", "a"])).not.toBeNull();
+  expect(listFlaw("a list", ["a", "b"], ["a", "b", "b"])).toContain("go on behind their end");
+  expect(listFlaw("a list", [], undefined)).toContain("are not answered");
+  expect(bagFlaw("a list", ["a", "b"], ["b", "a"])).toBeNull();
+  expect(bagFlaw("a list", ["a", "b"], ["b", "a", "a"])).not.toBeNull();
+});
