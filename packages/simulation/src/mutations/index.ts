@@ -2,6 +2,7 @@ import { COUNTING } from "./counting.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
 import { LIMITING } from "./limiting.ts";
+import { LOADING } from "./loading.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
@@ -14,6 +15,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ENDING,
   ...INTERVENING,
   ...LIMITING,
+  ...LOADING,
   ...READING,
   ...TIMING,
   ...COUNTING,
