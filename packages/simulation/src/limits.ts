@@ -21,6 +21,9 @@ const constant = (file: string, name: string, now: string, small: number): Repla
   replace: `const ${name} = ${small};`,
 });
 
+/** D1 statements of a poller's invocation, in the simulation; D1's own limit is 1,000. */
+export const MAX_POLLER_STATEMENTS = 400;
+
 const poller = (file: string, find: string, replace: string): Replacement => ({
   file: `workers/poller/src/${file}`,
   find,
@@ -63,7 +66,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   },
   poller("run-poller.ts", "const MAX_CLAIMED_POLLS = 300;", "const MAX_CLAIMED_POLLS = 6;"),
   poller("run-poller.ts", "const MAX_CLAIMED_DISPATCHES = 1_000;", "const MAX_CLAIMED_DISPATCHES = 42;"),
-  poller("share.ts", "const MAX_STATEMENTS = 1_000;", "const MAX_STATEMENTS = 400;"),
+  poller("share.ts", "const MAX_STATEMENTS = 1_000;", `const MAX_STATEMENTS = ${MAX_POLLER_STATEMENTS};`),
   poller("poll-queue.ts", "const WAVE = 6;", "const WAVE = 2;"),
   poller("poll-jobs.ts", "const MAX_SET_JOBS = 64;", "const MAX_SET_JOBS = 3;"),
   // Pages and windows, so that their loops run.

@@ -4,6 +4,7 @@ import { DELIVERING } from "./delivering.ts";
 import { ENDING } from "./ending.ts";
 import { INTERVENING } from "./intervening.ts";
 import { LIMITING } from "./limiting.ts";
+import { LOADING } from "./loading.ts";
 import { MERGING } from "./merging.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
@@ -17,6 +18,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ENDING,
   ...INTERVENING,
   ...LIMITING,
+  ...LOADING,
   ...MERGING,
   ...CLOCKS,
   ...READING,

@@ -41,7 +41,7 @@ const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fa
 export const MAX_LOAD_SERVICE_MS = 30_000;
 
 export const KINDS: readonly [Kind, ...Kind[]] = [
-  { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
+  { name: "calm", share: 0.034, of: [], among: 0, times: 0 },
   { name: "mild", share: 0.11, of: ALL, among: 0.4, times: 0.7 },
   { name: "focused", share: 0.16, of: ALL, among: 0.12, times: 4 },
   { name: "awful", share: 0.15, of: ALL, among: 0.75, times: 1.5 },
@@ -170,7 +170,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
   },
   {
     name: "load",
-    share: 0,
+    share: 0.006,
     of: [
       "queue_redelivery",
       "cron_doubled",

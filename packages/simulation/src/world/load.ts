@@ -5,14 +5,17 @@ import type { Push } from "./pushes.ts";
 import { MINUTE, type World } from "./world.ts";
 
 /** For how long a seed of the kind `load` pushes. */
-export const LOAD_MS = 8 * MINUTE;
+const PUSHING_MS = 6 * MINUTE;
+/** For how long it runs like that: cron fires until the last scores must be there. */
+export const LOAD_MS = PUSHING_MS + 4 * MINUTE;
 /** What Sluice may add to it: 75 s, a cron run that is 50 s late, and 10 s in the Queue. */
 const MAX_ADDED_MS = 75_000 + 50_000 + 10_000;
 
-/** When a seed of the kind `load` pushes: some dozen times a minute. */
+/** When a seed of the kind `load` pushes: some dozen times a minute, or all in one minute. */
 export function drawLoadTimes({ random, timeline }: World): number[] {
-  const count = random.int(200, 400);
-  return Array.from({ length: count }, () => timeline.now + random.int(0, LOAD_MS));
+  const count = random.int(150, 250);
+  const span = random.chance(0.5) ? PUSHING_MS : MINUTE;
+  return Array.from({ length: count }, () => timeline.now + random.int(0, span));
 }
 
 /** A push of one document or two. */

@@ -104,13 +104,15 @@ export class SimulatedQueue {
 
   /** Starts as many deliveries as may run at once. */
   deliver(): void {
-    const { timeline, random } = this.#world;
+    const { faults, timeline, random } = this.#world;
+    // Where load is tested, each message is a job of its own.
+    const maxBatch = faults.isLoad ? 1 : Math.min(MAX_BATCH, this.settings.max_batch_size);
     while (this.#running < this.settings.max_concurrency) {
       const ready = [...this.#messages.values()].filter(
         (message) => !message.underWay && message.visibleAt <= timeline.now,
       );
       if (ready.length === 0) return;
-      const batch = random.shuffled(ready).slice(0, random.int(1, Math.min(MAX_BATCH, this.settings.max_batch_size)));
+      const batch = random.shuffled(ready).slice(0, random.int(1, maxBatch));
       for (const message of batch) message.underWay = true;
       this.#running += 1;
       this.#consume(batch);
