@@ -5,6 +5,7 @@ import { LIMITING } from "./limiting.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
+import { REPORTING } from "./reporting.ts";
 import { TIMING } from "./timing.ts";
 
 export type { Mutation } from "./mutation.ts";
@@ -15,6 +16,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...INTERVENING,
   ...LIMITING,
   ...READING,
+  ...REPORTING,
   ...TIMING,
   ...COUNTING,
 ];

@@ -1,3 +1,4 @@
+import type { EventDelivery } from "../checks/event-rules.ts";
 import type { Attempt } from "../checks/state.ts";
 import type { Timeline } from "./timeline.ts";
 
@@ -13,6 +14,8 @@ export class Invocation {
   readonly startedAt: number;
   /** Attempts at dispatching that it started. */
   readonly attempts: Attempt[] = [];
+  /** The delivery of events that it has; `null`: something else started it. */
+  events: EventDelivery | null = null;
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;

@@ -73,7 +73,7 @@ export class SimulatedAi {
     attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
-    const batch = {
+    const batch: Batch = {
       requestId,
       model,
       attempt,
@@ -85,6 +85,7 @@ export class SimulatedAi {
       answer: null,
     };
     this.#batches.set(requestId, batch);
+    this.#world.events.report({ ...batch, hasFailed: batch.end === "failed" || batch.end === "invalid" });
     attempt.requestId = requestId;
     this.#world.trace.add("workers-ai", `takes ${attempt.job.slice(-6)} attempt ${attempt.number} as ${requestId}`);
     if (faults.strikes("submit_without_request_id")) {
@@ -119,6 +120,8 @@ export class SimulatedAi {
 
   #poll(by: Invocation, model: string, requestId: string): Promise<unknown> {
     const { faults, ports, random } = this.#world;
+    const flaw = by.events?.pollFlaw(requestId) ?? null;
+    if (flaw !== null) this.#world.fail(`${by.name} ${flaw}`);
     let passage: Passage = { fault: null };
     if (faults.strikes("poll_error")) passage = { fault: "poll_error", lost: true, error: unclearError(random) };
     else if (faults.strikes("poll_answer_lost")) passage = { fault: "poll_answer_lost", error: unclearError(random) };

@@ -9,6 +9,7 @@ import { Random } from "../random.ts";
 import { AttemptAccounts, type Accounts } from "./accounts.ts";
 import { readConfiguration, type Configuration } from "./configuration.ts";
 import { d1Passage } from "./d1-faults.ts";
+import { SimulatedEvents } from "./events.ts";
 import { Faults } from "./faults.ts";
 import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
 import { Ports, type Pace } from "./ports.ts";
@@ -51,6 +52,7 @@ export class World {
   readonly mirror: Mirror;
   readonly asked = new AskedPauses(() => this.timeline.now);
   readonly ai: SimulatedAi;
+  readonly events: SimulatedEvents;
   readonly sqlite: Sqlite;
   readonly configuration: Configuration;
   readonly poisonMode: PoisonMode;
@@ -105,6 +107,7 @@ export class World {
       contentOf: (key) => this.contents.get(key),
     });
     this.ai = new SimulatedAi(this);
+    this.events = new SimulatedEvents(this);
     const from = this.faults.strikes("d1_outage") ? START + this.random.int(1, 60) * MINUTE : Infinity;
     this.outage = { from, to: from + this.random.int(1, 30) * MINUTE };
     this.trace.add("seed", `${seed}: ${this.faults.kind}, ${pace}, poison at ${this.poisonMode}`);
