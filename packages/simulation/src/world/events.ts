@@ -1,5 +1,7 @@
 import type { SimulatedQueue } from "./queue.ts";
-import { MINUTE, type World } from "./world.ts";
+import type { World } from "./world.ts";
+
+const MINUTE = 60_000;
 
 /** A batch that Workers AI took in, as far as its events tell of it. */
 interface ReportedBatch {
