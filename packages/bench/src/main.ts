@@ -4,8 +4,8 @@ import { print, printError, whenReaderLeaves } from "@sluice/client/terminal";
 import { measureOneLoad } from "./measure-one-load.ts";
 import { showBudgets } from "./report/budgets.ts";
 
-const USAGE = `pnpm bench             measures everything (about a quarter of an hour), writes packages/bench/RESULTS.md
-pnpm bench --quick     counts what has a counted budget (under two minutes), writes nothing
+const USAGE = `pnpm bench             measures everything (about half an hour), writes packages/bench/RESULTS.md
+pnpm bench --quick     counts what has a counted budget (about three minutes), writes nothing
 pnpm bench --times N   the throughput of N times as many documents
 pnpm bench --load N    N small jobs a minute on a virtual clock, and nothing else: latency, statements, texts held
   --minutes M            for this long (120)

@@ -150,7 +150,7 @@ describe("budgets of capacity", () => {
 
   it("are over with a statement, a text or a submit too many", () => {
     expect(over(worker({ maxStatements: 1_001 }))).toEqual(["D1 statements of an invocation"]);
-    expect(over(worker({ maxHeldBytes: 32_000_001 }))).toEqual(["texts that a Worker's isolate holds at once"]);
+    expect(over(worker({ maxHeldBytes: 32_000_001 }))).toEqual(["texts that an isolate of the poller holds at once"]);
     expect(over({ use: { ...use, maxSubmitsPerMinute: 3_001 } })).toEqual(["submits in a minute"]);
   });
 
@@ -158,7 +158,7 @@ describe("budgets of capacity", () => {
     const above = load({ jobsPerMinute: 3_600, p99: 600, open: 100 });
     expect(failing({ capacity: [load(), above, full, backlog] })).toEqual([]);
     expect(failing({ capacity: [above, full, backlog] })).toEqual(["2,400 small jobs a minute"]);
-    expect(failing({ capacity: [] })).toHaveLength(5);
+    expect(failing({ capacity: [] })).toHaveLength(6);
   });
 
   it("are over with a backlog that drains slower than the target", () => {

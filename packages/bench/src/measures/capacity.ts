@@ -55,6 +55,9 @@ const ALONE = {
   full: { batchSize: 1, batchTimeout: 0 },
 };
 
+/** Full jobs come from backfills. */
+const LANE = { small: "interactive", full: "bulk" } as const;
+
 /** Documents in a full job, and how many each stands for: 9.3 MB. */
 const FULL = { documents: 20, scale: 310 };
 
@@ -140,7 +143,7 @@ function pushEvenly(world: VirtualWorld, size: JobSize, jobs: number, spacing: n
     const documents = makeJob(size, index);
     const [first] = documents;
     if (first !== undefined) firsts.push(first.id);
-    world.pushAt(SECOND + (index + 1 / 3) * spacing, "interactive", documents);
+    world.pushAt(SECOND + (index + 1 / 3) * spacing, LANE[size], documents);
   }
   return firsts;
 }

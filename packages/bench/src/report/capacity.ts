@@ -1,6 +1,7 @@
 import { MAX_ADDED_SECONDS, type Backlog, type Load } from "../measures/capacity.ts";
 import type { Freshness } from "../measures/freshness.ts";
 import { describeCase } from "../measures/virtual-threads.ts";
+import type { WorkerName } from "../virtual/invocations.ts";
 import { TARGET_FULL_JOBS, TARGET_SMALL_JOBS } from "../plans.ts";
 import type { BudgetLine } from "./budgets.ts";
 import { logChart } from "./chart.ts";
@@ -8,8 +9,14 @@ import { figure, megabytes, table } from "./table.ts";
 
 /** D1's limit for an invocation. */
 const MAX_STATEMENTS = 1_000;
-/** A Worker has 128 MB, and a text is held in up to four copies: as rows, as requests, as JSON, and on its way. */
-const MAX_HELD_BYTES = 128e6 / 4;
+/**
+ * A Worker has 128 MB. A text is held in up to four copies while it is dispatched: as rows or a message, as requests, as
+ * JSON, and on its way. A consumer records before it dispatches: its other texts are there as messages and parsed.
+ */
+const MAX_HELD_BYTES = {
+  consumer: 128e6 / 2,
+  poller: 128e6 / 4,
+} as const satisfies Partial<Record<WorkerName, number>>;
 /** Workers AI's limit for embeddings. */
 const MAX_SUBMITS_PER_MINUTE = 3_000;
 /** What the last quarter of a load may take longer than its first. */
@@ -39,11 +46,13 @@ export function judgeCapacity(measured: readonly (Load | Backlog)[]): BudgetLine
       MAX_STATEMENTS,
       figure,
     ),
-    atMost(
-      "texts that a Worker's isolate holds at once",
-      workers.map(({ maxHeldBytes }) => maxHeldBytes),
-      MAX_HELD_BYTES,
-      megabytes,
+    ...(["consumer", "poller"] as const).map((worker) =>
+      atMost(
+        `texts that an isolate of the ${worker} holds at once`,
+        uses.map((use) => use.workers[worker].maxHeldBytes),
+        MAX_HELD_BYTES[worker],
+        megabytes,
+      ),
     ),
     atMost(
       "submits in a minute",

@@ -38,6 +38,9 @@ const RACES: readonly ChosenFault[] = [
 /** A fault of the product's own code: in seeds of one kind only. */
 const OWN: ReadonlySet<ChosenFault> = new Set(["d1_constraint"]);
 const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fault));
+/** Longest that Workers AI takes for a batch in a seed of the kind `load`. */
+export const MAX_LOAD_SERVICE_MS = 30_000;
+
 export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "calm", share: 0.04, of: [], among: 0, times: 0 },
   { name: "mild", share: 0.14, of: ALL, among: 0.4, times: 0.7 },

@@ -1,12 +1,13 @@
 import { DEFAULT_MODEL } from "@sluice/core";
 import type { Random } from "../random.ts";
+import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
 import type { Push } from "./pushes.ts";
 import { MINUTE, type World } from "./world.ts";
 
 /** For how long a seed of the kind `load` pushes. */
-export const LOAD_MS = 8 * MINUTE;
-/** Longest that Workers AI takes for a batch in one. */
-export const MAX_LOAD_SERVICE_MS = 30_000;
+const PUSHING_MS = 8 * MINUTE;
+/** For how long it runs like that: cron fires until the last scores must be there. */
+export const LOAD_MS = PUSHING_MS + 4 * MINUTE;
 /** What Sluice may add to it: 75 s, a cron run that is 50 s late, and 10 s in the Queue. */
 const MAX_ADDED_MS = 75_000 + 50_000 + 10_000;
 /** The same where Workers AI sends events: 8 s in the Queue of the lane, 4 s in that of the events, and the work. */
@@ -15,7 +16,7 @@ const MAX_ADDED_WITH_EVENTS_MS = 20_000;
 /** When a seed of the kind `load` pushes: some dozen times a minute. */
 export function drawLoadTimes({ random, timeline }: World): number[] {
   const count = random.int(200, 400);
-  return Array.from({ length: count }, () => timeline.now + random.int(0, LOAD_MS));
+  return Array.from({ length: count }, () => timeline.now + random.int(0, PUSHING_MS));
 }
 
 /** A push of one document or two. */

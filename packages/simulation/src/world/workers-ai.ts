@@ -3,7 +3,7 @@ import type { Attempt } from "../checks/state.ts";
 import { answerBatch, type BatchAnswer, type BatchEntry, type SentRequest } from "./batch-answer.ts";
 import { streamOf } from "./forms.ts";
 import type { Invocation } from "./invocation.ts";
-import { MAX_LOAD_SERVICE_MS } from "./load.ts";
+import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
 import type { Passage } from "./ports.ts";
 import { refusalOf } from "./refusals.ts";
 import { codedError, unclearAnswer, unclearError } from "./service-errors.ts";
