@@ -9,6 +9,7 @@ import { MERGING } from "./merging.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
+import { REPORTING } from "./reporting.ts";
 import { TIMING } from "./timing.ts";
 
 export type { Mutation } from "./mutation.ts";
@@ -22,6 +23,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...MERGING,
   ...CLOCKS,
   ...READING,
+  ...REPORTING,
   ...TIMING,
   ...COUNTING,
   ...DELIVERING,

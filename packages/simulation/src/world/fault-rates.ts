@@ -70,6 +70,14 @@ export const FAULTS = {
   item_mismatched: 0.05,
   item_not_finite: 0.03,
   item_failed: 0.04,
+  // Events of Workers AI, at a batch.
+  event_lost: 0.1,
+  event_repeated: 0.1,
+  event_delayed: 0.1,
+  event_reordered: 0.2,
+  event_early: 0.15,
+  event_foreign: 0.1,
+  event_malformed: 0.05,
   // Documents and clients.
   poison: 0.03,
   document_never_answered: 0.02,
@@ -99,6 +107,7 @@ export const OBSERVED = [
   "batch_invalid_at_poll",
   "item_invalid",
   "answer_of_old_attempt",
+  "polled_for_event",
   "worker_cut_off",
   "part_staged",
   "message_dead",

@@ -1,3 +1,4 @@
+import type { EventDelivery } from "../checks/event-rules.ts";
 import type { Attempt } from "../checks/state.ts";
 import type { Timeline } from "./timeline.ts";
 
@@ -22,6 +23,8 @@ export class Invocation {
   opened: string | null = null;
   /** When it last gave a call up: after tries in a row that each failed for a moment, or at once. */
   gaveUpAt = -Infinity;
+  /** The delivery of events that it has; `null`: something else started it. */
+  events: EventDelivery | null = null;
   #failedTries = 0;
   readonly #timeline: Timeline;
   readonly #skew: number;

@@ -2,6 +2,7 @@ import consumer from "@sluice/consumer/src/index.ts";
 import { lanes, type Lane } from "@sluice/core";
 import poller from "@sluice/poller/src/index.ts";
 import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
+import { EventDelivery } from "../checks/event-rules.ts";
 import type { ConsumerConfiguration, DeployedWorker } from "./configuration.ts";
 import { Delivery } from "./delivery.ts";
 import type { Invocation } from "./invocation.ts";
@@ -27,6 +28,7 @@ export class Stack {
     for (const worker of ["consumer", "poller"] as const) {
       for (const settings of world.configuration[worker].queues?.consumers ?? []) this.#addQueue(worker, settings);
     }
+    world.events.queue = this.#all.get("sluice-events") ?? null;
     const [interactive, bulk] = lanes.map((lane) => this.#producedTo(lane.toUpperCase()));
     if (interactive === undefined || bulk === undefined) throw new Error("the producer lacks a queue of a lane");
     this.queues = { interactive, bulk };
@@ -71,15 +73,27 @@ export class Stack {
   }
 
   #deliver(worker: keyof typeof ENTRIES, queue: SimulatedQueue, batch: readonly QueuedMessage[]): void {
+    const world = this.#world;
     const delivery = new Delivery(queue.settings.queue, batch);
-    this.#world.invoke(
+    const events = worker === "poller" ? new EventDelivery(batch, world.mirror.jobs) : null;
+    const invocation = world.invoke(
       worker,
       async (by) => {
+        by.events = events;
         await this.#isolated(by, () => ENTRIES[worker].queue(delivery.batch, this.#environment(worker, by)));
         return delivery.decisions;
       },
-      (decisions) => queue.settle(batch, decisions),
+      (decisions) => {
+        if (decisions !== null && events !== null) this.#judge(invocation, events, decisions);
+        queue.settle(batch, decisions);
+      },
     );
+  }
+
+  #judge(by: Invocation, events: EventDelivery, decisions: Delivery["decisions"]): void {
+    const flaw = events.decisionFlaw(decisions);
+    if (flaw !== null) this.#world.fail(`${by.name} ${flaw}`);
+    if (events.hasPolled) this.#world.faults.count("polled_for_event");
   }
 
   #isolated<T>(by: Invocation, run: () => Promise<T>): Promise<T> {

@@ -77,7 +77,7 @@ export class SimulatedAi {
     attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
-    const batch = {
+    const batch: Batch = {
       requestId,
       model,
       attempt,
@@ -90,6 +90,7 @@ export class SimulatedAi {
       answer: null,
     };
     this.#batches.set(requestId, batch);
+    this.#world.events.report({ ...batch, hasFailed: batch.end === "failed" || batch.end === "invalid" });
     attempt.requestId = requestId;
     this.#world.trace.add("workers-ai", `takes ${attempt.job.slice(-6)} attempt ${attempt.number} as ${requestId}`);
     if (faults.strikes("submit_without_request_id")) {
@@ -127,6 +128,8 @@ export class SimulatedAi {
     const batch = this.#batches.get(requestId);
     if (batch !== undefined && timeline.now - batch.takenAt > MAX_POLLED_MS)
       this.#world.fail(`${requestId} is polled ${timeline.now - batch.takenAt} ms after it was taken`);
+    const flaw = by.events?.pollFlaw(requestId) ?? null;
+    if (flaw !== null) this.#world.fail(`${by.name} ${flaw}`);
     let passage: Passage = { fault: null };
     if (batch?.isUnpollable === true) passage = { fault: "batch_unpollable", lost: true, error: unclearError(random) };
     else if (faults.strikes("poll_error")) passage = { fault: "poll_error", lost: true, error: unclearError(random) };

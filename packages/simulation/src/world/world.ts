@@ -11,6 +11,7 @@ import { Random } from "../random.ts";
 import { AttemptAccounts, type Accounts } from "./accounts.ts";
 import { readConfiguration, type Configuration } from "./configuration.ts";
 import { d1Passage } from "./d1-faults.ts";
+import { SimulatedEvents } from "./events.ts";
 import { Faults } from "./faults.ts";
 import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
 import { Ports, type Pace } from "./ports.ts";
@@ -55,6 +56,7 @@ export class World {
   readonly mirror: Mirror;
   readonly asked = new AskedPauses(() => this.timeline.now);
   readonly ai: SimulatedAi;
+  readonly events: SimulatedEvents;
   readonly sqlite: Sqlite;
   readonly configuration: Configuration;
   readonly poisonMode: PoisonMode;
@@ -111,6 +113,7 @@ export class World {
       contentOf: (key) => this.contents.get(key),
     });
     this.ai = new SimulatedAi(this);
+    this.events = new SimulatedEvents(this);
     // One isolate that all Workers share here, fresh for each seed.
     isolateMemory.clear();
     sqlite.now = () => this.databaseNow();

@@ -1,0 +1,76 @@
+import type { MessageDecision } from "@sluice/dispatch";
+import type { QueuedMessage } from "../world/queue.ts";
+import type { Job } from "./state.ts";
+
+/** Deliveries of an event whose batch no open job has: the first, and two after a delay. */
+const MAX_DELIVERIES = 3;
+
+/** What one delivery of the events queue may do, by the messages in it: it polls what they name, each batch once. */
+export class EventDelivery {
+  /** The batch that each message reports as ended, by the message's id. */
+  readonly #reported = new Map<string, string>();
+  readonly #polled = new Set<string>();
+  /** Reported batches that a job is dispatched under as the delivery starts. */
+  readonly #open: ReadonlySet<string>;
+  /** A continued run polls what is due. */
+  readonly #continuesRun: boolean;
+  readonly #messages: readonly QueuedMessage[];
+  readonly #jobs: ReadonlyMap<string, Job>;
+
+  constructor(messages: readonly QueuedMessage[], jobs: ReadonlyMap<string, Job>) {
+    this.#messages = messages;
+    this.#jobs = jobs;
+    this.#continuesRun = messages.some(({ body }) => fieldOf(body, "kind") === "continue_run");
+    for (const { id, body } of messages) {
+      const type = fieldOf(body, "type");
+      const requestId = fieldOf(fieldOf(body, "payload"), "requestId");
+      if (typeof type !== "string" || !/\.(succeeded|failed)$/.test(type)) continue;
+      if (typeof requestId === "string" && requestId !== "") this.#reported.set(id, requestId);
+    }
+    this.#open = this.#findOpen();
+  }
+
+  /** Hears of a poll by the invocation that has the delivery; gives what is wrong with it, or `null`. */
+  pollFlaw(requestId: string): string | null {
+    if (this.#continuesRun) return null;
+    if (![...this.#reported.values()].includes(requestId)) return `polled ${requestId}, which no event names`;
+    if (this.#polled.has(requestId)) return `polled ${requestId} twice for a delivery of events`;
+    this.#polled.add(requestId);
+    return null;
+  }
+
+  /** Whether it polled what it was told of. */
+  get hasPolled(): boolean {
+    return this.#polled.size > 0;
+  }
+
+  /** What is wrong with the decisions about its messages, or `null`. */
+  decisionFlaw(decisions: ReadonlyMap<string, MessageDecision>): string | null {
+    const stillOpen = this.#findOpen();
+    for (const { id, attempts } of this.#messages) {
+      const requestId = this.#reported.get(id);
+      if (requestId === undefined) continue;
+      const delivery = attempts + 1;
+      const isPolled = this.#polled.has(requestId);
+      const isRetried = decisions.get(id)?.kind === "retry";
+      if (isRetried && delivery >= MAX_DELIVERIES) return `retries an event of ${requestId} at delivery ${delivery}`;
+      if (this.#continuesRun || isRetried || isPolled) continue;
+      if (delivery < MAX_DELIVERIES) return `drops an event of ${requestId} at delivery ${delivery}`;
+      if (this.#open.has(requestId) && stillOpen.has(requestId)) return `ignores an event of ${requestId}`;
+    }
+    return null;
+  }
+
+  #findOpen(): Set<string> {
+    const names = new Set(this.#reported.values());
+    const open = new Set<string>();
+    for (const { row } of this.#jobs.values()) {
+      if (row.status === "dispatched" && row.request_id !== null && names.has(row.request_id)) open.add(row.request_id);
+    }
+    return open;
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}

@@ -1,0 +1,72 @@
+import type { SimulatedQueue } from "./queue.ts";
+import type { World } from "./world.ts";
+
+const MINUTE = 60_000;
+
+/** A batch that Workers AI took in, as far as its events tell of it. */
+interface ReportedBatch {
+  readonly requestId: string;
+  readonly model: string;
+  /** Infinity: never. */
+  readonly readyAt: number;
+  readonly hasFailed: boolean;
+}
+
+type EventType = "queued" | "succeeded" | "failed";
+
+/**
+ * Workers AI's event subscription, with every fault of it: events are lost, repeated, delayed, overtaken by others,
+ * sent before an answer is ready, of another batch of the account, or malformed.
+ */
+export class SimulatedEvents {
+  /** Where they are sent; `null`: there is no subscription. */
+  queue: SimulatedQueue | null = null;
+  readonly #world: World;
+  /** Whether this seed has a subscription. */
+  readonly isOn: boolean;
+  #foreign = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.isOn = world.random.chance(0.75);
+  }
+
+  /** Hears of a batch as it is taken in. */
+  report({ requestId, model, readyAt, hasFailed }: ReportedBatch): void {
+    const { faults, random, timeline } = this.#world;
+    const now = timeline.now;
+    if (random.chance(0.3)) this.#sendAt(now, eventOf("queued", requestId, model));
+    if (faults.strikes("event_foreign")) {
+      this.#foreign += 1;
+      this.#sendAt(now + random.int(0, MINUTE), eventOf("succeeded", `foreign-${this.#foreign}`, model));
+    }
+    if (faults.strikes("event_malformed"))
+      this.#sendAt(
+        now,
+        random.pick<unknown>([null, "not JSON", {}, { kind: "continue_run" }, eventOf("failed", "", model)]),
+      );
+    const ended = eventOf(hasFailed ? "failed" : "succeeded", requestId, model);
+    if (faults.strikes("event_early")) this.#sendAt(now, ended);
+    if (readyAt === Infinity || faults.strikes("event_lost")) return;
+    if (faults.strikes("event_repeated")) this.#sendAt(readyAt + random.spread(1, 2 * MINUTE), ended);
+    let delay = random.int(0, 500);
+    if (faults.strikes("event_delayed")) delay = random.spread(5_000, 3 * 60 * MINUTE);
+    else if (faults.strikes("event_reordered")) delay = random.int(1_000, 2 * MINUTE);
+    this.#sendAt(readyAt + delay, ended);
+  }
+
+  #sendAt(time: number, event: unknown): void {
+    if (!this.isOn || this.queue === null) return;
+    const { queue } = this;
+    this.#world.timeline.at(time, () => queue.take(event));
+  }
+}
+
+function eventOf(type: EventType, requestId: string, modelName: string): object {
+  return {
+    type: `cf.workersAi.model.batch.${type}`,
+    source: { type: "workersAi.model", modelName },
+    payload: { requestId },
+    metadata: { accountId: "a", eventSubscriptionId: "s", eventSchemaVersion: 1 },
+  };
+}
