@@ -1,6 +1,12 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { MAX_SUBMITS_PER_MINUTE, SUBMIT_BURST_MS, SUBMIT_SPACING_MS, type JobId } from "@sluice/core";
+import {
+  MAX_SUBMITS_PER_MINUTE,
+  SUBMIT_BURST_MS,
+  SUBMIT_SPACING_MS,
+  type JobId,
+  type SubmissionId,
+} from "@sluice/core";
 import { cancelSubmission, deferJob, openDatabase, startAttempt, type Database } from "../src/index.ts";
 import { jobId, MODEL, NOW, open, part, record } from "./fixtures.ts";
 import { unreliableDatabase } from "../../dispatch/test-support/unreliable-database.ts";
@@ -64,7 +70,7 @@ describe("the rate of submits", () => {
 
   it("does not hold up what is canceled", async () => {
     const one = await job();
-    const [{ id } = { id: "" }] = (await rows("SELECT id FROM submissions")) as { id: never }[];
+    const [{ id } = { id: "" as SubmissionId }] = (await rows("SELECT id FROM submissions")) as { id: SubmissionId }[];
     await cancelSubmission(db, id, NOW);
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 700})`);
     expect(await deferJob(db, one, "submit_rate", NOW)).toBeNull();

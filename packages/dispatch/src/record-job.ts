@@ -88,7 +88,16 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
     try {
       if (io.now() - startedAt >= MAX_DISPATCHING_MS) return await leaveToPoller(io, jobs.slice(index));
       pauses ??= await readPauses(io.db, io.now());
-      const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, batches: 0 } as const;
+      const pending = {
+        id,
+        model,
+        status: "pending",
+        attempt: 0,
+        round: 1,
+        refusals: 0,
+        batches: 0,
+        halvings: 0,
+      } as const;
       const outcome = await dispatchUnlessPaused(io, pending, readContent, pauses);
       // The poller merges the others with what else waits.
       if (outcome === "over_rate") return await leaveToPoller(io, jobs.slice(index + 1));
