@@ -217,3 +217,9 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
     ? null
     : `${id} (${origin}) holds documents that its parent does not`;
 }
+
+/** Whether an attempt ended for which Workers AI has no batch, as its Worker knew. */
+export function wasRefused(before: JobRow, row: JobRow): boolean {
+  const ended = before.status === "dispatching" && !["dispatching", "dispatched"].includes(row.status);
+  return ended && row.attempt === before.attempt && row.unconfirmed_dispatches === before.unconfirmed_dispatches;
+}
