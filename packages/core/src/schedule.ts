@@ -1,18 +1,27 @@
 /** Times in milliseconds. */
 const MINUTE = 60_000;
 
+/** A dispatched job is first due after at most this: small batches are often done by then. */
+const FIRST_POLL_MS = 10_000;
+
+/** When a job is polled first that was dispatched at `now`. Sooner where runs follow each other faster than once a minute. */
+export function firstPollAt(now: number, runInterval: number): number {
+  return now + Math.round(Math.min(FIRST_POLL_MS, runInterval / 6));
+}
+
+/** How long a job waits for its next poll whose batch is in progress, in milliseconds. */
+export interface PollWaits {
+  /** Half a run: a run that starts early finds the job, and one that overlaps this finds it taken. */
+  readonly waitMs: number;
+  /** From this age on it waits a tenth of its age, where that is longer. */
+  readonly eagerMs: number;
+}
+
 /** A job is due at every run until it is this many runs old. */
 const EAGER_RUNS = 10;
 
-/**
- * When a dispatched job is due again: at the next run while it is young, then after a tenth of its
- * age. Half a run early, so that a run that starts a little soon does not pass it by, while one that
- * overlaps this finds it taken.
- */
-export function nextPollAt(now: number, dispatchedAt: number, runInterval: number): number {
-  const age = now - dispatchedAt;
-  const wait = age < EAGER_RUNS * runInterval ? runInterval / 2 : Math.max(runInterval / 2, age / 10);
-  return now + Math.round(wait);
+export function pollWaits(runInterval: number): PollWaits {
+  return { waitMs: Math.round(runInterval / 2), eagerMs: EAGER_RUNS * runInterval };
 }
 
 /** Longest wait between two tries to dispatch a job that the service turns away for now. */

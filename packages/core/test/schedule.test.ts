@@ -1,20 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { backoffUntil, nextMidnight, nextPollAt } from "../src/index.ts";
+import { backoffUntil, firstPollAt, nextMidnight } from "../src/index.ts";
 
 const NOW = 1_790_000_000_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-describe("the next poll of a job", () => {
-  const wait = (age: number) => nextPollAt(NOW, NOW - age, MINUTE) - NOW;
-
-  it("is due at the next run until the job is ten runs old, and before a run that starts half a run early", () => {
-    for (const age of [0, MINUTE, 9 * MINUTE, 10 * MINUTE - 1]) expect(wait(age)).toBe(MINUTE / 2);
-  });
-
-  it("is due after a tenth of its age from then on", () => {
-    expect(wait(10 * MINUTE)).toBe(MINUTE);
-    expect(wait(2 * HOUR)).toBe(12 * MINUTE);
+describe("the first poll of a job", () => {
+  it("is due ten seconds after its dispatch, sooner where runs follow each other faster", () => {
+    expect(firstPollAt(NOW, MINUTE) - NOW).toBe(10_000);
+    expect(firstPollAt(NOW, HOUR) - NOW).toBe(10_000);
+    expect(firstPollAt(NOW, 1_200) - NOW).toBe(200);
   });
 });
 

@@ -6,7 +6,14 @@ export * from "./schema.ts";
 export * from "./schema-upkeep.ts";
 export * as views from "./views.ts";
 export * from "./queries.ts";
-export * from "./operations/claim-due-jobs.ts";
+export {
+  claimDueJobs,
+  type ClaimedJob,
+  type ClaimLimits,
+  type DispatchedJob,
+  type WaitingJob,
+} from "./operations/claim-due-jobs.ts";
+export * from "./operations/chain.ts";
 export * from "./operations/claim-reported-jobs.ts";
 export * from "./operations/close-submission.ts";
 export * from "./operations/confirm-dispatch.ts";

@@ -68,7 +68,16 @@ async function patiently<T>(patience: Patience, call: () => Promise<T>): Promise
 const RUNS = new Set<PropertyKey>(["run", "all", "raw", "first"]);
 const inner = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
 
-function patientStatement(statement: D1PreparedStatement, patience: Patience): D1PreparedStatement {
+/** Statements that D1 was asked to run, each try of each counted. */
+export interface StatementCounter {
+  statements: number;
+}
+
+function patientStatement(
+  statement: D1PreparedStatement,
+  patience: Patience,
+  counter: StatementCounter,
+): D1PreparedStatement {
   const patient = new Proxy(statement, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property);
@@ -76,10 +85,14 @@ function patientStatement(statement: D1PreparedStatement, patience: Patience): D
       const method = value as (...values: unknown[]) => unknown;
       if (property === "bind") {
         return (...values: unknown[]) =>
-          patientStatement(method.apply(target, values) as D1PreparedStatement, patience);
+          patientStatement(method.apply(target, values) as D1PreparedStatement, patience, counter);
       }
       if (!RUNS.has(property)) return value;
-      return (...values: unknown[]) => patiently(patience, () => method.apply(target, values) as Promise<unknown>);
+      return (...values: unknown[]) =>
+        patiently(patience, () => {
+          counter.statements += 1;
+          return method.apply(target, values) as Promise<unknown>;
+        });
     },
   });
   inner.set(patient, statement);
@@ -87,13 +100,16 @@ function patientStatement(statement: D1PreparedStatement, patience: Patience): D
 }
 
 /** The binding with patience: the same interface, single statements and batches alike. */
-export function patientD1(d1: D1Database, patience: Patience): D1Database {
+export function patientD1(d1: D1Database, patience: Patience, counter: StatementCounter): D1Database {
   return new Proxy(d1, {
     get(target, property) {
-      if (property === "prepare") return (sql: string) => patientStatement(target.prepare(sql), patience);
+      if (property === "prepare") return (sql: string) => patientStatement(target.prepare(sql), patience, counter);
       if (property === "batch") {
         return (statements: D1PreparedStatement[]) =>
-          patiently(patience, () => target.batch(statements.map((statement) => inner.get(statement) ?? statement)));
+          patiently(patience, () => {
+            counter.statements += statements.length;
+            return target.batch(statements.map((statement) => inner.get(statement) ?? statement));
+          });
       }
       const value: unknown = Reflect.get(target, property);
       return typeof value === "function" ? (value.bind(target) as unknown) : value;

@@ -236,8 +236,9 @@ export const jobs = sqliteTable(
     members: text("members").notNull(),
   },
   (table) => [
+    // Polls and dispatches are claimed apart: neither is read past to find the other.
     index("jobs_due")
-      .on(table.lane, table.dueAt)
+      .on(table.lane, sql`status = 'dispatched'`, table.dueAt)
       .where(sql`due_at IS NOT NULL`),
     index("jobs_paused")
       .on(table.pausedBy)

@@ -20,6 +20,8 @@ async function insertJobs(count: number): Promise<void> {
     .run();
 }
 
+const WAITS = { waitMs: 7_000, eagerMs: 600_000 };
+
 beforeEach(async () => {
   await env.DB.exec("DELETE FROM jobs");
 });
@@ -27,11 +29,11 @@ beforeEach(async () => {
 it("claims the open jobs of these batches in one statement, and no others", async () => {
   await insertJobs(5);
   const { d1, counts } = countedDatabase(env.DB);
-  const claimed = await claimReportedJobs(openDatabase(d1), [id("b1"), id("b4"), id("b5"), id("other")], NOW + 7);
+  const claimed = await claimReportedJobs(openDatabase(d1), [id("b1"), id("b4"), id("b5"), id("other")], WAITS, NOW);
   expect(claimed.map((job) => job.requestId).toSorted()).toEqual(["b1", "b5"]);
   expect(claimed[0]).toMatchObject({ status: "dispatched", lane: "bulk", attempt: 1, contexts: 2, dispatchedAt: NOW });
   const { results } = await env.DB.prepare("SELECT id FROM jobs WHERE due_at = ? ORDER BY id")
-    .bind(NOW + 7)
+    .bind(NOW + 7_000)
     .all();
   expect(results).toEqual([{ id: "j1" }, { id: "j5" }]);
   expect(counts).toHaveLength(1);
@@ -41,7 +43,7 @@ it("reads a few rows a batch, however many jobs are open", async () => {
   await insertJobs(20_000);
   const { d1, counts } = countedDatabase(env.DB);
   const named = Array.from({ length: 100 }, (_, n) => id(n < 50 ? `b${400 * n + 1}` : `foreign-${n}`));
-  expect(await claimReportedJobs(openDatabase(d1), named, NOW)).toHaveLength(50);
+  expect(await claimReportedJobs(openDatabase(d1), named, WAITS, NOW)).toHaveLength(50);
   expect(counts[0]?.read).toBeLessThanOrEqual(5 * 100);
   expect(counts[0]?.written).toBeLessThanOrEqual(2 * 50);
 });

@@ -16,7 +16,7 @@ import {
   type Database,
   type JobEnd,
 } from "../src/index.ts";
-import { dispatch, jobId, NOW, open, part, record, succeed, type TestDocument } from "./fixtures.ts";
+import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed, type TestDocument } from "./fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -137,7 +137,7 @@ describe("finalizing a job", () => {
 });
 
 describe("claiming jobs", () => {
-  const limits = { interactive: 20, bulk: 10, dispatchLeaseUntil: NOW + 120_000, nextPollAt: NOW + 60_000 };
+  const limits = claimLimits(NOW);
 
   it("gives a due job to one of two runs", async () => {
     await dispatched([{ id: "a" }]);
@@ -146,17 +146,55 @@ describe("claiming jobs", () => {
     expect(runs.flat()[0]).toMatchObject({ status: "dispatched", requestId: "request-1", attempt: 1 });
   });
 
-  it("takes those that wait longest, and each lane up to its share", async () => {
-    const submission = await open(db, { total: 4 });
-    const ids = [jobId(), jobId(), jobId(), jobId()];
+  /** Waiting jobs that are due, the first the longest; returns their ids. */
+  async function due(count: number, more: (index: number) => { lane?: string; attempt?: number; bytes?: number }) {
+    await env.DB.exec("UPDATE jobs SET due_at = 9e15 WHERE due_at IS NOT NULL");
+    const submission = await open(db, { total: count });
+    const ids = Array.from({ length: count }, () => jobId());
     for (const [index, id] of ids.entries()) {
       await record(db, id, [[part(submission, index, [{}], index)]]);
-      await env.DB.prepare("UPDATE jobs SET due_at = ?, lane = ? WHERE id = ?")
-        .bind(NOW - index, index === 0 ? "interactive" : "bulk", id)
+      const { lane = "bulk", attempt = 0, bytes = 100 } = more(index);
+      await env.DB.prepare("UPDATE jobs SET due_at = ?, lane = ?, attempt = ?, payload_bytes = ? WHERE id = ?")
+        .bind(NOW - count + index, lane, attempt, bytes, id)
         .run();
     }
-    const jobs = await claimDueJobs(db, { ...limits, bulk: 2 }, NOW);
-    expect(jobs.map((job) => job.id).toSorted()).toEqual([ids[0], ids[2], ids[3]].toSorted());
+    return ids;
+  }
+  const places = (ids: readonly JobId[], claimed: readonly { id: JobId }[]) =>
+    claimed.map(({ id }) => ids.indexOf(id)).toSorted((a, b) => a - b);
+
+  it("takes those that wait longest, and each lane up to its share", async () => {
+    const ids = await due(6, (index) => ({ lane: index % 2 === 0 ? "interactive" : "bulk" }));
+    expect(places(ids, await claimDueJobs(db, { ...limits, dispatches: 3 }, NOW))).toEqual([0, 1, 2]);
+    expect(places(ids, await claimDueJobs(db, { ...limits, dispatches: 3 }, NOW))).toEqual([3, 4]);
+  });
+
+  it("counts a job that was dispatched before as twenty that never were", async () => {
+    const ids = await due(5, (index) => ({ attempt: index === 2 ? 1 : 0 }));
+    expect(places(ids, await claimDueJobs(db, { ...limits, dispatches: 63 }, NOW))).toEqual([0, 1, 2]);
+  });
+
+  it("takes payload up to its limit in both lanes together, and one job that is larger", async () => {
+    const claim = (payloadBytes: number) => claimDueJobs(db, { ...limits, payloadBytes }, NOW);
+    const lanes = await due(4, (index) => ({ lane: index < 2 ? "interactive" : "bulk", bytes: 40 }));
+    expect(places(lanes, await claim(100))).toEqual([0, 2]);
+    const large = await due(3, () => ({ bytes: 500 }));
+    expect(places(large, await claim(100))).toEqual([0]);
+  });
+
+  it("finds polls behind any number of jobs that wait, and those behind any number of polls", async () => {
+    const { id } = await dispatched([{ id: "p" }]);
+    const ids = await due(30, () => ({}));
+    await env.DB.prepare("UPDATE jobs SET due_at = ? WHERE id = ?")
+      .bind(NOW - 1, id)
+      .run();
+    expect(await claimDueJobs(db, { ...limits, polls: 3, dispatches: 3 }, NOW)).toMatchObject([
+      { status: "dispatched" },
+      { status: "pending" },
+    ]);
+    await env.DB.exec("UPDATE jobs SET status = 'dispatched', attempt = 1, request_id = id WHERE status = 'pending'");
+    await env.DB.exec(`UPDATE jobs SET status = 'pending', due_at = ${NOW} WHERE id = '${ids[29]}'`);
+    expect(await claimDueJobs(db, { ...limits, polls: 0 }, NOW)).toMatchObject([{ id: ids[29] }]);
   });
 });
 

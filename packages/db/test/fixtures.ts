@@ -20,6 +20,7 @@ import {
   partToRecord,
   recordParts,
   startAttempt,
+  type ClaimLimits,
   type Database,
   type NewSubmission,
   type PartToRecord,
@@ -101,6 +102,12 @@ export function jobId(now = NOW): JobId {
 export async function record(db: Database, id: JobId, chunks: readonly (readonly PartToRecord[])[], now = NOW) {
   const rows = chunks.map((chunk) => chunk.map((one) => [one]));
   return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, rows, now);
+}
+
+/** Limits of a claim that are not reached. */
+export function claimLimits(now: number, more: Partial<ClaimLimits> = {}): ClaimLimits {
+  const pollWaits = { waitMs: 30_000, eagerMs: 600_000 };
+  return { polls: 60, pollWaits, dispatches: 600, payloadBytes: 20_000_000, leaseUntil: now + 120_000, ...more };
 }
 
 /** Starts and confirms the first attempt. */

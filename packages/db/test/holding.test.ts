@@ -22,7 +22,7 @@ import {
   type Database,
 } from "../src/index.ts";
 import { countedDatabase } from "./counted-database.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "./fixtures.ts";
+import { claimLimits, dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "./fixtures.ts";
 
 const MINUTE = 60_000;
 const LEASE = { until: NOW + 2 * MINUTE, token: "t" };
@@ -37,7 +37,7 @@ const pause = (scope: string) =>
   pauseDispatching(db, { scope, reason: "requested", message: null, since: NOW, until: null });
 const pending = (id: ReturnType<typeof jobId>) => ({ id, attempt: 0, status: "pending" }) as const;
 const claim = (now: number, pausesEndedBy = now - MINUTE) =>
-  claimDueJobs(db, { interactive: 30, bulk: 30, dispatchLeaseUntil: now + 2 * MINUTE, nextPollAt: now + MINUTE }, now, {
+  claimDueJobs(db, claimLimits(now), now, {
     pausesEndedBy,
   });
 
@@ -53,8 +53,7 @@ describe("a job held by a pause", () => {
   it("is never due while the pause lasts, and costs the claim of others no row", async () => {
     const claimRows = async () => {
       const { d1, counts } = countedDatabase(env.DB);
-      const limits = { interactive: 9, bulk: 9, dispatchLeaseUntil: NOW, nextPollAt: NOW };
-      expect(await claimDueJobs(openDatabase(d1), limits, NOW + 1_000 * MINUTE)).toEqual([]);
+      expect(await claimDueJobs(openDatabase(d1), claimLimits(NOW), NOW + 1_000 * MINUTE)).toEqual([]);
       return counts.reduce((sum, one) => sum + one.read + one.written, 0);
     };
     const rowsOfNone = await claimRows();

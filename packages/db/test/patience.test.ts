@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { claimDueJobs, isPassing, openDatabase, readSubmission, startAttempt, type Patience } from "../src/index.ts";
-import { dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
+import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
 
 const LOST = "D1_ERROR: Network connection lost.";
 
@@ -52,11 +52,7 @@ describe.each(["before", "after"] as const)("a D1 whose every call fails %s its 
     expect(await record(db, id, [[part(submission, 0, [{ id: "a" }, { id: "b" }])]])).toEqual([true]);
     const members = await dispatch(db, id);
     expect(members).toEqual([[submission, ["a", "b"]]]);
-    await claimDueJobs(
-      db,
-      { interactive: 1, bulk: 1, dispatchLeaseUntil: NOW + 120_000, nextPollAt: NOW + 90_000 },
-      NOW + 60_000,
-    );
+    await claimDueJobs(db, claimLimits(NOW), NOW + 60_000);
     await succeed(db, id, members);
     expect(await readSubmission(db, submission)).toMatchObject({
       total: 2,

@@ -6,12 +6,11 @@ import {
   confirmDispatch,
   openDatabase,
   postponeJob,
-  postponePoll,
   startAttempt,
   type Database,
   type DispatchCount,
 } from "../src/index.ts";
-import { dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
+import { claimLimits, dispatch, jobId, NOW, open, part, record } from "./fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -80,38 +79,31 @@ describe("refusals in a row", () => {
   });
 });
 
-describe("postponing a poll", () => {
-  it("moves a dispatched job's, of this attempt only", async () => {
-    const id = await pending();
-    await dispatch(db, id);
-    await postponePoll(db, { id, attempt: 1 }, NOW + 7 * MINUTE);
-    expect(await jobRow(id)).toMatchObject({ due_at: NOW + 7 * MINUTE });
-    await postponePoll(db, { id, attempt: 2 }, NOW + 8 * MINUTE);
-    expect(await jobRow(id)).toMatchObject({ due_at: NOW + 7 * MINUTE });
-  });
-
-  it("leaves alone a job that another run gave up, or ended, under the same attempt", async () => {
-    const [givenUp, ended] = [await pending(), await pending()];
-    await dispatch(db, givenUp);
-    await postpone(givenUp, 1, "dispatched", "repeated");
-    await succeed(db, ended, await dispatch(db, ended));
-    for (const id of [givenUp, ended]) await postponePoll(db, { id, attempt: 1 }, NOW + 9 * MINUTE);
-    expect(await jobRow(givenUp)).toMatchObject({ status: "pending", due_at: NOW + MINUTE });
-    expect(await jobRow(ended)).toMatchObject({ status: "succeeded", due_at: null });
-  });
-});
-
 describe("claiming", () => {
   it("leases what is to be dispatched for as long as a dispatch may take, and the rest until its next poll", async () => {
     const [waiting, started, dispatched] = [await pending(), await pending(), await pending()];
     await start(started, 0);
     await dispatch(db, dispatched);
     const now = NOW + 5 * MINUTE;
-    const limits = { interactive: 9, bulk: 9, dispatchLeaseUntil: now + 2 * MINUTE, nextPollAt: now + MINUTE / 2 };
-    expect(await claimDueJobs(db, limits, now)).toHaveLength(3);
+    expect(await claimDueJobs(db, claimLimits(now), now)).toHaveLength(3);
     expect(await jobRow(waiting)).toMatchObject({ status: "pending", due_at: now + 2 * MINUTE });
     expect(await jobRow(started)).toMatchObject({ status: "dispatching", due_at: now + 2 * MINUTE });
     expect(await jobRow(dispatched)).toMatchObject({ status: "dispatched", due_at: now + MINUTE / 2 });
-    expect(await claimDueJobs(db, limits, now + MINUTE)).toMatchObject([{ id: dispatched }]);
+    expect(await claimDueJobs(db, claimLimits(now + MINUTE), now + MINUTE)).toMatchObject([{ id: dispatched }]);
+  });
+
+  it("sets the next poll at half a run, and at a tenth of the age of a job that is ten runs old", async () => {
+    const id = await pending();
+    await dispatch(db, id);
+    const waitAt = async (age: number) => {
+      await env.DB.exec(`UPDATE jobs SET due_at = 0`);
+      await claimDueJobs(db, claimLimits(NOW + age), NOW + age);
+      return Number((await jobRow(id))?.["due_at"]) - NOW - age;
+    };
+    for (const age of [0, MINUTE, 10 * MINUTE - 1]) expect(await waitAt(age)).toBe(MINUTE / 2);
+    expect(await waitAt(10 * MINUTE)).toBe(MINUTE);
+    expect(await waitAt(120 * MINUTE)).toBe(12 * MINUTE);
+    // A clock that is behind the one that dispatched it.
+    expect(await waitAt(-MINUTE)).toBe(MINUTE / 2);
   });
 });

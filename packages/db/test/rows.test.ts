@@ -10,7 +10,7 @@ import {
   type Database,
 } from "../src/index.ts";
 import { countedDatabase, type StatementCount } from "./counted-database.ts";
-import { dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
+import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed } from "./fixtures.ts";
 
 const PART = 250;
 
@@ -37,8 +37,7 @@ async function takeTheWay(count: number): Promise<StatementCount[]> {
   return counts;
 }
 
-const claim = (db: Database, now: number) =>
-  claimDueJobs(db, { interactive: 20, bulk: 10, dispatchLeaseUntil: now + 120_000, nextPollAt: now + 30_000 }, now);
+const claim = (db: Database, now: number) => claimDueJobs(db, claimLimits(now), now);
 
 /** Rows read by each statement, over all its runs, however many rows of values it has. */
 function byStatement(counts: readonly StatementCount[]): Map<string, number> {

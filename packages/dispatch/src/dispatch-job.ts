@@ -1,8 +1,8 @@
 import {
   callTimeout,
   dispatchLease,
+  firstPollAt,
   listMembers,
-  nextPollAt,
   uuidTail,
   type JobId,
   type ModelName,
@@ -91,7 +91,7 @@ export async function dispatchJob(
     return "refused";
   }
   const now = io.now();
-  const held = await confirmDispatch(io.db, attempt, answer.requestId, nextPollAt(now, now, io.runInterval));
+  const held = await confirmDispatch(io.db, attempt, answer.requestId, firstPollAt(now, io.runInterval));
   io.log({
     event: "job_dispatched",
     job: job.id,

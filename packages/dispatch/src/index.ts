@@ -6,6 +6,7 @@ export * from "./has-batch-left.ts";
 export * from "./io.ts";
 export * from "./merge-pending.ts";
 export * from "./keep-back-paused.ts";
+export * from "./memory.ts";
 export * from "./pauses.ts";
 export * from "./record-apart.ts";
 export * from "./record-job.ts";

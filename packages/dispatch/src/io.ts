@@ -1,5 +1,6 @@
 import type { Database } from "@sluice/db";
 import type { BatchBinding, Bounded } from "@sluice/inference";
+import type { MemoryLimit } from "./memory.ts";
 
 /** Everything a step reads from the world outside, passed in. */
 export interface StepIo {
@@ -7,6 +8,10 @@ export interface StepIo {
   readonly ai: BatchBinding;
   /** Bounds a call to Workers AI. */
   readonly bounded: Bounded;
+  /** D1 statements that this invocation has made: those of a transaction one by one, and retries. */
+  readonly statements: () => number;
+  /** What all invocations in this isolate hold in memory. */
+  readonly memory: MemoryLimit;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** In [0, 1). */

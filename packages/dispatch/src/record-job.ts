@@ -20,6 +20,7 @@ import {
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { StepIo } from "./io.ts";
+import { dispatchBytes } from "./memory.ts";
 
 /** A part that was read and weighed. */
 export interface PlannedPart {
@@ -40,6 +41,8 @@ export function planRecording<Part extends PlannedPart>(parts: readonly Part[]):
 export interface RecordedJob {
   readonly id: JobId;
   readonly model: ModelName;
+  /** UTF-8 bytes of its requests. */
+  readonly payloadBytes: number;
   /** Gives the texts of its documents. */
   readonly readContent: () => Promise<readonly DocumentContent[]>;
 }
@@ -71,22 +74,26 @@ export async function recordJob(
   const readContent = keepsContent
     ? async () => contentOf(parts)
     : () => readJobContent(io.db, { id: job.id, attempt: 0 });
-  return { parts: recorded, job: { id: job.id, model, readContent } };
+  const payloadBytes = parts.reduce((sum, { weight }) => sum + weight.payloadBytes, 0);
+  return { parts: recorded, job: { id: job.id, model, payloadBytes, readContent } };
 }
 
 /** Milliseconds after which no further job is dispatched in a delivery: together with a call, less than the lease. */
 const MAX_DISPATCHING_MS = 45_000;
 
 /**
- * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s, and those
- * behind one that is over the rate of submits, are left to the poller, and are due at once. A failure affects only the job: from recording on D1 drives.
+ * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s, those that
+ * do not fit in memory beside other deliveries, and those behind one that is over the rate of submits are left to the
+ * poller, and are due at once. A failure affects only the job: from recording on D1 drives.
  */
 export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
   const startedAt = io.now();
   let pauses: Pause[] | null = null;
-  for (const [index, { id, model, readContent }] of jobs.entries()) {
+  for (const [index, { id, model, payloadBytes, readContent }] of jobs.entries()) {
+    const isLate = io.now() - startedAt >= MAX_DISPATCHING_MS;
+    const release = isLate ? null : io.memory.hold(dispatchBytes(payloadBytes), io.now());
     try {
-      if (io.now() - startedAt >= MAX_DISPATCHING_MS) return await leaveToPoller(io, jobs.slice(index));
+      if (release === null) return await leaveToPoller(io, jobs.slice(index));
       pauses ??= await readPauses(io.db, io.now());
       const pending = {
         id,
@@ -104,17 +111,16 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
     } catch (error) {
       // Once its lease has run out the poller takes it from here.
       io.log({ event: "dispatch_broke_off", job: id, ...describeError(error) });
+    } finally {
+      release?.();
     }
   }
 }
 
 async function leaveToPoller(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
   io.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
-  await releaseJobs(
-    io.db,
-    jobs.map(({ id }) => id),
-    io.now(),
-  );
+  const left = jobs.map(({ id }) => ({ id, attempt: 0, status: "pending" }) as const);
+  await releaseJobs(io.db, left, io.now());
 }
 
 function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {

@@ -1,7 +1,8 @@
 import { callTimeout } from "@sluice/core";
-import { openDatabase } from "@sluice/db";
+import { countStatements, openDatabase } from "@sluice/db";
 import { asBatchBinding, boundedBy } from "@sluice/inference";
 import type { StepIo } from "./io.ts";
+import { MemoryLimit } from "./memory.ts";
 
 /** What consumer and poller have in common of the bindings that their wrangler.jsonc names. */
 export interface StepEnv {
@@ -12,11 +13,17 @@ export interface StepEnv {
   readonly RUN_INTERVAL_SECONDS: string;
 }
 
+/** Of this isolate. */
+const memory = new MemoryLimit();
+
 /** A Worker's bindings as what its steps read and write. Throws where the configuration is at fault. */
 export function stepIo(env: StepEnv): StepIo {
   const runInterval = milliseconds("RUN_INTERVAL_SECONDS", env.RUN_INTERVAL_SECONDS, 1_000);
+  const db = openDatabase(env.DB);
   return {
-    db: openDatabase(env.DB),
+    db,
+    statements: () => countStatements(db),
+    memory,
     ai: asBatchBinding(env.AI),
     bounded: boundedBy(callTimeout(runInterval)),
     now: Date.now,

@@ -1,6 +1,6 @@
-import { openDatabase, type Patience } from "@sluice/db";
+import { countStatements, openDatabase, type Patience } from "@sluice/db";
 import type { BatchBinding } from "@sluice/inference";
-import type { LogEvent, StepIo } from "../src/index.ts";
+import { MemoryLimit, type LogEvent, type StepIo } from "../src/index.ts";
 
 /** 2026-09-21T14:13:20Z. */
 export const NOW = 1_790_000_000_000;
@@ -34,8 +34,11 @@ export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly patien
   const clock = { now: NOW };
   const events: LogEvent[] = [];
   const continued: string[] = [];
+  const db = openDatabase(d1, more.patience ?? impatient);
   return {
-    db: openDatabase(d1, more.patience ?? impatient),
+    db,
+    statements: () => countStatements(db),
+    memory: new MemoryLimit(),
     ai,
     bounded: (call) => call,
     now: () => clock.now,

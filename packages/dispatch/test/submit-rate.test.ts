@@ -20,7 +20,7 @@ async function record(count: number): Promise<RecordedJob[]> {
   const made: RecordedJob[] = [];
   for (let index = 0; index < count; index += 1) {
     const { job: id } = await recordJob(io.db, documents(`d${index}-`, 1), { now: NOW, dueAt: NOW + 120_000 });
-    made.push({ id, model: MODEL, readContent: () => readJobContent(io.db, { id, attempt: 0 }) });
+    made.push({ id, model: MODEL, payloadBytes: 100, readContent: () => readJobContent(io.db, { id, attempt: 0 }) });
   }
   return made;
 }

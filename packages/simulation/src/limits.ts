@@ -15,6 +15,12 @@ const limit = (name: string, now: string, small: number): Replacement => ({
   replace: `export const ${name} = ${small};`,
 });
 
+const poller = (file: string, find: string, replace: string): Replacement => ({
+  file: `workers/poller/src/${file}`,
+  find,
+  replace,
+});
+
 /**
  * Limits made small, so that a push of thirty documents has several parts, some of them staged, in
  * several calls, and a delivery becomes several jobs, some recorded in several transactions.
@@ -49,19 +55,9 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     find: "export const MAX_REFUSALS = 100;",
     replace: `export const MAX_REFUSALS = ${MAX_REFUSALS};`,
   },
-  {
-    file: "workers/poller/src/run-poller.ts",
-    find: "const MAX_CLAIM = 30;",
-    replace: "const MAX_CLAIM = 6;",
-  },
-  {
-    file: "workers/poller/src/run-poller.ts",
-    find: "MAX_POLLS_PER_RUN = 300;",
-    replace: "MAX_POLLS_PER_RUN = 24;",
-  },
-  {
-    file: "workers/poller/src/run-poller.ts",
-    find: "MAX_STEPS_PER_RUN = 60;",
-    replace: "MAX_STEPS_PER_RUN = 12;",
-  },
+  poller("run-poller.ts", "const MAX_CLAIMED_POLLS = 300;", "const MAX_CLAIMED_POLLS = 6;"),
+  poller("run-poller.ts", "const MAX_CLAIMED_DISPATCHES = 1_000;", "const MAX_CLAIMED_DISPATCHES = 42;"),
+  poller("share.ts", "const MAX_STATEMENTS = 1_000;", "const MAX_STATEMENTS = 400;"),
+  poller("poll-queue.ts", "const WAVE = 6;", "const WAVE = 2;"),
+  poller("poll-jobs.ts", "const MAX_SET_JOBS = 64;", "const MAX_SET_JOBS = 3;"),
 ];

@@ -1,9 +1,11 @@
-import { nextPollAt, type RequestId } from "@sluice/core";
+import { pollWaits, type RequestId } from "@sluice/core";
 import { claimReportedJobs, describeError } from "@sluice/db";
 import type { DeliveredMessage, MessageDecision } from "@sluice/dispatch";
 import { continueRun } from "./continue-run.ts";
 import { readEvent } from "./read-event.ts";
-import { advanceJobs, type PollerIo } from "./run-poller.ts";
+import { pollJobs } from "./poll-jobs.ts";
+import type { PollerIo } from "./poller-io.ts";
+import { Share } from "./share.ts";
 
 /**
  * Delays before a message is delivered again whose batch no open job has, in seconds. An event may come before the
@@ -49,9 +51,8 @@ export async function consumeEvents(
 
 /** Claims and polls the jobs of these batches; gives the batches that it found. */
 async function pollReported(io: PollerIo, requestIds: readonly RequestId[]): Promise<ReadonlySet<RequestId>> {
-  const now = io.now();
-  const jobs = await claimReportedJobs(io.db, [...new Set(requestIds)], nextPollAt(now, now, io.runInterval));
-  await advanceJobs(io, jobs, []);
+  const jobs = await claimReportedJobs(io.db, [...new Set(requestIds)], pollWaits(io.runInterval), io.now());
+  await pollJobs(io, jobs, new Share(io));
   return new Set(jobs.map(({ requestId }) => requestId));
 }
 

@@ -1,9 +1,16 @@
-import type { PollerIo } from "./run-poller.ts";
+import { uuidTail } from "@sluice/core";
+import { takeChain } from "@sluice/db";
+import type { PollerIo } from "./poller-io.ts";
+import { workThrough } from "./run-poller.ts";
+import { Share } from "./share.ts";
 
 /**
- * Continues a run that used up its share, in a fresh invocation. No run hands on yet, so no token is valid and the
- * message starts nothing.
+ * Continues a run that used up its share, in this fresh invocation: like a run by cron, but without a heartbeat and
+ * without looking after submissions. The token of a message is valid once: a repeated or stale message starts nothing.
  */
 export async function continueRun(io: PollerIo, token: string): Promise<void> {
-  io.log({ event: "chain_message_stale", token });
+  const share = new Share(io);
+  const holder = uuidTail(io.randomBytes(10));
+  if (await takeChain(io.db, token, holder, io.now())) await workThrough(io, share, holder, null);
+  else io.log({ event: "chain_message_stale" });
 }

@@ -27,17 +27,21 @@ import {
   type RecordedJob,
   type StepIo,
 } from "@sluice/dispatch";
+import type { Share } from "./share.ts";
 
 /** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
 const MOST_FOLDS = 20;
+/** Statements of a fold, and of a round of staged parts: nine at most, in jobs of their own where D1 refuses some. */
+const FOLD_STATEMENTS = 8;
+const STAGED_STATEMENTS = 60;
 /** As often as that in one run. */
 const MOST_STAGED_ROUNDS = 10;
 
 /**
  * What no message and no job brings about: closes abandoned pushes, counts lost documents, and
- * records staged parts whose message does not come. Once every five minutes.
+ * records staged parts whose message does not come, as far as the share of statements allows. Once every five minutes.
  */
-export async function lookAfterSubmissions(io: StepIo): Promise<void> {
+export async function lookAfterSubmissions(io: StepIo, share: Share): Promise<void> {
   const now = io.now();
   await sweepSubmissions(io.db, {
     now,
@@ -46,8 +50,10 @@ export async function lookAfterSubmissions(io: StepIo): Promise<void> {
     lostBefore: now - MESSAGE_LIFE,
   });
   await dropEndedPauses(io.db, now);
-  for (let folds = 1; folds < MOST_FOLDS && (await foldTotals(io.db, now - FOLD_AFTER)); folds += 1);
-  for (let round = 0; round < MOST_STAGED_ROUNDS && (await recordStagedParts(io, now)); round += 1);
+  const foldsOn = (folds: number) => folds < MOST_FOLDS && share.statementsLeft >= FOLD_STATEMENTS;
+  for (let folds = 1; (await foldTotals(io.db, now - FOLD_AFTER)) && foldsOn(folds); folds += 1);
+  const recordsOn = (round: number) => round < MOST_STAGED_ROUNDS && share.statementsLeft >= STAGED_STATEMENTS;
+  for (let round = 0; recordsOn(round) && (await recordStagedParts(io, now)); round += 1);
 }
 
 interface StagedPart extends PlannedPart {

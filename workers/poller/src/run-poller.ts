@@ -1,113 +1,142 @@
-import { dispatchLease, isSweepDue, nextPollAt } from "@sluice/core";
-import { claimDueJobs, describeError, readJobContent, readPauses, type ClaimedJob, type Pause } from "@sluice/db";
-import { dispatchUnlessPaused, holdPaused, mergePending, type StepIo } from "@sluice/dispatch";
+import { dispatchLease, isSweepDue, pollWaits, uuidTail } from "@sluice/core";
+import {
+  claimDueJobs,
+  describeError,
+  endChain,
+  handOnChain,
+  readPauses,
+  type DispatchedJob,
+  type WaitingJob,
+} from "@sluice/db";
+import { dispatchBytes, holdPaused, mergePending } from "@sluice/dispatch";
+import { dispatchJobs } from "./dispatch-jobs.ts";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
-import { pollJob } from "./poll-job.ts";
-import { runWithin } from "./run-within.ts";
+import { pollJobs } from "./poll-jobs.ts";
+import type { PendingAges } from "./poll-queue.ts";
+import type { PollerIo } from "./poller-io.ts";
+import { Share } from "./share.ts";
 
-export interface PollerIo extends StepIo {
-  /** Milliseconds without an answer after which a batch is dispatched again. */
-  readonly stuckAfter: number;
-  /** Sends the message that has a fresh invocation continue this run: see `continueRun`. */
-  readonly continueLater: (token: string) => Promise<void>;
-}
+export type { PollerIo } from "./poller-io.ts";
 
-/** Jobs that one run takes on. One whose batch is still under way costs a call to Workers AI and no query. */
-export const MAX_POLLS_PER_RUN = 300;
-/**
- * Jobs that one run carries a step further, at up to fifteen statements each, where a paused submission is
- * taken out of them; a sweep makes some fifty more. An invocation may make 1,000 queries, and it is not
- * written whether a transaction's statements count one by one: here they do.
- */
-export const MAX_STEPS_PER_RUN = 60;
-/** Jobs that one claim takes at most: two thirds interactive, and a share for bulk, so that it is never starved. */
-const MAX_CLAIM = 30;
-/** A run stops taking on more after this many milliseconds: the next one is about to start. */
-const MAX_RUN = 45_000;
-const MAX_AT_ONCE = 6;
-/** Bytes of texts and answers that are in memory at once, of a Worker's 128 MB. */
-const MAX_BYTES_AT_ONCE = 40_000_000;
-/** An answer's context: its JSON, its parse, and its entry in an outcome. */
-const ANSWER_CONTEXT_BYTES = 250;
-/** A payload is held as rows, as requests, and as JSON on its way. */
-const PAYLOAD_COPIES = 4;
+/** Dispatched jobs that one claim takes. */
+const MAX_CLAIMED_POLLS = 300;
+/** Jobs to be dispatched that one claim takes: one that never was counts 1, any other 20. */
+const MAX_CLAIMED_DISPATCHES = 1_000;
+/** A claim, the pauses and what they hold, and merging into some ten jobs. */
+const CLAIM_STATEMENTS = 40;
+/** Handing on, or ending a chain. */
+const CHAIN_STATEMENTS = 5;
+/** Looking after submissions, once. */
+const SWEEP_STATEMENTS = 100;
 
-/** Works through the jobs that are due until none is left, or the run has had its share. */
+/** A run by cron: works through the jobs that are due until none is left or its share is used up. */
 export async function runPoller(io: PollerIo): Promise<void> {
   const startedAt = io.now();
-  let claimed = 0;
-  let isFirst = true;
-  const count: Record<Advance, number> = { waits: 0, moved: 0, failed: 0 };
-  for (;;) {
-    const now = io.now();
-    const left = Math.min(MAX_CLAIM, MAX_POLLS_PER_RUN - claimed, MAX_STEPS_PER_RUN - (claimed - count.waits));
-    if (left <= 0 || now - startedAt >= MAX_RUN) break;
-    const bulk = Math.ceil(left / 3);
-    const jobs = await claimDueJobs(
-      io.db,
-      {
-        interactive: left - bulk,
-        bulk,
-        dispatchLeaseUntil: now + dispatchLease(io.runInterval),
-        nextPollAt: nextPollAt(now, now, io.runInterval),
-      },
-      now,
-      isFirst ? { pausesEndedBy: now - io.runInterval } : null,
-    );
-    isFirst = false;
-    if (jobs.length === 0) break;
-    const waits = jobs.some((job) => job.status !== "dispatched");
-    const pauses = waits ? await readPauses(io.db, now) : [];
-    const free = pauses.length > 0 ? await holdPaused(io, jobs, pauses) : jobs;
-    const remaining = waits ? await mergePending(io, free) : free;
-    claimed += remaining.length;
-    for (const advance of await advanceJobs(io, remaining, pauses)) count[advance] += 1;
-  }
-  if (isSweepDue(startedAt, io.runInterval)) await lookAfterSubmissions(io);
-  if (claimed > 0)
-    io.log({ event: "poller_run", jobs: claimed, failed: count.failed, milliseconds: io.now() - startedAt });
+  const share = new Share(io);
+  const isSweep = isSweepDue(startedAt, io.runInterval);
+  const unreserve = share.reserve(isSweep ? SWEEP_STATEMENTS : 0);
+  await workThrough(io, share, null, { pausesEndedBy: startedAt - io.runInterval });
+  unreserve?.();
+  if (isSweep) await lookAfterSubmissions(io, share);
 }
-
-/** Carries claimed jobs a step further, interactive ones first, as many at once as memory allows. */
-export async function advanceJobs(io: PollerIo, jobs: readonly ClaimedJob[], pauses: Pause[]): Promise<Advance[]> {
-  const advances: Advance[] = [];
-  const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
-  await runWithin(
-    order.map((job) => ({
-      weight: weighJob(job),
-      run: async () => {
-        advances.push(await advanceJob(io, job, pauses));
-      },
-    })),
-    { atOnce: MAX_AT_ONCE, weight: MAX_BYTES_AT_ONCE },
-  );
-  return advances;
-}
-
-function weighJob(job: ClaimedJob): number {
-  return job.status === "dispatched" ? job.contexts * ANSWER_CONTEXT_BYTES : job.payloadBytes * PAYLOAD_COPIES;
-}
-
-/** What became of a job: its batch is still under way, it is a step further, or the step broke off. */
-type Advance = "waits" | "moved" | "failed";
 
 /**
- * One job a step further, where `pauses` allow it: those are kept up to date. A failure is its own: it
- * is logged, and the job is due again by its lease.
+ * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one continues:
+ * a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so that the two
+ * work side by side; a run of the chain hands on at its end.
  */
-async function advanceJob(io: PollerIo, job: ClaimedJob, pauses: Pause[]): Promise<Advance> {
+export async function workThrough(
+  io: PollerIo,
+  share: Share,
+  holder: string | null,
+  firstOfRun: { readonly pausesEndedBy: number } | null,
+): Promise<void> {
+  const startedAt = io.now();
+  let claimed = 0;
+  let failed = 0;
+  let isContinued = false;
+  let isStopped = false;
+  const unreserveChain = share.reserve(CHAIN_STATEMENTS);
+  const ages: PendingAges = new Map();
+
+  const claim = async (
+    kind: { readonly polls: boolean; readonly dispatches: boolean },
+    first: { readonly pausesEndedBy: number } | null = null,
+  ) => {
+    const now = io.now();
+    const leaseUntil = now + dispatchLease(io.runInterval);
+    const limits = {
+      polls: kind.polls ? MAX_CLAIMED_POLLS : 0,
+      pollWaits: pollWaits(io.runInterval),
+      dispatches: kind.dispatches ? MAX_CLAIMED_DISPATCHES : 0,
+      payloadBytes: io.memory.free(now) / dispatchBytes(1),
+      leaseUntil,
+    };
+    const jobs = await claimDueJobs(io.db, limits, now, first);
+    const polls = jobs.filter((job) => job.status === "dispatched");
+    const waiting = jobs.filter((job) => job.status !== "dispatched");
+    if (isFull(polls) && holder === null && !isContinued) {
+      isContinued = true;
+      await handOn(io, null);
+    }
+    return { polls, waiting, leaseUntil };
+  };
+  const pollAll = async (first: readonly DispatchedJob[]): Promise<void> => {
+    for (let polls = first; polls.length > 0;) {
+      claimed += polls.length;
+      failed += await pollJobs(io, polls, share, ages);
+      const unreserve = share.reserve(CLAIM_STATEMENTS);
+      if (unreserve === null) return;
+      ({ polls } = await claim({ polls: true, dispatches: false }));
+      unreserve();
+    }
+  };
+  const dispatchAll = async (first: readonly WaitingJob[], firstLease: number): Promise<void> => {
+    let [waiting, leaseUntil] = [first, firstLease];
+    while (waiting.length > 0) {
+      const pauses = await readPauses(io.db, io.now());
+      const free = pauses.length > 0 ? await holdPaused(io, waiting, pauses) : waiting;
+      const remaining = await mergePending(io, free);
+      claimed += remaining.length;
+      const dispatched = await dispatchJobs(io, remaining, share, leaseUntil, pauses);
+      failed += dispatched.failed;
+      // They are due again, for another run: here there is no room for them.
+      isStopped = dispatched.left > 0;
+      if (isStopped) return;
+      const unreserve = share.reserve(CLAIM_STATEMENTS);
+      if (unreserve === null) return;
+      ({ waiting, leaseUntil } = await claim({ polls: false, dispatches: true }));
+      unreserve();
+    }
+  };
+
+  // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
+  for (let isFirst = true; !isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
+    const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
+    if (polls.length + waiting.length === 0) break;
+    await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]);
+  }
+  unreserveChain?.();
+  if (share.isUsedUp) {
+    if (!isContinued) await handOn(io, holder);
+  } else if (holder !== null) await endChain(io.db, holder);
+  if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: io.now() - startedAt });
+}
+
+/** Whether a claim took from a lane what it may: then more is due. */
+function isFull(polls: readonly DispatchedJob[]): boolean {
+  const bulk = polls.filter(({ lane }) => lane === "bulk").length;
+  return bulk >= MAX_CLAIMED_POLLS / 3 || polls.length - bulk >= (2 * MAX_CLAIMED_POLLS) / 3;
+}
+
+/** Has a fresh invocation continue: one chain at a time. If its message cannot be sent, the chain ends. */
+async function handOn(io: PollerIo, holder: string | null): Promise<void> {
+  const next = uuidTail(io.randomBytes(10));
+  if (!(await handOnChain(io.db, holder, next, io.now()))) return;
   try {
-    if (job.status === "dispatched") return await pollJob(io, job);
-    // The texts are read before the attempt starts: what is deleted in between is left out by its list.
-    await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
-    return "moved";
+    await io.continueLater(next);
   } catch (error) {
-    io.log({
-      event: "job_broke_off",
-      job: job.id,
-      status: job.status,
-      ...describeError(error),
-    });
-    return "failed";
+    io.log({ event: "chain_broke_off", ...describeError(error) });
+    await endChain(io.db, next);
   }
 }

@@ -18,8 +18,7 @@ import {
   unreliableDatabase,
   type TestIo,
 } from "@sluice/dispatch/test-support";
-import { runPoller } from "../src/run-poller.ts";
-import { nextRun, runUntilDone } from "./drive.ts";
+import { nextRun, runPoller, runUntilDone } from "./drive.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

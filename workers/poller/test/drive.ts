@@ -1,6 +1,17 @@
 import { env } from "cloudflare:test";
 import { jobs, RUN, type BatchService, type TestIo } from "@sluice/dispatch/test-support";
-import { runPoller } from "../src/run-poller.ts";
+import { continueRun as continueInInvocation } from "../src/continue-run.ts";
+import { runPoller as runInInvocation } from "../src/run-poller.ts";
+
+/** In an invocation of its own: its statements are counted from here. */
+async function invoke<Io extends TestIo>(io: Io, run: (io: Io) => Promise<void>): Promise<void> {
+  const before = io.statements();
+  await run({ ...io, statements: () => io.statements() - before });
+}
+
+export const runPoller = (io: TestIo): Promise<void> => invoke(io, runInInvocation);
+export const continueRun = (io: TestIo, token: string): Promise<void> =>
+  invoke(io, (own) => continueInInvocation(own, token));
 
 /** The poller's next run, a run's interval after the last. */
 export async function nextRun(io: TestIo): Promise<void> {

@@ -17,8 +17,7 @@ import {
 } from "@sluice/dispatch/test-support";
 import { consumeEvents } from "../src/consume-events.ts";
 import worker from "../src/index.ts";
-import { runPoller } from "../src/run-poller.ts";
-import { nextRun } from "./drive.ts";
+import { nextRun, runPoller } from "./drive.ts";
 
 let service: BatchService;
 let io: TestIo;

@@ -16,8 +16,7 @@ import {
   unreliableDatabase,
   type Fault,
 } from "@sluice/dispatch/test-support";
-import { runPoller } from "../src/run-poller.ts";
-import { runUntilDone } from "./drive.ts";
+import { runPoller, runUntilDone } from "./drive.ts";
 
 const DISPATCH_LEASE = dispatchLease(60_000);
 

@@ -18,8 +18,7 @@ import {
   testIo,
   type TestIo,
 } from "@sluice/dispatch/test-support";
-import { runPoller } from "../src/run-poller.ts";
-import { hold, nextRun, runUntilDone } from "./drive.ts";
+import { hold, nextRun, runPoller, runUntilDone } from "./drive.ts";
 
 let service: BatchService;
 let io: TestIo;

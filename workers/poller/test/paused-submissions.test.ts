@@ -27,8 +27,7 @@ import {
 } from "@sluice/dispatch/test-support";
 import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
 import { jobId, MODEL } from "../../../packages/db/test/fixtures.ts";
-import { runPoller } from "../src/run-poller.ts";
-import { nextRun, runUntilDone } from "./drive.ts";
+import { nextRun, runPoller, runUntilDone } from "./drive.ts";
 
 const A = documents("a", 3);
 const B = documents("b", 2);

@@ -18,8 +18,7 @@ import {
   type TestIo,
 } from "@sluice/dispatch/test-support";
 import worker from "../src/index.ts";
-import { runPoller } from "../src/run-poller.ts";
-import { nextRun } from "./drive.ts";
+import { nextRun, runPoller } from "./drive.ts";
 
 let service: BatchService;
 let io: TestIo;

@@ -2,6 +2,7 @@ import { env } from "cloudflare:test";
 import { openDatabase, claimDueJobs } from "@sluice/db";
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
+import { claimLimits } from "../../../packages/db/test/fixtures.ts";
 import { PROBLEMS, type ProblemName } from "../src/http/problems.ts";
 import { openApiDocument, problemsOf } from "../src/openapi/document.ts";
 import { openRoutes } from "../src/open-routes.ts";
@@ -199,8 +200,7 @@ it("every problem there is belongs to a route", () => {
 
 describe.each(openRoutes.filter((route) => route.told !== null))("GET $path", (route) => {
   it("answers as the document says", async () => {
-    const limits = { interactive: 1, bulk: 1, dispatchLeaseUntil: NOW, nextPollAt: NOW };
-    await claimDueJobs(db(), limits, NOW, { pausesEndedBy: NOW });
+    await claimDueJobs(db(), claimLimits(NOW), NOW, { pausesEndedBy: NOW });
     const response = await (await testApi()).fetch(route.path, { headers: { authorization: "" } });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toContain(route.told?.type);

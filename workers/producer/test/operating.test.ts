@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { claimDueJobs, holdPausedJobs, foldTotals, pauseDispatching, startAttempt, type Pause } from "@sluice/db";
 import { describe, expect, it } from "vitest";
-import { dispatch, jobId, MODEL, open, part, record } from "../../../packages/db/test/fixtures.ts";
+import { claimLimits, dispatch, jobId, MODEL, open, part, record } from "../../../packages/db/test/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
 import type { PauseShape } from "../src/shapes/pause.ts";
 import type { StatsShape } from "../src/shapes/stats.ts";
@@ -13,7 +13,7 @@ const limited = async () =>
   testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 const pausesOf = async (path: string, body?: unknown) => (await ask<{ data: PauseShape[] }>(path, post(body))).data;
 const poller = (now: number) =>
-  claimDueJobs(db(), { interactive: 20, bulk: 10, dispatchLeaseUntil: now + MINUTE, nextPollAt: now + MINUTE }, now, {
+  claimDueJobs(db(), claimLimits(now), now, {
     pausesEndedBy: now - MINUTE,
   });
 

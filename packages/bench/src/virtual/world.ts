@@ -1,7 +1,7 @@
 import { consumeDelivery } from "@sluice/consumer/src/consume-delivery.ts";
 import { DEFAULT_MODEL, EVERYTHING, type Lane } from "@sluice/core";
-import { pauseDispatching, resumeDispatching } from "@sluice/db";
-import type { DeliveredMessage, StepIo } from "@sluice/dispatch";
+import { countStatements, pauseDispatching, resumeDispatching } from "@sluice/db";
+import { MemoryLimit, type DeliveredMessage, type StepIo } from "@sluice/dispatch";
 import { consumeEvents } from "@sluice/poller/src/consume-events.ts";
 import { runPoller, type PollerIo } from "@sluice/poller/src/run-poller.ts";
 import { acceptDocument } from "@sluice/producer/src/push/accepted.ts";
@@ -50,6 +50,7 @@ export class VirtualWorld {
     consumer: new VirtualIsolate(),
     poller: new VirtualIsolate(),
   };
+  readonly #memory = new MemoryLimit();
   readonly #random = new Random(7);
   readonly #d1: VirtualD1;
   readonly #queues: Record<Lane, VirtualQueue>;
@@ -127,8 +128,11 @@ export class VirtualWorld {
   }
 
   #stepIo(by: VirtualInvocation): StepIo {
+    const db = this.#d1.openFor(by);
     return {
-      db: this.#d1.openFor(by),
+      db,
+      statements: () => countStatements(db),
+      memory: this.#memory,
       ai: this.service.bindingFor(by),
       bounded: (call) => call,
       now: () => this.timeline.now,

@@ -150,7 +150,7 @@ export async function holdPausedJobs(
         SELECT value AS id FROM json_each(${JSON.stringify(claimed)})
         UNION
         SELECT id FROM jobs INDEXED BY jobs_due
-        WHERE lane IN ('interactive', 'bulk') AND due_at IS NOT NULL AND due_at <= ${now}
+        WHERE lane IN ('interactive', 'bulk') AND (status = 'dispatched') = 0 AND due_at IS NOT NULL AND due_at <= ${now}
         LIMIT ${MAX_HELD}) due
       CROSS JOIN jobs j ON j.id = due.id
       WHERE j.status = 'pending' AND ${covers}

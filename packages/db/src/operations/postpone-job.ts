@@ -54,16 +54,3 @@ export async function postponeJob(
     WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}`,
   );
 }
-
-/** Moves the next poll of a dispatched job. */
-export async function postponePoll(
-  db: Database,
-  job: { readonly id: JobId; readonly attempt: number },
-  dueAt: number,
-): Promise<void> {
-  await query(
-    db,
-    sql`
-    UPDATE jobs SET due_at = ${dueAt} WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = 'dispatched'`,
-  );
-}

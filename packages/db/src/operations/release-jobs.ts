@@ -3,13 +3,22 @@ import type { JobId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query } from "../statements.ts";
 
-/** Makes jobs due that were recorded and not dispatched: who recorded them leaves them to the poller. Two rows read a job. */
-export async function releaseJobs(db: Database, jobs: readonly JobId[], now: number): Promise<void> {
+/** A job that was recorded or claimed to be dispatched, and was not. */
+export interface HeldJob {
+  readonly id: JobId;
+  readonly attempt: number;
+  readonly status: "pending" | "dispatching";
+}
+
+/** Makes jobs due at once that whoever holds them leaves to another run. Reads two rows a job. */
+export async function releaseJobs(db: Database, jobs: readonly HeldJob[], now: number): Promise<void> {
   await query(
     db,
     sql`
     UPDATE jobs SET due_at = ${now}
-    WHERE id IN (SELECT value FROM json_each(${JSON.stringify(jobs)})) AND status = 'pending' AND attempt = 0
-      AND paused_by IS NULL`,
+    WHERE (id, attempt, status) IN (
+        SELECT value ->> 0, value ->> 1, value ->> 2
+        FROM json_each(${JSON.stringify(jobs.map(({ id, attempt, status }) => [id, attempt, status]))}))
+      AND paused_by IS NULL AND due_at > ${now}`,
   );
 }

@@ -9,8 +9,8 @@ const LOOKED_AT = 50;
 /**
  * Whether a job's submits keep timing out while others get through: an attempt before the open one ended without
  * an answer in a row with it, on this job or the one that it is a half of, and another job of its model was dispatched
- * and confirmed since the open attempt started. In an outage none is. Looks at the open jobs that are due next and
- * those that ended last: reads 300 rows at most.
+ * and confirmed since the open attempt started. In an outage none is. Looks at the dispatched jobs that are polled
+ * next and those that ended last: reads 300 rows at most.
  */
 export async function timesOutWhileOthersDoNot(
   db: Database,
@@ -18,7 +18,7 @@ export async function timesOutWhileOthersDoNot(
 ): Promise<boolean> {
   const dueNext = (lane: Lane) => sql`
     SELECT * FROM (SELECT id, model, request_id, dispatched_at FROM jobs INDEXED BY jobs_due
-      WHERE lane = ${lane} AND due_at IS NOT NULL AND due_at > (SELECT dispatched_at FROM jobs WHERE id = ${job.id})
+      WHERE lane = ${lane} AND (status = 'dispatched') = 1 AND due_at IS NOT NULL AND due_at > (SELECT dispatched_at FROM jobs WHERE id = ${job.id})
       ORDER BY due_at LIMIT ${LOOKED_AT})`;
   const rows = await query(
     db,

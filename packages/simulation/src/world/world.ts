@@ -1,6 +1,6 @@
 import { callTimeout } from "@sluice/core";
-import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
-import type { StepIo } from "@sluice/dispatch";
+import { countStatements, D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
+import { MemoryLimit, type StepIo } from "@sluice/dispatch";
 import { CallTimeout } from "@sluice/inference";
 import type { Change } from "../checks/changes.ts";
 import { Mirror } from "../checks/mirror.ts";
@@ -45,6 +45,8 @@ export interface SeedOptions {
 export class World {
   readonly random: Random;
   readonly timeline = new Timeline(START);
+  /** That of the one isolate that all Workers but the producer share here. */
+  readonly memory = new MemoryLimit();
   readonly faults: Faults;
   readonly trace: Trace;
   readonly ports: Ports;
@@ -169,8 +171,11 @@ export class World {
   }
 
   stepIo(by: Invocation): StepIo {
+    const db = this.database(by);
     return {
-      db: this.database(by),
+      db,
+      statements: () => countStatements(db),
+      memory: this.memory,
       ai: this.ai.bindingFor(by),
       bounded: (call) => by.bounded(call, callTimeout(RUN_INTERVAL), () => new CallTimeout(callTimeout(RUN_INTERVAL))),
       now: by.now,

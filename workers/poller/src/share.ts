@@ -1,0 +1,57 @@
+import type { PollerIo } from "./poller-io.ts";
+
+/** D1's limit for an invocation. */
+const MAX_STATEMENTS = 1_000;
+/** Kept for retries of what is in progress, which nobody can foresee. */
+const RETRY_STATEMENTS = 150;
+/** A run takes on nothing more after this: the next one is about to start. */
+const MAX_RUN_MS = 45_000;
+/** Connections that an invocation has open at once. */
+const MAX_AT_ONCE = 6;
+
+/** What one invocation may use: time, D1 statements and connections. */
+export class Share {
+  readonly #io: Pick<PollerIo, "now" | "statements">;
+  readonly #startedAt: number;
+  readonly #waiting: (() => void)[] = [];
+  #reserved = 0;
+  #open = 0;
+  #isUsedUp = false;
+
+  constructor(io: Pick<PollerIo, "now" | "statements">) {
+    this.#io = io;
+    this.#startedAt = io.now();
+  }
+
+  /** Whether something was not taken on because of its share. */
+  get isUsedUp(): boolean {
+    return this.#isUsedUp;
+  }
+
+  get statementsLeft(): number {
+    return Math.max(0, MAX_STATEMENTS - RETRY_STATEMENTS - this.#io.statements() - this.#reserved);
+  }
+
+  /** Takes on work that makes so many statements at most; returns what gives them back. `null`: no share is left. */
+  reserve(statements: number): (() => void) | null {
+    if (this.#io.now() - this.#startedAt >= MAX_RUN_MS || statements > this.statementsLeft) {
+      this.#isUsedUp = true;
+      return null;
+    }
+    this.#reserved += statements;
+    return () => {
+      this.#reserved -= statements;
+    };
+  }
+
+  /** Waits for one of six connections; returns what closes it. */
+  async connect(): Promise<() => void> {
+    if (this.#open >= MAX_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#open += 1;
+    return () => {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#open -= 1;
+      else next();
+    };
+  }
+}
