@@ -37,6 +37,7 @@ export * from "./operations/read-unfinished.ts";
 export * from "./operations/record-parts.ts";
 export * from "./operations/release-jobs.ts";
 export * from "./operations/stage-parts.ts";
+export * from "./operations/times-out-while-others-do-not.ts";
 export * from "./operations/start-attempt.ts";
 export * from "./operations/pause-dispatching.ts";
 export * from "./operations/cancel-submission.ts";

@@ -24,6 +24,8 @@ export interface DispatchableJob {
   readonly refusals: number;
   /** Batches of one of its documents that may have been accepted: fewer than `MAX_BATCHES`. */
   readonly batches: number;
+  /** How often it was halved because its submits timed out. */
+  readonly halvings: number;
 }
 
 /** `over_rate`: the model takes no more submits for now, and the job waits for its turn without an attempt. */

@@ -82,9 +82,9 @@ export async function recordJob(
 const MAX_DISPATCHING_MS = 45_000;
 
 /**
- * Dispatches recorded jobs, one after another, unless they are paused. Left to the poller, and due at once, are those
- * that are not reached in 45 s, that do not fit in memory beside other deliveries, and that are behind one over the
- * rate of submits. A failure affects only the job: from recording on D1 drives.
+ * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s, those that
+ * do not fit in memory beside other deliveries, and those behind one that is over the rate of submits are left to the
+ * poller, and are due at once. A failure affects only the job: from recording on D1 drives.
  */
 export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
   const startedAt = io.now();
@@ -95,7 +95,16 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
     try {
       if (release === null) return await leaveToPoller(io, jobs.slice(index));
       pauses ??= await readPauses(io.db, io.now());
-      const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, batches: 0 } as const;
+      const pending = {
+        id,
+        model,
+        status: "pending",
+        attempt: 0,
+        round: 1,
+        refusals: 0,
+        batches: 0,
+        halvings: 0,
+      } as const;
       const outcome = await dispatchUnlessPaused(io, pending, readContent, pauses);
       // The poller merges the others with what else waits.
       if (outcome === "over_rate") return await leaveToPoller(io, jobs.slice(index + 1));
@@ -110,11 +119,8 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
 
 async function leaveToPoller(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
   io.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
-  await releaseJobs(
-    io.db,
-    jobs.map(({ id }) => ({ id, attempt: 0, status: "pending" })),
-    io.now(),
-  );
+  const left = jobs.map(({ id }) => ({ id, attempt: 0, status: "pending" }) as const);
+  await releaseJobs(io.db, left, io.now());
 }
 
 function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {

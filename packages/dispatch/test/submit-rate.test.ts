@@ -51,6 +51,7 @@ it("a job that is over the rate starts no attempt, and is dispatched when the ra
     round: 1,
     refusals: 0,
     batches: 0,
+    halvings: 0,
   } as const;
   expect(await dispatchJob(io, job, await one.readContent())).toBe("over_rate");
   expect(service.calls).toEqual([]);

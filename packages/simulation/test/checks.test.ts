@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { AskedPauses } from "../src/checks/asked-pauses.ts";
-import { newAttempt, startTimeFlaw } from "../src/checks/attempts.ts";
+import { startTimeFlaw } from "../src/checks/attempts.ts";
 import type { JobRow } from "../src/checks/changes.ts";
 import { bagFlaw, listFlaw } from "../src/checks/compare-lists.ts";
 import { paymentFlaw } from "../src/checks/payments.ts";
-import { newVersion, versionKey, type Version } from "../src/checks/state.ts";
+import { newAttempt, newVersion, versionKey, type Version } from "../src/checks/state.ts";
 import { Invocation } from "../src/world/invocation.ts";
 import { Timeline } from "../src/world/timeline.ts";
 

@@ -1,22 +1,6 @@
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
-import type { Attempt } from "./state.ts";
-
-type AttemptHead = Pick<Attempt, "job" | "number" | "list" | "references" | "startedAt" | "by">;
-
-export function newAttempt(head: AttemptHead): Attempt {
-  return {
-    ...head,
-    submitted: false,
-    requestId: null,
-    isConfirmed: false,
-    takenAt: Infinity,
-    tokens: null,
-    unusable: new Set(),
-    told: new Set(),
-  };
-}
 
 /**
  * What is wrong with the time that D1 has as the start of an attempt, or `null`: the Worker that started it ran

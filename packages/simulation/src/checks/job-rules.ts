@@ -1,5 +1,6 @@
 import { dispatchLease, MAX_JOB_DOCUMENTS, STUCK_AFTER_MINUTES } from "@sluice/core";
 import { MAX_BATCHES } from "../limits.ts";
+import { MAX_HALVINGS } from "@sluice/dispatch";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
@@ -45,7 +46,7 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (attempt === undefined)
     return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
   if (row.status === before.status) return null;
-  return changeFlaw(attempt, before, row, known.now);
+  return changeFlaw(job, attempt, row, known);
 }
 
 /** What people ask for makes a waiting job due before its time only where a pause held it, or something of it is canceled. */
@@ -125,7 +126,8 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, su
   return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
 }
 
-function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number): string | null {
+function changeFlaw({ row: before }: Job, attempt: Attempt, row: JobRow, known: Known): string | null {
+  const { now, jobs } = known;
   const { id } = row;
   const { told } = attempt;
   switch (row.status) {
@@ -134,9 +136,7 @@ function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number):
     case "succeeded":
       return told.has("answered") ? null : `${id} succeeded under attempt ${row.attempt}, which was not answered`;
     case "split":
-      return told.has("invalid") || told.has("shrink")
-        ? null
-        : `${id} was split though nobody said that it is invalid or too large`;
+      return told.has("invalid") || told.has("shrink") ? null : halvingFlaw(attempt, before, row, jobs);
     case "pending": {
       if (before.status === "dispatching" || told.has("over")) return null;
       const waited = now - attempt.startedAt;
@@ -148,12 +148,35 @@ function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number):
   }
 }
 
+/** A job is halved after time-outs in a row, while others get through. */
+function halvingFlaw(attempt: Attempt, before: JobRow, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
+  if (row.unconfirmed_dispatches === before.unconfirmed_dispatches)
+    return `${row.id} was split though nobody said that it is invalid or too large`;
+  if (before.halvings === 0 && (before.refusals === 0 || before.unconfirmed_dispatches === 0))
+    return `${row.id} was halved at its first time-out`;
+  const getsThrough = [...jobs.values()].some(
+    (other) =>
+      other.row.id !== row.id &&
+      [...other.attempts.values()].some(
+        ({ requestId, startedAt }) => requestId !== null && startedAt >= attempt.startedAt,
+      ),
+  );
+  return getsThrough ? null : `${row.id} was halved though no other job gets through`;
+}
+
 export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: boolean): JobOrigin {
   if (row.parent_id === null) return "recorded";
   if (isRetry) return "retry";
   const parent = jobs.get(row.parent_id);
   if (parent?.row.status === "pending") return "kept_back";
   return parent?.row.status === "split" ? "piece" : "follow_up";
+}
+
+/** Whether a job was split because its submits timed out: nobody told why. */
+function wasHalved({ row, attempts }: Job): boolean {
+  const told = attempts.get(row.attempt)?.told;
+  const isBeforeLast = row.batches === MAX_BATCHES - 1;
+  return told !== undefined && !told.has("invalid") && !told.has("shrink") && !isBeforeLast;
 }
 
 export function isPieceOfInvalid({ row, origin }: Job, jobs: ReadonlyMap<string, Job>): boolean {
@@ -173,6 +196,12 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
     return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
   if (origin !== "retry" && row.batches !== parent.row.batches)
     return `${id} (${origin}) counts ${row.batches} batches, its parent ${parent.row.batches}`;
+  const halved = origin === "retry" ? row.halvings : row.halvings - parent.row.halvings;
+  const mayBeHalf = origin === "piece" && row.halvings <= MAX_HALVINGS;
+  if (halved !== 0 && !(mayBeHalf && halved === 1 && list.length >= Math.floor(parent.list.length / 2)))
+    return `${id} (${origin}) was halved ${row.halvings} times, its parent ${parent.row.halvings}`;
+  if (halved === 0 && origin === "piece" && wasHalved(parent))
+    return `${id} is the half of a job that timed out, and not counted as that`;
   const expected = {
     recorded: 1,
     retry: 1,
@@ -195,4 +224,10 @@ export function laneFlaw({ row, list }: Job, laneOf: (key: VersionKey) => string
   return strange === undefined
     ? null
     : `${row.id} is in the lane ${row.lane}, ${strange} was pushed into ${laneOf(strange)}`;
+}
+
+/** Whether an attempt ended for which Workers AI has no batch, as its Worker knew. */
+export function wasRefused(before: JobRow, row: JobRow): boolean {
+  const ended = before.status === "dispatching" && !["dispatching", "dispatched"].includes(row.status);
+  return ended && row.attempt === before.attempt && row.unconfirmed_dispatches === before.unconfirmed_dispatches;
 }

@@ -1,17 +1,20 @@
 import { NEVER_DUE } from "@sluice/core";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
-import { newAttempt, pollFlaw, startTimeFlaw } from "./attempts.ts";
-import { isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf } from "./job-rules.ts";
+import { pollFlaw, startTimeFlaw } from "./attempts.ts";
+import { isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
 import { SubmitRate } from "./submit-rate.ts";
 import { countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
-import { countRefused, countSilence, countUnconfirmed, countUsage, listOf } from "./usage.ts";
+import { countRefused, countSilence, countUnconfirmed, countUsage } from "./usage.ts";
 import {
   isOpen,
+  listOf,
+  attemptIn,
   newVersion,
+  startOver,
   versionKey,
   type Attempt,
   type Content,
@@ -187,13 +190,7 @@ export class Mirror {
       if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
       submission.failed -= 1;
-      version.unusable = 0;
-      version.turnedAway = 0;
-      version.batches.length = 0;
-      version.attempts.clear();
-      version.refused = 0;
-      version.accepted = 0;
-      version.mayFailWith.clear();
+      startOver(version);
       this.#retriedNow.add(key);
     } else {
       this.#rules.fail(`the outcome of ${key} went, though it ${row.status}`);
@@ -220,7 +217,7 @@ export class Mirror {
       const before = job.row;
       if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
       if (before.status === "dispatched" && row.status === "pending") countSilence(job, this.versions);
-      countRefused({ before, row, list: job.list }, this.versions);
+      if (wasRefused(before, row)) countRefused(job, this.versions);
       if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) countUnconfirmed(job, this.submissions);
       const now = this.#rules.now();
       const attempt = job.attempts.get(row.attempt);
@@ -243,12 +240,8 @@ export class Mirror {
   }
 
   #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
-    const references = list
-      .map((key) => `${key.slice(0, key.indexOf("\n"))}:${this.version(key)?.content.place}`)
-      .join();
-    const startedAt = row.dispatched_at ?? 0;
     this.#tell(startTimeFlaw(row, by, this.#rules.now()));
-    const attempt = newAttempt({ job: row.id, number: row.attempt, list, references, startedAt, by });
+    const attempt = attemptIn(row, list, by, (key) => this.version(key)?.content.place);
     job.attempts.set(row.attempt, attempt);
     if (list.length > 0) this.#tell(this.#rate.flawAt(attempt.startedAt));
     by.attempts.push(attempt);

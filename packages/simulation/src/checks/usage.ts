@@ -1,5 +1,5 @@
 import type { JobRow } from "./changes.ts";
-import { isOpen, versionKey, type Attempt, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
+import { isOpen, type Attempt, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
 
 interface Ended {
   readonly before: JobRow;
@@ -47,13 +47,8 @@ export function countSilence({ row, list, attempts }: Job, versions: ReadonlyMap
   }
 }
 
-/** An attempt ended for which Workers AI has no batch, as its Worker knew: it is counted at each document in its list. */
-export function countRefused(
-  { before, row, list }: Omit<Ended, "attempt">,
-  versions: ReadonlyMap<VersionKey, Version>,
-): void {
-  const ended = before.status === "dispatching" && !["dispatching", "dispatched"].includes(row.status);
-  if (!ended || row.attempt !== before.attempt || row.unconfirmed_dispatches !== before.unconfirmed_dispatches) return;
+/** Workers AI refused a batch for sure. */
+export function countRefused({ list }: Job, versions: ReadonlyMap<VersionKey, Version>): void {
   for (const key of list) {
     const version = versions.get(key);
     if (version !== undefined) version.refused += 1;
@@ -66,10 +61,4 @@ export function countUnconfirmed({ list }: Job, submissions: ReadonlyMap<string,
     const submission = submissions.get(id);
     if (submission !== undefined) submission.unconfirmed += 1;
   }
-}
-
-/** The documents of a job in the order of its list. */
-export function listOf(members: string): VersionKey[] {
-  const groups = JSON.parse(members) as [string, string[]][];
-  return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));
 }

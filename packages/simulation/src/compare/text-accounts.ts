@@ -1,5 +1,4 @@
-import { newAttempt } from "../checks/attempts.ts";
-import { newVersion, versionKey, type Content } from "../checks/state.ts";
+import { newAttempt, newVersion, versionKey, type Content } from "../checks/state.ts";
 import { isPoison, isUnanswerable, type Accounts } from "../world/accounts.ts";
 import type { BatchEntry, SentRequest } from "../world/batch-answer.ts";
 import type { Invocation } from "../world/invocation.ts";
