@@ -86,6 +86,7 @@ export function jobOf(more: Partial<Job> = {}): Job {
     model: "@cf/baai/bge-m3",
     request_id: null,
     parent_id: null,
+    merged_into: null,
     attempts: [
       {
         attempt: 1,

@@ -18,7 +18,7 @@ import { utf8Length } from "./text.ts";
  *        │ └─ nothing left to send  │   └─ failed for good ──────┼─► failed
  *        │        ► canceled        │                            │
  *        └──── refused for now, or lease run out: unconfirmed ◄──┘ stuck, expired
- *                                   └─ too large, invalid ─► split (its pieces are jobs of their own)
+ *                                   └─ too large, invalid, times out alone ─► split (its pieces are jobs of their own)
  *
  * A pending job whose documents have used up their batches (`MAX_BATCHES`) fails. With one batch left, a piece of
  * an invalid batch is split first.
@@ -27,7 +27,7 @@ import { utf8Length } from "./text.ts";
  * - `dispatching`: an attempt is started and its list stored; whether Workers AI has it is not known.
  * - `dispatched`: Workers AI gave a `request_id`; it is polled.
  * - `succeeded`: an answer was applied; what it lacked went into a follow-up job.
- * - `split`: replaced by two or three jobs of its documents.
+ * - `split`: replaced by jobs of its documents, two or three as a rule.
  * - `failed`: its documents failed with a reason.
  * - `canceled`: nothing was left to send.
  * - `merged`: another job took over its documents before it was ever dispatched.
@@ -119,6 +119,14 @@ export function weighDocument(document: {
   return { documents: 1, contexts, payloadBytes, memberBytes: MEMBER_GROUP_BYTES + idBytes, outcomeBytes };
 }
 
+/** What a recorded job weighs in a larger one, at most: `memberBytes` are those of its list. */
+export function weighMembers(job: Omit<PartWeight, "outcomeBytes"> & { readonly contextIdBytes: number }): PartWeight {
+  const { contextIdBytes, ...weight } = job;
+  const outcomeBytes =
+    weight.memberBytes + weight.documents * OUTCOME_DOCUMENT_BYTES + weight.contexts * OUTCOME_CONTEXT_BYTES;
+  return { ...weight, outcomeBytes: outcomeBytes + contextIdBytes };
+}
+
 /** `{"requests":[]}` */
 const PAYLOAD_FRAME_BYTES = 15;
 const EMPTY: PartWeight = {
@@ -202,6 +210,12 @@ export function cut<T>(list: readonly T[], batchesLeft: number): T[][] {
   while (pieces ** batchesLeft < list.length) pieces += 1;
   const bounds = Array.from({ length: pieces + 1 }, (_, n) => Math.ceil((n * list.length) / pieces));
   return Array.from({ length: pieces }, (_, n) => list.slice(bounds[n], bounds[n + 1]));
+}
+
+/** Cuts a list of two or more into its halves. */
+export function halve<T>(list: readonly T[]): [T[], T[]] {
+  const middle = Math.ceil(list.length / 2);
+  return [list.slice(0, middle), list.slice(middle)];
 }
 
 /** Why dispatching stands still: asked for, the day's neurons are used up, or the account is at fault. */

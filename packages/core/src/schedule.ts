@@ -50,6 +50,13 @@ export function nextBatchAt(now: number, batches: number, runInterval: number, r
   return now + Math.round(base * (1 + random / 4));
 }
 
+/** Workers AI takes 3,000 requests a minute of an embedding model, as published. */
+export const MAX_SUBMITS_PER_MINUTE = 3_000;
+/** Submits of a model follow one another at this distance on average: 2,500 a minute. */
+export const SUBMIT_SPACING_MS = 24;
+/** How far they may run ahead of that: some 400 at once. With what follows, no minute holds 3,000. */
+export const SUBMIT_BURST_MS = 10_000;
+
 /** How long a call to Workers AI may take: as long as a run's interval, between 10 s and a minute. */
 export function callTimeout(runInterval: number): number {
   return Math.min(Math.max(runInterval, MINUTE / 6), MINUTE);

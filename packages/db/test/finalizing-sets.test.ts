@@ -118,13 +118,13 @@ describe("finalizing several jobs at once", () => {
     await env.DB.exec(`UPDATE jobs SET batches = 3, halvings = 1 WHERE id = '${first}'`);
     const child = (document: string) =>
       ({ id: jobId(), round: 1, members: [[submission, [document]]], dueAt: NOW }) as const;
-    const [a, b, c] = [child("a"), { ...child("b"), batches: -1, halvings: 1 }, child("c")];
+    const [a, b, c] = [child("a"), { ...child("b"), halvings: 1 }, child("c")];
     const end = { status: "split", outcomes: [], tokens: null, error: { reason: "shrink", message: "no" } } as const;
     await finalizeJobs(
       db,
       [
         { job: { id: first, attempt: 1, status: "dispatched" }, end: { ...end, children: [a, b] } },
-        { job: { id: second, attempt: 1, status: "dispatched" }, end: { ...end, children: [c] } },
+        { job: { id: second, attempt: 1, status: "dispatched" }, end: { ...end, dispatch: "none", children: [c] } },
       ],
       NOW,
     );
@@ -133,7 +133,7 @@ describe("finalizing several jobs at once", () => {
     const counts = { document_count: 1, context_count: 2 };
     expect(await rows(`${children} ORDER BY members`)).toEqual([
       { id: a.id, parent_id: first, ...counts, batches: 3, halvings: 1 },
-      { id: b.id, parent_id: first, ...counts, batches: 2, halvings: 2 },
+      { id: b.id, parent_id: first, ...counts, batches: 3, halvings: 2 },
       { id: c.id, parent_id: second, ...counts, batches: 0, halvings: 0 },
     ]);
     expect(

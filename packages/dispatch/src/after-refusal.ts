@@ -16,6 +16,8 @@ export type RefusalDecision =
   | { readonly kind: "pause"; readonly reason: PauseReason; readonly dueAt: number }
   /** Its pieces may be in `batchesLeft` more batches, at least 1. */
   | { readonly kind: "split"; readonly batchesLeft: number }
+  /** Its submits keep timing out, and others do not: perhaps it is too much for the service. */
+  | { readonly kind: "halve" }
   | { readonly kind: "fail"; readonly code: FailureCode };
 
 /**
@@ -24,8 +26,15 @@ export type RefusalDecision =
  */
 export const MAX_REFUSALS = 100;
 
+/** A job is halved at most this often because its submits time out: never below an eighth of its size. */
+export const MAX_HALVINGS = 3;
+
 interface RefusedJob {
   readonly documents: number;
+  /** How often it was halved because its submits timed out. */
+  readonly halvings: number;
+  /** Whether its submits keep timing out while those of other jobs of its model do not. */
+  readonly timesOutAlone: boolean;
   /** Refusals in a row before this one. */
   readonly refusals: number;
   /** Whether Workers AI may have accepted the batch that this refusal ends. */
@@ -50,6 +59,7 @@ export function afterRefusal(
   switch (refusal.class) {
     case "retry": {
       if (givenUp) return { kind: "fail", code: "no_answer" };
+      if (job.timesOutAlone && mayBeHalved(job)) return { kind: "halve" };
       const backoff = job.accepted
         ? nextBatchAt(now, job.batches, runInterval, random)
         : backoffUntil(now, job.refusals + 1, runInterval, random);
@@ -68,4 +78,9 @@ export function afterRefusal(
     case "permanent":
       return { kind: "fail", code: "refused" };
   }
+}
+
+/** Whether a job may be halved if its submits keep timing out. */
+export function mayBeHalved({ documents, halvings }: Pick<RefusedJob, "documents" | "halvings">): boolean {
+  return documents > 1 && halvings < MAX_HALVINGS;
 }

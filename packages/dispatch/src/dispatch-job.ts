@@ -8,7 +8,7 @@ import {
   type ModelName,
   type SubmissionId,
 } from "@sluice/core";
-import { confirmDispatch, postponeJob, startAttempt, type DocumentContent } from "@sluice/db";
+import { confirmDispatch, deferJob, postponeJob, startAttempt, type DocumentContent } from "@sluice/db";
 import { submitBatch, toRequest } from "@sluice/inference";
 import type { StepIo } from "./io.ts";
 import { settleRefusal } from "./settle-refusal.ts";
@@ -24,9 +24,12 @@ export interface DispatchableJob {
   readonly refusals: number;
   /** Batches of one of its documents that may have been accepted: fewer than `MAX_BATCHES`. */
   readonly batches: number;
+  /** How often it was halved because its submits timed out. */
+  readonly halvings: number;
 }
 
-export type DispatchOutcome = "dispatched" | "refused" | "canceled" | "superseded";
+/** `over_rate`: the model takes no more submits for now, and the job waits for its turn without an attempt. */
+export type DispatchOutcome = "dispatched" | "refused" | "canceled" | "superseded" | "over_rate";
 
 /**
  * D1 took so long over the attempt that the call might outlast the lease: another could dispatch the
@@ -53,7 +56,12 @@ export async function dispatchJob(
     { until: startedAt + dispatchLease(io.runInterval), token: uuidTail(io.randomBytes(10)) },
     startedAt,
   );
-  if (started === null) return "superseded";
+  if (started === null) {
+    const dueAt = await deferJob(io.db, job, "submit_rate", startedAt);
+    if (dueAt === null) return "superseded";
+    io.log({ event: "submit_rate_reached", job: job.id, due_at: dueAt });
+    return "over_rate";
+  }
   const documents = listMembers(started.members);
   if (documents.length === 0) return "canceled";
 

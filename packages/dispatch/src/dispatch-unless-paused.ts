@@ -1,5 +1,5 @@
 import { readPauses, type DocumentContent, type Pause } from "@sluice/db";
-import { dispatchJob, type DispatchableJob } from "./dispatch-job.ts";
+import { dispatchJob, type DispatchableJob, type DispatchOutcome } from "./dispatch-job.ts";
 import { hasBatchLeft } from "./has-batch-left.ts";
 import type { StepIo } from "./io.ts";
 import { keepBackPaused } from "./keep-back-paused.ts";
@@ -14,9 +14,10 @@ export async function dispatchUnlessPaused(
   job: DispatchableJob,
   readContent: () => Promise<readonly DocumentContent[]>,
   pauses: Pause[],
-): Promise<void> {
-  if (!(await keepBackPaused(io, job, pauses))) return;
-  if (!(await hasBatchLeft(io, job))) return;
+): Promise<DispatchOutcome | "held"> {
+  if (!(await keepBackPaused(io, job, pauses))) return "held";
+  if (!(await hasBatchLeft(io, job))) return "held";
   const outcome = await dispatchJob(io, job, await readContent());
   if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())));
+  return outcome;
 }

@@ -4,6 +4,7 @@ export * from "./dispatch-job.ts";
 export * from "./dispatch-unless-paused.ts";
 export * from "./has-batch-left.ts";
 export * from "./io.ts";
+export * from "./merge-pending.ts";
 export * from "./keep-back-paused.ts";
 export * from "./memory.ts";
 export * from "./pauses.ts";

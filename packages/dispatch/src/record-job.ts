@@ -82,8 +82,8 @@ export async function recordJob(
 const MAX_DISPATCHING_MS = 45_000;
 
 /**
- * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s, or that do
- * not fit in memory beside other deliveries, are left to the poller, and are due at once. A failure affects only the job: from recording on D1 drives.
+ * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s, that do not
+ * fit in memory beside other deliveries, or that are behind one over the rate of submits, are left to the poller, and are due at once. A failure affects only the job: from recording on D1 drives.
  */
 export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
   const startedAt = io.now();
@@ -92,14 +92,21 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
     const isLate = io.now() - startedAt >= MAX_DISPATCHING_MS;
     const release = isLate ? null : io.memory.hold(dispatchBytes(payloadBytes), io.now());
     try {
-      if (release === null) {
-        const left = jobs.slice(index).map((job) => ({ id: job.id, attempt: 0, status: "pending" }) as const);
-        io.log({ event: "dispatching_left_to_poller", jobs: left.length });
-        return await releaseJobs(io.db, left, io.now());
-      }
+      if (release === null) return await leaveToPoller(io, jobs.slice(index));
       pauses ??= await readPauses(io.db, io.now());
-      const pending = { id, model, status: "pending", attempt: 0, round: 1, refusals: 0, batches: 0 } as const;
-      await dispatchUnlessPaused(io, pending, readContent, pauses);
+      const pending = {
+        id,
+        model,
+        status: "pending",
+        attempt: 0,
+        round: 1,
+        refusals: 0,
+        batches: 0,
+        halvings: 0,
+      } as const;
+      const outcome = await dispatchUnlessPaused(io, pending, readContent, pauses);
+      // The poller merges the others with what else waits.
+      if (outcome === "over_rate") return await leaveToPoller(io, jobs.slice(index + 1));
     } catch (error) {
       // Once its lease has run out the poller takes it from here.
       io.log({ event: "dispatch_broke_off", job: id, ...describeError(error) });
@@ -107,6 +114,12 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
       release?.();
     }
   }
+}
+
+async function leaveToPoller(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
+  io.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
+  const held = jobs.map(({ id }) => ({ id, attempt: 0, status: "pending" }) as const);
+  await releaseJobs(io.db, held, io.now());
 }
 
 function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {

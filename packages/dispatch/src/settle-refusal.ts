@@ -2,6 +2,7 @@ import {
   cut,
   FAILURES,
   groupMembers,
+  halve,
   listMembers,
   MAX_BATCHES,
   mintJobId,
@@ -10,9 +11,9 @@ import {
   type JobMembers,
   type ModelName,
 } from "@sluice/core";
-import { finalizeJobs, pauseDispatching, postponeJob, type DispatchCount } from "@sluice/db";
+import { finalizeJobs, pauseDispatching, postponeJob, timesOutWhileOthersDoNot, type DispatchCount } from "@sluice/db";
 import type { Refusal } from "@sluice/inference";
-import { afterRefusal, MAX_REFUSALS } from "./after-refusal.ts";
+import { afterRefusal, MAX_REFUSALS, mayBeHalved } from "./after-refusal.ts";
 import type { StepIo } from "./io.ts";
 import { modelScope } from "./pauses.ts";
 
@@ -27,6 +28,8 @@ interface RefusedAttempt {
   readonly refusals: number;
   /** Batches of one of its documents that may have been accepted, that of the open attempt included. */
   readonly batches: number;
+  /** How often it was halved because its submits timed out. */
+  readonly halvings: number;
   /** What is left of its documents. */
   readonly members: JobMembers;
   /** Documents that the batch held: more than are left, where some were deleted since. */
@@ -45,7 +48,11 @@ export async function settleRefusal(
   const dispatch = dispatchCount(job, refusal);
   const accepted = dispatch !== "none";
   const batches = job.batches - (accepted ? 0 : 1);
-  const decision = afterRefusal({ documents: job.sent, refusals: job.refusals, accepted, batches }, refusal, {
+  const { sent, refusals, halvings } = job;
+  const isTimeout = dispatch === "unconfirmed" && refusal.class === "retry";
+  const timesOutAlone =
+    isTimeout && mayBeHalved({ documents: sent, halvings }) && (await timesOutWhileOthersDoNot(io.db, job));
+  const decision = afterRefusal({ documents: sent, refusals, accepted, batches, halvings, timesOutAlone }, refusal, {
     now,
     runInterval: io.runInterval,
     random: io.random(),
@@ -71,12 +78,15 @@ export async function settleRefusal(
     case "again":
       await postponeJob(io.db, job, error, { dispatch, refused: true }, decision.dueAt, now);
       return;
-    case "split": {
-      const children = cut(documents, decision.batchesLeft).map((piece) => ({
+    case "split":
+    case "halve": {
+      const pieces = decision.kind === "halve" ? halve(documents) : cut(documents, decision.batchesLeft);
+      const children = pieces.map((piece) => ({
         id: mintJobId(now, io.randomBytes(10)),
         round: job.round,
         members: groupMembers(piece),
         dueAt: now,
+        halvings: decision.kind === "halve" ? 1 : 0,
       }));
       const end = { status: "split", outcomes: [], children, tokens: null, error, ...counted } as const;
       await finalizeJobs(io.db, [{ job, end }], now);

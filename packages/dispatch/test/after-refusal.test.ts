@@ -28,6 +28,8 @@ interface Row {
   readonly refusals?: number;
   /** Of a batch that may have been accepted: how many there were, with this one. */
   readonly batches?: number;
+  /** Of a job whose submits time out while others get through: how often it was halved. */
+  readonly halvings?: number;
   readonly random?: number;
   readonly now?: number;
   readonly then: RefusalDecision;
@@ -128,6 +130,32 @@ const used: readonly Row[] = [
     then: again(NOW + 405 * MINUTE),
   },
   { title: "is given up after the tenth", refusal: refusal("retry"), batches: MAX_BATCHES, then: NO_ANSWER },
+  { title: "is halved", refusal: refusal("retry"), batches: 2, halvings: 0, then: { kind: "halve" } },
+  { title: "is halved down to an eighth", refusal: refusal("retry"), batches: 4, halvings: 2, then: { kind: "halve" } },
+  {
+    title: "waits as an eighth",
+    refusal: refusal("retry"),
+    batches: 4,
+    halvings: 3,
+    random: 0,
+    then: again(NOW + 32 * MINUTE),
+  },
+  {
+    title: "waits alone",
+    refusal: refusal("retry"),
+    batches: 4,
+    halvings: 0,
+    documents: 1,
+    random: 0,
+    then: again(NOW + 32 * MINUTE),
+  },
+  {
+    title: "is given up, not halved, after the tenth",
+    refusal: refusal("retry"),
+    batches: MAX_BATCHES,
+    halvings: 0,
+    then: NO_ANSWER,
+  },
   { title: "is dispatched again after the ninth", refusal: refusal("forgotten"), batches: 9, then: again(NOW) },
   { title: "is given up after the tenth", refusal: refusal("forgotten"), batches: MAX_BATCHES, then: NO_ANSWER },
   { title: "is split within those that are left", refusal: refusal("invalid"), batches: 7, then: split(3) },
@@ -156,6 +184,8 @@ function expectDecision(row: Row): void {
     refusals: row.refusals ?? 0,
     accepted: row.batches !== undefined,
     batches: row.batches ?? 1,
+    halvings: row.halvings ?? 0,
+    timesOutAlone: row.halvings !== undefined,
   };
   const decision = afterRefusal(job, row.refusal, {
     now: row.now ?? NOW,

@@ -35,6 +35,7 @@ const pending = (id: JobId): DispatchableJob => ({
   round: 1,
   refusals: 0,
   batches: 0,
+  halvings: 0,
 });
 const content = (id: JobId, attempt = 0): Promise<DocumentContent[]> => readJobContent(io.db, { id, attempt });
 

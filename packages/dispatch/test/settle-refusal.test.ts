@@ -26,6 +26,7 @@ async function dispatched(count: number, deleted: readonly string[]) {
     round: 1,
     refusals: 0,
     batches: 0,
+    halvings: 0,
   } as const;
   await dispatchJob(io, fresh, await readJobContent(io.db, { id: job, attempt: 0 }));
   for (const id of deleted) await deleteDocument(io.db, { collection: "default", id }, NOW);

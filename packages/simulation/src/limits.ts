@@ -5,6 +5,10 @@ export const MAX_REFUSALS = 12;
 /** Batches that a document may be in; ten in the product. */
 export const MAX_BATCHES = 6;
 
+/** Distance of submits and how far they may run ahead: 35 a minute at most, where the product makes 2,900. */
+export const SUBMIT_SPACING_MS = 2_000;
+export const SUBMIT_BURST_MS = 10_000;
+
 const limit = (name: string, now: string, small: number): Replacement => ({
   file: "packages/core/src/limits.ts",
   find: `export const ${name} = ${now};`,
@@ -31,6 +35,16 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_PARAMETER_BYTES", "1_900_000", 1_800),
   limit("MAX_TRANSACTION_BYTES", "5_000_000", 2_500),
   limit("MAX_SHARED_TEXT_BYTES", "128_000", 1_000),
+  {
+    file: "packages/core/src/schedule.ts",
+    find: "SUBMIT_SPACING_MS = 24;",
+    replace: `SUBMIT_SPACING_MS = ${SUBMIT_SPACING_MS};`,
+  },
+  {
+    file: "packages/core/src/schedule.ts",
+    find: "SUBMIT_BURST_MS = 10_000;",
+    replace: `SUBMIT_BURST_MS = ${SUBMIT_BURST_MS};`,
+  },
   {
     file: "packages/dispatch/src/chunk-parts.ts",
     find: "const PART_BYTES = 1_000;",

@@ -8,7 +8,7 @@ import {
   type DispatchedJob,
   type WaitingJob,
 } from "@sluice/db";
-import { dispatchBytes, holdPaused } from "@sluice/dispatch";
+import { dispatchBytes, holdPaused, mergePending } from "@sluice/dispatch";
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJobs } from "./poll-jobs.ts";
@@ -96,8 +96,9 @@ export async function workThrough(
     while (waiting.length > 0) {
       const pauses = await readPauses(io.db, io.now());
       const free = pauses.length > 0 ? await holdPaused(io, waiting, pauses) : waiting;
-      claimed += free.length;
-      const dispatched = await dispatchJobs(io, free, share, leaseUntil, pauses);
+      const remaining = await mergePending(io, free);
+      claimed += remaining.length;
+      const dispatched = await dispatchJobs(io, remaining, share, leaseUntil, pauses);
       failed += dispatched.failed;
       // They are due again, for another run: here there is no room for them.
       isStopped = dispatched.left > 0;

@@ -45,6 +45,7 @@ async function dieDispatching(id: JobId): Promise<void> {
     round: 1,
     refusals: 0,
     batches: 0,
+    halvings: 0,
   } as const;
   const call = hold(service, "onSubmit");
   const called = call.called();
@@ -106,6 +107,7 @@ describe("a job whose dispatcher died in the call", () => {
       round: 1,
       refusals: 0,
       batches: 0,
+      halvings: 0,
     } as const;
     const late = dispatchJob(io, pending, await readJobContent(io.db, pending));
     await called;

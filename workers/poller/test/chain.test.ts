@@ -64,7 +64,10 @@ it("a run that finds more due than one claim takes starts the chain at once", as
     `INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes, request_id,
        due_at, created_at, dispatched_at, attempts, members)
      WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 200)
-     SELECT 'job-' || n, 'm', 'interactive', 'dispatched', 1, 1, 1, 3, 200, 'r' || n, 1, 1, ${NOW}, '[{"attempt":1}]', '[]' FROM n`.replaceAll("\n", " "),
+     SELECT 'job-' || n, 'm', 'interactive', 'dispatched', 1, 1, 1, 3, 200, 'r' || n, 1, 1, ${NOW}, '[{"attempt":1}]', '[]' FROM n`.replaceAll(
+      "\n",
+      " ",
+    ),
   );
   const sentBefore: number[] = [];
   service.onPoll = () => service.answer([]);

@@ -15,6 +15,7 @@ function dispatched(age: number, lane: Lane = "interactive", model = "m"): Dispa
     round: 1,
     refusals: 0,
     batches: 1,
+    halvings: 0,
     contexts: 3,
     payloadBytes: 200,
     createdAt: NOW - age,
@@ -55,7 +56,10 @@ describe("the order of polls", () => {
 
   it("reaches those that are done behind many old ones that are stuck", () => {
     const stuck = Array.from({ length: 100 }, (_, index) => dispatched(10_000 * SECOND + index));
-    const polled = pollAll(new PollQueue([...everySecond(100), ...stuck], NOW, new Map()), (age) => age > 1_000 * SECOND);
+    const polled = pollAll(
+      new PollQueue([...everySecond(100), ...stuck], NOW, new Map()),
+      (age) => age > 1_000 * SECOND,
+    );
     expect(polled.filter((age) => age <= 1_000 * SECOND)).toHaveLength(100);
   });
 

@@ -188,6 +188,7 @@ describe("the list of jobs", () => {
       model: "@cf/baai/bge-m3",
       request_id: null,
       parent_id: null,
+      merged_into: null,
       attempts: [{ attempt: 1, started_at: at(NOW), ended_at: at(NOW + 1_000), request_id: null, error }],
       document_count: 1,
       context_count: 3,

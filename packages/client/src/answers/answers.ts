@@ -131,6 +131,7 @@ export const jobShape = object<Job>({
   model: string,
   request_id: nullable(string),
   parent_id: nullable(string),
+  merged_into: nullable(string),
   attempts: list(attempt),
   document_count: number,
   context_count: number,

@@ -26,6 +26,8 @@ export interface Job {
   readonly request_id: string | null;
   /** The job that it follows up, or half of which it is. */
   readonly parent_id: string | null;
+  /** The job that took over its documents before it was dispatched. */
+  readonly merged_into: string | null;
   /** The last 20, the newest last. */
   readonly attempts: readonly Attempt[];
   readonly document_count: number;

@@ -22,7 +22,14 @@ const submission = {
 };
 const counts = submission.counts;
 const pause = { scope: "all", reason: "requested", message: "m", since: AT, until: AT };
-const job = jobOf({ request_id: "r", parent_id: "p", next_poll_at: AT, dispatched_at: AT, ended_at: AT });
+const job = jobOf({
+  request_id: "r",
+  parent_id: "p",
+  merged_into: "m",
+  next_poll_at: AT,
+  dispatched_at: AT,
+  ended_at: AT,
+});
 const accepted = {
   submission,
   documents: [{ id: "d" }],

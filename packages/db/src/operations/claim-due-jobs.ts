@@ -14,6 +14,8 @@ interface ClaimedHead {
   readonly refusals: number;
   /** Batches of one of its documents that may have been accepted, one in progress included. */
   readonly batches: number;
+  /** How often it was halved because its submits timed out. */
+  readonly halvings: number;
   readonly contexts: number;
   /** UTF-8 bytes of its requests. */
   readonly payloadBytes: number;
@@ -101,7 +103,7 @@ type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; d
 
 /** What a claim returns of each job. */
 export const CLAIMED_COLUMNS = sql`
-  id, model, lane, attempt, round, refusals, batches, context_count AS contexts, payload_bytes AS payloadBytes,
+  id, model, lane, attempt, round, refusals, batches, halvings, context_count AS contexts, payload_bytes AS payloadBytes,
   created_at AS createdAt, status, request_id AS requestId, dispatched_at AS dispatchedAt`;
 
 /** When a row of `jobs` that is polled now is due again if its batch is still in progress. */

@@ -15,8 +15,8 @@ export interface HoldingJob {
 }
 
 /**
- * The open jobs that hold documents whose first job has ended: its follow-ups and pieces, and
- * theirs. `root` is the job that recorded the document. Reads the lists of the open ones.
+ * The open jobs that hold documents whose first job has ended: its follow-ups and pieces, the job that it was
+ * merged into, and theirs. `root` is the job that recorded the document. Reads the lists of the open ones.
  */
 export async function readHoldingJobs(
   db: Database,
@@ -31,7 +31,10 @@ export async function readHoldingJobs(
     WITH RECURSIVE line (id) AS (
       SELECT value FROM json_each(${roots})
       UNION
-      SELECT child.id FROM line CROSS JOIN jobs child INDEXED BY jobs_parent ON child.parent_id = line.id)
+      SELECT child.id FROM line CROSS JOIN jobs child INDEXED BY jobs_parent ON child.parent_id = line.id
+      UNION
+      SELECT absorbed.merged_into FROM line
+      CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
     SELECT g.value ->> 0 AS submission, i.value AS document,
       j.id, j.status, j.attempt, j.round, j.refusals, j.dispatched_at, j.due_at
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL

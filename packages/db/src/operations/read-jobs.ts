@@ -11,6 +11,7 @@ export interface JobRow {
   readonly model: ModelName;
   readonly requestId: RequestId | null;
   readonly parentId: JobId | null;
+  readonly mergedInto: JobId | null;
   readonly refusals: number;
   readonly documents: number;
   readonly contexts: number;
@@ -29,7 +30,7 @@ export interface JobRow {
 }
 
 const columns = sql`
-  j.id, j.status, j.lane, j.model, j.request_id AS requestId, j.parent_id AS parentId, j.refusals,
+  j.id, j.status, j.lane, j.model, j.request_id AS requestId, j.parent_id AS parentId, j.merged_into AS mergedInto, j.refusals,
   j.document_count AS documents, j.context_count AS contexts, j.payload_bytes AS payloadBytes, j.tokens,
   j.unconfirmed_dispatches AS unconfirmed, j.repeated_dispatches AS repeated, j.created_at AS createdAt,
   j.dispatched_at AS dispatchedAt, j.ended_at AS endedAt, j.due_at AS dueAt, j.attempts,

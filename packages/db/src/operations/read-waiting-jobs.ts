@@ -29,7 +29,10 @@ export async function readWaitingJobs(db: Database, ids: readonly SubmissionId[]
         AND p.part > (SELECT max(part) FROM parts WHERE submission_id = a.value) - ${LAST_PARTS}
       UNION
       SELECT line.submission, child.id FROM line
-      CROSS JOIN jobs child INDEXED BY jobs_parent ON child.parent_id = line.id)
+      CROSS JOIN jobs child INDEXED BY jobs_parent ON child.parent_id = line.id
+      UNION
+      SELECT line.submission, absorbed.merged_into FROM line
+      CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
     SELECT line.submission, j.status, j.refusals, j.due_at AS dueAt
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
     WHERE EXISTS (SELECT 1 FROM json_each(j.members) g WHERE g.value ->> 0 = line.submission)`,

@@ -49,10 +49,11 @@ const PARTS = `SELECT p.part AS part, p.hash AS hash, p.documents AS documents, 
   WHERE p.submission_id = ?1 GROUP BY p.part`;
 
 const jobSchema = z.object({ dispatches: z.number(), again: z.number(), tokens: z.number() });
-/** With the jobs that follow one up: its halves, and what was left of it. */
+/** With the jobs that follow one up: its halves, what was left of it, and the job that it was merged into. */
 const JOBS = `WITH RECURSIVE family (id) AS (
     SELECT job_id FROM parts WHERE submission_id = ?1
-    UNION SELECT j.id FROM family f CROSS JOIN jobs j ON j.parent_id = f.id)
+    UNION SELECT j.id FROM family f CROSS JOIN jobs j ON j.parent_id = f.id
+    UNION SELECT j.merged_into FROM family f CROSS JOIN jobs j ON j.id = f.id AND j.merged_into IS NOT NULL)
   SELECT attempt AS dispatches, unconfirmed_dispatches + repeated_dispatches AS again, coalesce(tokens, 0) AS tokens
   FROM family CROSS JOIN jobs USING (id)`;
 

@@ -1,12 +1,13 @@
-import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/core";
+import { dispatchLease, MAX_JOB_DOCUMENTS, STUCK_AFTER_MINUTES } from "@sluice/core";
 import { MAX_BATCHES } from "../limits.ts";
+import { MAX_HALVINGS } from "@sluice/dispatch";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
 import { isOpen, type Attempt, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
-  pending: ["pending", "dispatching", "canceled", "failed", "split"],
+  pending: ["pending", "dispatching", "canceled", "failed", "split", "merged"],
   dispatching: ["dispatching", "dispatched", "pending", "split", "failed", "canceled"],
   dispatched: ["dispatched", "pending", "succeeded", "split", "failed"],
 };
@@ -16,6 +17,7 @@ interface Known {
   /** Whose transaction it was. */
   readonly worker: WorkerName;
   readonly submissions: ReadonlyMap<string, Submission>;
+  readonly jobs: ReadonlyMap<string, Job>;
 }
 
 /** What is wrong with a job's change from the row that is known to `row`, or `null`. */
@@ -26,6 +28,7 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (miscounted !== null) return miscounted;
   if (!(NEXT[before.status] ?? []).includes(row.status)) return `${id} went from ${before.status} to ${row.status}`;
   if (before.status === "pending" && (row.status === "failed" || row.status === "split")) return usedUpFlaw(row, list);
+  if (row.status === "merged") return mergeFlaw(job, row, known.jobs);
   if (row.attempt > before.attempt) return startFlaw(job, row, list, known);
   if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
   const hurried = hurryFlaw(before, row, list, known);
@@ -43,7 +46,7 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (attempt === undefined)
     return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
   if (row.status === before.status) return null;
-  return changeFlaw(attempt, before, row, known.now);
+  return changeFlaw(job, attempt, row, known);
 }
 
 /** What people ask for makes a waiting job due before its time only where a pause held it, or something of it is canceled. */
@@ -88,6 +91,21 @@ function usedUpFlaw({ id, status, batches }: JobRow, list: readonly VersionKey[]
   return `${id} ${status} while it waited, after ${batches} batches`;
 }
 
+/** A job is merged into one like it that holds its documents now, neither of them dispatched or a piece. */
+function mergeFlaw({ row: before, list, origin }: Job, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
+  const target = row.merged_into === null ? undefined : jobs.get(row.merged_into);
+  if (target === undefined || !isOpen(target.row.status)) return `${row.id} is merged into a job that is not open`;
+  const what = `${row.id} (${origin}) is merged into ${target.row.id} (${target.origin})`;
+  if (origin === "piece" || target.origin === "piece") return `${what}: a piece`;
+  if (before.attempt > 0 || target.row.attempt > 0) return `${what}, though one of them was dispatched`;
+  if (before.paused_by !== null || target.row.paused_by !== null) return `${what}, though one of them is held`;
+  for (const name of ["lane", "round", "batches", "halvings"] as const) {
+    if (before[name] !== target.row[name]) return `${what}: ${name} ${before[name]} and ${target.row[name]}`;
+  }
+  if (target.list.length > MAX_JOB_DOCUMENTS) return `${what}, which holds ${target.list.length} documents by then`;
+  return list.every((key) => target.list.includes(key)) ? null : `${what}, which lacks documents of it`;
+}
+
 function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, submissions }: Known): string | null {
   const { id } = row;
   if (row.attempt !== job.row.attempt + 1) return `${id} skipped an attempt`;
@@ -108,7 +126,8 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, su
   return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
 }
 
-function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number): string | null {
+function changeFlaw({ row: before }: Job, attempt: Attempt, row: JobRow, known: Known): string | null {
+  const { now, jobs } = known;
   const { id } = row;
   const { told } = attempt;
   switch (row.status) {
@@ -117,9 +136,7 @@ function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number):
     case "succeeded":
       return told.has("answered") ? null : `${id} succeeded under attempt ${row.attempt}, which was not answered`;
     case "split":
-      return told.has("invalid") || told.has("shrink")
-        ? null
-        : `${id} was split though nobody said that it is invalid or too large`;
+      return told.has("invalid") || told.has("shrink") ? null : halvingFlaw(attempt, before, row, jobs);
     case "pending": {
       if (before.status === "dispatching" || told.has("over")) return null;
       const waited = now - attempt.startedAt;
@@ -131,12 +148,35 @@ function changeFlaw(attempt: Attempt, before: JobRow, row: JobRow, now: number):
   }
 }
 
+/** A job is halved after time-outs in a row, while others get through. */
+function halvingFlaw(attempt: Attempt, before: JobRow, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
+  if (row.unconfirmed_dispatches === before.unconfirmed_dispatches)
+    return `${row.id} was split though nobody said that it is invalid or too large`;
+  if (before.halvings === 0 && (before.refusals === 0 || before.unconfirmed_dispatches === 0))
+    return `${row.id} was halved at its first time-out`;
+  const getsThrough = [...jobs.values()].some(
+    (other) =>
+      other.row.id !== row.id &&
+      [...other.attempts.values()].some(
+        ({ requestId, startedAt }) => requestId !== null && startedAt >= attempt.startedAt,
+      ),
+  );
+  return getsThrough ? null : `${row.id} was halved though no other job gets through`;
+}
+
 export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: boolean): JobOrigin {
   if (row.parent_id === null) return "recorded";
   if (isRetry) return "retry";
   const parent = jobs.get(row.parent_id);
   if (parent?.row.status === "pending") return "kept_back";
   return parent?.row.status === "split" ? "piece" : "follow_up";
+}
+
+/** Whether a job was split because its submits timed out: nobody told why. */
+function wasHalved({ row, attempts }: Job): boolean {
+  const told = attempts.get(row.attempt)?.told;
+  const isBeforeLast = row.batches === MAX_BATCHES - 1;
+  return told !== undefined && !told.has("invalid") && !told.has("shrink") && !isBeforeLast;
 }
 
 export function isPieceOfInvalid({ row, origin }: Job, jobs: ReadonlyMap<string, Job>): boolean {
@@ -156,6 +196,12 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
     return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
   if (origin !== "retry" && row.batches !== parent.row.batches)
     return `${id} (${origin}) counts ${row.batches} batches, its parent ${parent.row.batches}`;
+  const halved = origin === "retry" ? row.halvings : row.halvings - parent.row.halvings;
+  const mayBeHalf = origin === "piece" && row.halvings <= MAX_HALVINGS;
+  if (halved !== 0 && !(mayBeHalf && halved === 1 && list.length >= Math.floor(parent.list.length / 2)))
+    return `${id} (${origin}) was halved ${row.halvings} times, its parent ${parent.row.halvings}`;
+  if (halved === 0 && origin === "piece" && wasHalved(parent))
+    return `${id} is the half of a job that timed out, and not counted as that`;
   const expected = {
     recorded: 1,
     retry: 1,
@@ -170,4 +216,10 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
   return list.every((key) => parent.list.includes(key))
     ? null
     : `${id} (${origin}) holds documents that its parent does not`;
+}
+
+/** Whether an attempt ended for which Workers AI has no batch, as its Worker knew. */
+export function wasRefused(before: JobRow, row: JobRow): boolean {
+  const ended = before.status === "dispatching" && !["dispatching", "dispatched"].includes(row.status);
+  return ended && row.attempt === before.attempt && row.unconfirmed_dispatches === before.unconfirmed_dispatches;
 }

@@ -1,12 +1,16 @@
 import { NEVER_DUE } from "@sluice/core";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
-import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
+import { isPieceOfInvalid, jobFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { Pauses } from "./pauses.ts";
+import { SubmitRate } from "./submit-rate.ts";
 import {
   isOpen,
+  listOf,
+  newAttempt,
   newVersion,
+  startOver,
   versionKey,
   type Attempt,
   type Content,
@@ -36,6 +40,7 @@ export class Mirror {
   /** Parts that are staged, by submission and number, with the time. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
+  readonly #rate = new SubmitRate();
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -175,12 +180,7 @@ export class Mirror {
       this.#endedBefore.add(key);
     } else if (row.status === "failed") {
       submission.failed -= 1;
-      version.unusable = 0;
-      version.turnedAway = 0;
-      version.attempts.clear();
-      version.refused = 0;
-      version.accepted = 0;
-      version.mayFailWith.clear();
+      startOver(version);
       this.#retriedNow.add(key);
     } else {
       this.#rules.fail(`the outcome of ${key} went, though it ${row.status}`);
@@ -195,7 +195,7 @@ export class Mirror {
       job = {
         origin: "recorded",
         row,
-        list: this.#listOf(row.members),
+        list: listOf(row.members),
         attempts: new Map(),
         isPieceOfInvalid: false,
         largest: row.document_count,
@@ -203,12 +203,20 @@ export class Mirror {
       this.jobs.set(row.id, job);
       newJobs.push(job);
     } else {
-      const list = job.row.members === row.members ? job.list : this.#listOf(row.members);
+      const list = job.row.members === row.members ? job.list : listOf(row.members);
       const before = job.row;
       if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
       if (before.status === "dispatched" && row.status === "pending") this.#countSilence(job);
+      if (wasRefused(before, row)) for (const version of this.#versionsOf(job)) version.refused += 1;
       if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) this.#countUnconfirmed(job);
-      this.#tell(jobFlaw(job, row, list, { now: this.#rules.now(), worker: by.worker, submissions: this.submissions }));
+      this.#tell(
+        jobFlaw(job, row, list, {
+          now: this.#rules.now(),
+          worker: by.worker,
+          submissions: this.submissions,
+          jobs: this.jobs,
+        }),
+      );
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
       job.row = row;
@@ -222,21 +230,9 @@ export class Mirror {
   }
 
   #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
-    const references = list
-      .map((key) => `${key.slice(0, key.indexOf("\n"))}:${this.version(key)?.content.place}`)
-      .join();
-    const attempt: Attempt = {
-      job: row.id,
-      number: row.attempt,
-      list,
-      references,
-      startedAt: row.dispatched_at ?? 0,
-      by,
-      submitted: false,
-      requestId: null,
-      told: new Set(),
-    };
+    const attempt = newAttempt(row, list, by, (key) => this.version(key)?.content.place);
     job.attempts.set(row.attempt, attempt);
+    if (list.length > 0) this.#tell(this.#rate.flawAt(attempt.startedAt));
     by.attempts.push(attempt);
     for (const key of list) this.version(key)?.attempts.add(attempt);
   }
@@ -244,10 +240,7 @@ export class Mirror {
   /** A batch was given up of which the service said nothing. */
   #countSilence(job: Job): void {
     if (job.attempts.get(job.row.attempt)?.told.has("over") === true) return;
-    for (const key of job.list) {
-      const version = this.versions.get(key);
-      if (version !== undefined) version.turnedAway += 1;
-    }
+    for (const version of this.#versionsOf(job)) version.turnedAway += 1;
   }
 
   /** A dispatch that may have been run was one of every submission in its list. */
@@ -258,9 +251,8 @@ export class Mirror {
     }
   }
 
-  #listOf(members: string): VersionKey[] {
-    const groups = JSON.parse(members) as [string, string[]][];
-    return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));
+  #versionsOf({ list }: Job): Version[] {
+    return list.flatMap((key) => this.versions.get(key) ?? []);
   }
 
   #touch(key: VersionKey): void {

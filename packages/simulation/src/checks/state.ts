@@ -59,6 +59,16 @@ export function newVersion(key: VersionKey, content: Content): Version {
   };
 }
 
+/** A document that somebody queues again after it failed: what was said about it before does not count. */
+export function startOver(version: Version): void {
+  version.unusable = 0;
+  version.turnedAway = 0;
+  version.refused = 0;
+  version.accepted = 0;
+  version.attempts.clear();
+  version.mayFailWith.clear();
+}
+
 /** One dispatch of a job as D1 recorded it before the call. */
 export interface Attempt {
   readonly job: string;
@@ -103,4 +113,30 @@ export interface Submission {
 
 export function isOpen(status: string): boolean {
   return status === "pending" || status === "dispatching" || status === "dispatched";
+}
+
+/** An attempt as a job's row tells that it started. `placeOf` is a document's place in its push. */
+export function newAttempt(
+  row: JobRow,
+  list: readonly VersionKey[],
+  by: Invocation,
+  placeOf: (key: VersionKey) => number | undefined,
+): Attempt {
+  return {
+    job: row.id,
+    number: row.attempt,
+    list,
+    references: list.map((key) => `${key.slice(0, key.indexOf("\n"))}:${placeOf(key)}`).join(),
+    startedAt: row.dispatched_at ?? 0,
+    by,
+    submitted: false,
+    requestId: null,
+    told: new Set(),
+  };
+}
+
+/** The documents of a job's list, in order. */
+export function listOf(members: string): VersionKey[] {
+  const groups = JSON.parse(members) as [string, string[]][];
+  return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));
 }

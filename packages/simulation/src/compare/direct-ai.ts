@@ -21,7 +21,7 @@ function answer(world: World, by: Invocation, model: string, request: SentReques
   const { accounts, faults, random } = world;
   const { attempt, entries } = accounts.open(by, model, [request]);
   const refusal = refusalOf(world, attempt, entries);
-  if (refusal !== null) return refusal.give();
+  if (refusal !== null) return refusal();
   if (entries.some((entry) => entry.isPoison)) return codedError(random, 5006, "Invalid input")();
   accounts.pay(entries, attempt);
   if (entries.some((entry) => entry.isUnanswerable) || faults.strikes("item_missing")) return {};

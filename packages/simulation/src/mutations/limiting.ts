@@ -2,6 +2,7 @@ import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const START = "packages/db/src/operations/start-attempt.ts";
 const FINALIZE = "packages/db/src/operations/finalize-jobs.ts";
+const SETTLE = "packages/dispatch/src/settle-refusal.ts";
 const LEFT = "packages/dispatch/src/has-batch-left.ts";
 
 /** How many batches a document may be in. */
@@ -59,6 +60,57 @@ export const LIMITING: readonly Mutation[] = [
       LEFT,
       "if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;",
       "if (!isUsedUp) return true;",
+    ),
+  ),
+  mutation(
+    "submit-rate-ignored",
+    "attempts start however many batches were submitted within a minute",
+    START,
+    "const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;",
+    "const held = heldBy(job);",
+  ),
+  mutation(
+    "submit-rate-not-reserved",
+    "an attempt takes no place in the rate of submits",
+    START,
+    "WHERE ${started} AND status = 'dispatching'",
+    "WHERE ${started} AND status = ''",
+  ),
+  mutation(
+    "over-rate-forgotten",
+    "a job that is over the rate of submits is never due again",
+    START,
+    "dueAt: sql`max(${now}, coalesce((${nextAt}), 0))`",
+    "dueAt: sql`max(${now} + 1e14, coalesce((${nextAt}), 0))`",
+  ),
+  withKind(
+    "unanswered",
+    mutation(
+      "halved-in-outage",
+      "a job whose submits time out is halved though no other gets through",
+      "packages/db/src/operations/times-out-while-others-do-not.ts",
+      "      AND other.dispatched_at >= j.dispatched_at\n",
+      "",
+    ),
+  ),
+  withKind(
+    "unanswered",
+    mutation(
+      "halved-at-once",
+      "a job is halved at its first time-out",
+      "packages/db/src/operations/times-out-while-others-do-not.ts",
+      "AND (j.halvings > 0 OR (j.refusals > 0 AND j.unconfirmed_dispatches > 0))",
+      "",
+    ),
+  ),
+  withKind(
+    "unanswered",
+    mutation(
+      "halving-not-counted",
+      "a job that times out is halved without end",
+      SETTLE,
+      'halvings: decision.kind === "halve" ? 1 : 0,',
+      "halvings: 0,",
     ),
   ),
 ];

@@ -179,8 +179,8 @@ export const RECORDING: readonly Mutation[] = [
     "bisection-drops-a-piece",
     "of a batch that is split only the first piece goes on",
     SETTLE,
-    "cut(documents, decision.batchesLeft).map((piece)",
-    "cut(documents, decision.batchesLeft).slice(0, 1).map((piece)",
+    "pieces.map((piece)",
+    "pieces.slice(0, 1).map((piece)",
   ),
   mutation(
     "split-uses-an-attempt",

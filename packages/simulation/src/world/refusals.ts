@@ -3,28 +3,8 @@ import type { BatchEntry } from "./batch-answer.ts";
 import { codedError, unclearError } from "./service-errors.ts";
 import type { World } from "./world.ts";
 
-/** Why the service does not take a call in: how it says so, and whether that leaves open that it did. */
-export interface ServiceRefusal {
-  readonly give: () => unknown;
-  readonly mayBeRunning: boolean;
-}
-
-/** `null`: it takes the call in. */
-export function refusalOf(world: World, attempt: Attempt, entries: readonly BatchEntry[]): ServiceRefusal | null {
-  if (world.faults.strikes("submit_unclear")) {
-    const error = unclearError(world.random);
-    return {
-      give: () => {
-        throw error;
-      },
-      mayBeRunning: true,
-    };
-  }
-  const give = definiteRefusal(world, attempt, entries);
-  return give === null ? null : { give, mayBeRunning: false };
-}
-
-function definiteRefusal(
+/** Why the service does not take a call in, as it says so; `null`: it does. */
+export function refusalOf(
   { faults, random, poisonMode }: World,
   attempt: Attempt,
   entries: readonly BatchEntry[],
@@ -38,6 +18,12 @@ function definiteRefusal(
   }
   if (faults.strikes("submit_out_of_capacity"))
     return codedError(random, 3040, "Capacity temporarily exceeded, please try again.");
+  if (faults.strikes("submit_unclear")) {
+    const error = unclearError(random);
+    return () => {
+      throw error;
+    };
+  }
   if (faults.strikes("submit_too_large")) {
     attempt.told.add("shrink");
     for (const { version } of entries.length === 1 ? entries : []) version.mayFailWith.add("too_large");

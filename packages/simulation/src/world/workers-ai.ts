@@ -65,8 +65,7 @@ export class SimulatedAi {
     const { attempt, entries } = accounts.open(by, model, requests);
     const refusal = refusalOf(this.#world, attempt, entries);
     if (refusal !== null || unheard) this.#turnAway(entries);
-    if (refusal !== null && !unheard && !refusal.mayBeRunning) for (const { version } of entries) version.refused += 1;
-    if (refusal !== null) return refusal.give();
+    if (refusal !== null) return refusal();
 
     accounts.pay(entries, attempt);
     const takenAt = timeline.now;

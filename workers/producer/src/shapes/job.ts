@@ -28,12 +28,14 @@ export const jobSchema = z.strictObject({
     .describe(
       "`pending`: recorded, waits to be dispatched. `dispatching`: whether Workers AI has it is not known. `dispatched`: its " +
         "answer is awaited. `succeeded`: an answer was applied. `split`: replaced by jobs of its documents. `failed`: its " +
-        "documents failed. `canceled`: nothing was left to send. The list is closed.",
+        "documents failed. `canceled`: nothing was left to send. `merged`: another job took over its documents before it was " +
+        "dispatched, see `merged_into`. The list is closed.",
     ),
   lane: z.enum(lanes),
   model: z.string(),
   request_id: z.string().nullable().describe("What Workers AI calls it."),
   parent_id: z.string().nullable().describe("The job that it follows up, or a piece of which it is."),
+  merged_into: z.string().nullable().describe("The job that took over its documents before it was dispatched."),
   attempts: z.array(attemptSchema).describe("The last 20, the newest last."),
   document_count: count,
   context_count: count,
@@ -70,6 +72,7 @@ export function jobShape(row: JobRow, pauses: readonly Pause[], now: number): Jo
     model: row.model,
     request_id: row.requestId,
     parent_id: row.parentId,
+    merged_into: row.mergedInto,
     attempts: attempts.map(({ attempt, started_at, ended_at = null, request_id = null, error = null }) => ({
       attempt,
       started_at: time(started_at),

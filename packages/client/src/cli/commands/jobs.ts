@@ -73,6 +73,7 @@ export function printJob(out: Output, job: Job, now: number): void {
   ];
   if (job.request_id !== null) facts.push(["request", job.request_id]);
   if (job.parent_id !== null) facts.push(["follows", job.parent_id]);
+  if (job.merged_into !== null) facts.push(["merged into", job.merged_into]);
   if (job.waiting !== null) facts.push(["waits", waitingWords(job.waiting, waiterOf(job), now)]);
   if (job.usage.tokens !== null) facts.push(["tokens", count(job.usage.tokens)]);
   const { unconfirmed_dispatches: unconfirmed, repeated_dispatches: repeated } = job.usage;
