@@ -10,7 +10,7 @@ const DISPATCH_STATEMENTS = 30;
 
 /**
  * Dispatches claimed jobs, interactive ones first, where `pauses` allow it: those are kept up to date. What does not
- * start within its lease, or for which there is no share or no memory left, is left to another run, and is due at once.
+ * start within its lease, is behind one over the rate of submits, or for which there is no share or no memory left, is left to another run, and is due at once.
  * A failure affects only its job, which is due again by its lease.
  */
 export async function dispatchJobs(
@@ -23,17 +23,19 @@ export async function dispatchJobs(
   const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
   const running = new Set<Promise<void>>();
   let failed = 0;
+  let isOverRate = false;
   const dispatch = async (job: WaitingJob): Promise<void> => {
     try {
       // The texts are read before the attempt starts: what is deleted in between is left out by its list.
-      await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
+      const outcome = await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
+      isOverRate ||= outcome === "over_rate";
     } catch (error) {
       failed += 1;
       io.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
     }
   };
   let next = 0;
-  for (let job = order[next]; job !== undefined && io.now() < leaseUntil; job = order[next]) {
+  for (let job = order[next]; job !== undefined && !isOverRate && io.now() < leaseUntil; job = order[next]) {
     if (running.size >= MAX_DISPATCHES_AT_ONCE) {
       await Promise.race(running);
       continue;

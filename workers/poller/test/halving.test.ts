@@ -13,7 +13,7 @@ import {
   type SubmitCall,
   type TestIo,
 } from "@sluice/dispatch/test-support";
-import { runPoller } from "../src/run-poller.ts";
+import { runPoller } from "./drive.ts";
 
 let service: BatchService;
 let io: TestIo;

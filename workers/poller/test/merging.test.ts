@@ -16,8 +16,7 @@ import {
   unreliableDatabase,
   type TestIo,
 } from "@sluice/dispatch/test-support";
-import { runPoller } from "../src/run-poller.ts";
-import { nextRun, runUntilDone } from "./drive.ts";
+import { nextRun, runPoller, runUntilDone } from "./drive.ts";
 
 let service: BatchService;
 let io: TestIo;

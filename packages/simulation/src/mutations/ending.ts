@@ -1,26 +1,19 @@
 import { mutation, VIEWS, type Mutation } from "./mutation.ts";
 
 const FINALIZE = "packages/db/src/operations/finalize-jobs.ts";
-const POLL = "workers/poller/src/poll-job.ts";
+const POLL = "workers/poller/src/poll-jobs.ts";
 const APPLY = "workers/poller/src/apply-answer.ts";
 const MATCH = "packages/inference/src/match-answer.ts";
 
 /** From a poll to an outcome. */
 export const ENDING: readonly Mutation[] = [
   mutation(
-    "poll-of-what-waits",
-    "a poll that comes too late moves a job that is not dispatched any more",
-    "packages/db/src/operations/postpone-job.ts",
-    " AND status = 'dispatched'",
-    "",
-  ),
-  mutation(
     "outcome-before-fetch",
-    "a job is ended before its answer is there",
+    "a batch that is still in progress ends its job without an outcome",
     POLL,
-    "  const answer = await pollBatch(",
-    `  await finalizeJobs(io.db, [{ job, end: { status: "succeeded", outcomes: [], children: [], tokens: null, error: null } }], io.now());
-  const answer = await pollBatch(`,
+    'if (answer.kind === "answered") {',
+    `if (answer.kind === "pending") Object.assign(answer, { kind: "answered", items: [], tokens: null });
+      if (answer.kind === "answered") {`,
   ),
   mutation(
     "wrong-model-polled",
@@ -40,8 +33,8 @@ export const ENDING: readonly Mutation[] = [
     "given-up-too-soon",
     "a batch is given up for stuck after half the time",
     POLL,
-    "now - job.dispatchedAt >= stuckAfter",
-    "now - job.dispatchedAt >= stuckAfter / 2",
+    "io.now() - job.dispatchedAt >= stuckAfter",
+    "io.now() - job.dispatchedAt >= stuckAfter / 2",
   ),
   mutation(
     "any-attempt-finalizes",

@@ -123,8 +123,8 @@ export const RECORDING: readonly Mutation[] = [
     "lease-not-checked",
     "the poller takes jobs that are not due",
     "packages/db/src/operations/claim-due-jobs.ts",
-    "AND due_at IS NOT NULL AND due_at <= ${now}",
-    "AND due_at IS NOT NULL AND due_at <= ${now} + 1e12",
+    "AND due_at IS NOT NULL AND due_at <= ${now}`;",
+    "AND due_at IS NOT NULL AND due_at <= ${now} + 1e12`;",
   ),
   mutation(
     "attempt-of-another",
@@ -208,7 +208,7 @@ export const RECORDING: readonly Mutation[] = [
     mutation(
       "neighbors-of-deleted-fail",
       "what is left of a batch after a delete is taken for all that was refused",
-      "workers/poller/src/poll-job.ts",
+      "workers/poller/src/poll-jobs.ts",
       "sent: documents.length",
       "sent: documents.filter((document) => document !== null).length",
     ),
