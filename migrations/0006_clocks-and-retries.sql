@@ -4,6 +4,7 @@ ALTER TABLE `submissions` ADD `opened_by` text;--> statement-breakpoint
 CREATE TABLE `retries` (
 	`submission_id` text NOT NULL,
 	`code` text NOT NULL,
+	`token` text NOT NULL,
 	`requested_at` integer NOT NULL,
 	`documents` integer NOT NULL,
 	`queued` integer DEFAULT 0 NOT NULL,

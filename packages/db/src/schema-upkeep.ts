@@ -90,6 +90,8 @@ export const retries = sqliteTable(
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     /** The failure code that it is limited to; `''`: every one. */
     code: text("code").notNull(),
+    /** Tells it from an earlier one, which a Worker may still be at. */
+    token: text("token").notNull(),
     requestedAt: integer("requested_at").notNull(),
     /** Documents that had failed when it was requested. */
     documents: integer("documents").notNull(),

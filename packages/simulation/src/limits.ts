@@ -40,6 +40,26 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     replace: `export const MAX_REPEATS = ${MAX_REPEATS};`,
   },
   {
+    file: "packages/db/src/continue-retry.ts",
+    find: "const MAX_LISTED = 10_000;",
+    replace: "const MAX_LISTED = 3;",
+  },
+  {
+    file: "packages/db/src/continue-retry.ts",
+    find: "const MAX_PARTS = 1_000;\nconst MAX_DOCUMENTS = 5_000;",
+    replace: "const MAX_PARTS = 5;\nconst MAX_DOCUMENTS = 4;",
+  },
+  {
+    file: "workers/producer/src/handlers/retry-submission.ts",
+    find: "const MAX_STEPS = 3;",
+    replace: "const MAX_STEPS = 2;",
+  },
+  {
+    file: "workers/poller/src/continue-retries.ts",
+    find: "const MAX_STEPS = 15;",
+    replace: "const MAX_STEPS = 3;",
+  },
+  {
     file: "workers/poller/src/run-poller.ts",
     find: "const MAX_CLAIM = 30;",
     replace: "const MAX_CLAIM = 6;",

@@ -9,6 +9,7 @@ import {
   type Pause,
 } from "@sluice/db";
 import { dispatchUnlessPaused, holdPaused, withDatabaseClock, type StepIo } from "@sluice/dispatch";
+import { continueRetries } from "./continue-retries.ts";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJob } from "./poll-job.ts";
 import { runWithin } from "./run-within.ts";
@@ -82,8 +83,13 @@ export async function runPoller(isolate: PollerIo): Promise<void> {
       { atOnce: MAX_AT_ONCE, weight: MAX_BYTES_AT_ONCE },
     );
   }
-  if (isSweepDue(startedAt, io.runInterval))
-    await lookAfterSubmissions(io === isolate ? await withDatabaseClock(isolate) : io);
+  const isSweep = isSweepDue(startedAt, io.runInterval);
+  // A retry queues jobs, so a run that found none has none to carry on, unless its request broke off: a sweep finds it.
+  if (claimed > 0 || isSweep) {
+    if (io === isolate) io = await withDatabaseClock(isolate);
+    await continueRetries(io);
+    if (isSweep) await lookAfterSubmissions(io);
+  }
   if (claimed > 0)
     io.log({ event: "poller_run", jobs: claimed, failed: count.failed, milliseconds: isolate.now() - startedAt });
 }

@@ -5,6 +5,7 @@ import { jobFlaw, newJobFlaw, originOf } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
+import { Retries } from "./retries.ts";
 import {
   isOpen,
   newVersion,
@@ -34,6 +35,7 @@ export class Mirror {
   readonly versions = new Map<VersionKey, Version>();
   readonly jobs = new Map<string, Job>();
   readonly pauses: Pauses;
+  readonly retries = new Retries();
   /** Parts that are staged, by submission and number, with the time. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
@@ -72,6 +74,7 @@ export class Mirror {
       else if (table === "contexts") this.#contexts(event);
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
+      else if (table === "retries") this.#tell(this.retries.take(event, change, this));
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
@@ -178,6 +181,7 @@ export class Mirror {
     if (this.#deletedNow.has(key)) {
       this.#endedBefore.add(key);
     } else if (row.status === "failed") {
+      if (submission.row.cancel_requested_at !== null) this.#rules.fail(`${key} is retried, and it is canceled`);
       submission.failed -= 1;
       version.unusable = 0;
       version.turnedAway = 0;
