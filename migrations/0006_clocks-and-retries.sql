@@ -19,4 +19,11 @@ CREATE TABLE `retry_parts` (
 	`part` integer NOT NULL,
 	`documents` integer NOT NULL,
 	PRIMARY KEY(`submission_id`, `code`, `root_id`, `part`)
+) WITHOUT ROWID;--> statement-breakpoint
+-- What a push under a key has sent: it is compared when the push is resumed, also while the Queue has it.
+CREATE TABLE `sent_parts` (
+	`submission_id` text NOT NULL,
+	`part` integer NOT NULL,
+	`hashes` text NOT NULL,
+	PRIMARY KEY(`submission_id`, `part`)
 ) WITHOUT ROWID;

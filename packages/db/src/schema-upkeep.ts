@@ -116,3 +116,16 @@ export const retryParts = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.submissionId, table.code, table.rootId, table.part] })],
 );
+
+/** What pushes under an `Idempotency-Key` have sent to the Queue, until they are closed. A row for each few calls. */
+export const sentParts = sqliteTable(
+  "sent_parts",
+  {
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    /** The first of them. */
+    part: integer("part").notNull(),
+    /** JSON: the hash of each by its number. */
+    hashes: text("hashes").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
+);

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import type { JobId, SubmissionId } from "@sluice/core";
+import type { JobId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import { unfoldSubmission } from "./fold-totals.ts";

@@ -161,8 +161,8 @@ export const INTERVENING: readonly Mutation[] = [
     "total-after-send",
     "a send does not wait for its total, so that what is recorded may exceed it",
     "workers/producer/src/push/sending.ts",
-    "if (raise !== null && !(await raiseTotal(db, this.submission, raise, now(), this.#holder))) this.#lose();",
-    "if (raise !== null) void raiseTotal(db, this.submission, raise, now(), this.#holder).catch(() => undefined);",
+    "if (raise !== null && !(await raiseTotal(db, this.submission, raise, databaseTime(), this.#holder, sent)))\n        this.#lose();",
+    "if (raise !== null) void raiseTotal(db, this.submission, raise, databaseTime(), this.#holder, sent).catch(() => undefined);",
   ),
   withKind(
     "resending",
