@@ -1,12 +1,11 @@
 import { env } from "cloudflare:test";
-import type { RequestId, SubmissionId } from "@sluice/core";
+import type { RequestId } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   closeSubmission,
   confirmDispatch,
   deferJob,
   deleteDocument,
-  finalizeJob,
   foldTotals,
   openDatabase,
   readSubmission,
@@ -46,12 +45,6 @@ async function recorded(ids: readonly string[]) {
   ];
   await record(db, id, [parts]);
   return { submission, id, parts };
-}
-
-async function fail(id: ReturnType<typeof jobId>, submission: SubmissionId, documents: readonly string[]) {
-  const outcomes = documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const);
-  const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, NOW);
 }
 
 describe("a job that a pause keeps back", () => {

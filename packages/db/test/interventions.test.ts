@@ -1,11 +1,9 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { SubmissionId } from "@sluice/core";
 import {
   cancelSubmission,
   deferJob,
   deleteDocument,
-  finalizeJob,
   listStagedParts,
   openDatabase,
   pauseDispatching,
@@ -46,12 +44,6 @@ async function recorded(ids: readonly string[], now = NOW) {
     now,
   );
   return { submission, id };
-}
-
-async function fail(id: ReturnType<typeof jobId>, submission: SubmissionId, documents: readonly string[]) {
-  const outcomes = documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const);
-  const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJob(db, { id, attempt: 1, status: "dispatched" }, end, NOW);
 }
 
 describe("canceling", () => {

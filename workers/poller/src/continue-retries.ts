@@ -5,12 +5,10 @@ import type { StepIo } from "@sluice/dispatch";
 const MAX_RETRIES = 20;
 /** Steps of all of them together: 12 statements and up to 5,000 documents each, or one larger job's. */
 const MAX_STEPS = 15;
-/** Statements that one call makes at most, those that begin and end a retry included. */
-export const MAX_RETRY_STATEMENTS = 1 + 12 * MAX_STEPS + 3 * MAX_RETRIES;
 
 /**
  * Carries the retries on that are not through, the oldest first. What they queue is due at once. At most
- * `MAX_RETRY_STATEMENTS` statements; one where there is none.
+ * 241 statements: 12 a step, three to begin and end a retry, and the list of them, which is all where there is none.
  */
 export async function continueRetries(io: StepIo): Promise<void> {
   let left = MAX_STEPS;
