@@ -39,7 +39,6 @@ export class Mirror {
   /** Parts that are staged, by submission and number, with the time. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
-  #newestSubmission = "";
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -70,7 +69,7 @@ export class Mirror {
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
-      else if (table === "parts") this.#part(event);
+      else if (table === "parts" && event !== "insert") this.#rules.fail("a part was changed: parts are written once");
       else if (table === "contexts") this.#contexts(event);
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
@@ -120,8 +119,7 @@ export class Mirror {
     if (event === "delete") return this.#rules.fail("a submission was deleted");
     this.#tell(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
-      this.#tell(idFlaw(row.id, this.#newestSubmission, this.#rules.now()));
-      this.#newestSubmission = row.id;
+      this.#tell(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
       const submission = { row, recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0 };
       this.submissions.set(row.id, submission);
       return void this.#touchedSubmissions.add(submission);
@@ -130,10 +128,6 @@ export class Mirror {
       this.#rules.fail(`total of ${row.id} sank from ${known.row.total} to ${row.total}`);
     known.row = row;
     this.#touchedSubmissions.add(known);
-  }
-
-  #part(event: string): void {
-    if (event !== "insert") this.#rules.fail(`a part was ${event}d: parts are written once`);
   }
 
   /** Texts are written once, but for those of a document that is being deleted. */
