@@ -84,12 +84,15 @@ export const INTERVENING: readonly Mutation[] = [
     "let left = MAX_STEPS;",
     "let left = 0;",
   ),
-  mutation(
-    "retry-ends-early",
-    "a retry lists the parts of its first failed documents only",
-    RETRY,
-    "LIMIT 1 OFFSET ${limit - 1})",
-    "LIMIT 1 OFFSET ${limit})",
+  withKind(
+    "retrying",
+    mutation(
+      "retry-ends-early",
+      "a retry lists the parts of its first failed documents only",
+      RETRY,
+      "LIMIT 1 OFFSET ${limit - 1})",
+      "LIMIT 1 OFFSET ${limit})",
+    ),
   ),
   withKind(
     "retrying",
@@ -101,12 +104,15 @@ export const INTERVENING: readonly Mutation[] = [
       "EXISTS (SELECT 1 FROM retry_parts",
     ),
   ),
-  mutation(
-    "retry-cuts-roots",
-    "a retry that leaves a root to a later step counts it as done",
-    "packages/db/src/continue-retry.ts",
-    "return whole.slice(0, end < 0 ? whole.length : end).flat();",
-    "return roots.flat();",
+  withKind(
+    "retrying",
+    mutation(
+      "retry-cuts-roots",
+      "a retry that leaves a root to a later step counts it as done",
+      "packages/db/src/continue-retry.ts",
+      "return whole.slice(0, end < 0 ? whole.length : end).flat();",
+      "return roots.flat();",
+    ),
   ),
   mutation(
     "retry-does-not-reopen",
