@@ -125,8 +125,8 @@ export const INTERVENING: readonly Mutation[] = [
     "abandoned-stays-open",
     "a push that broke off is never closed",
     SWEEP,
-    "AND active_at < ${times.abandonedBefore}",
-    "AND active_at < 0",
+    "(active_at < ${times.abandonedBefore} OR active_at > ${times.now + WRONG_CLOCK_MS})",
+    "active_at < 0",
   ),
   mutation(
     "lost-never-counted",
@@ -196,7 +196,7 @@ export const INTERVENING: readonly Mutation[] = [
     replacements: [
       {
         file: COUNTED,
-        find: "total - known.reduce((sum, { documents }) => sum + documents, 0)",
+        find: "total - counted.reduce((sum, { documents }) => sum + documents, 0)",
         replace: "total",
       },
       {
@@ -218,8 +218,8 @@ export const INTERVENING: readonly Mutation[] = [
       "staged-counted-as-inline",
       "a resumed push takes inline parts for counted in the place of staged ones",
       "packages/db/src/operations/take-over-push.ts",
-      "WHERE s.submission_id = ${id}\n      AND NOT EXISTS",
-      "WHERE s.submission_id = ''\n      AND NOT EXISTS",
+      "WHERE s.submission_id = ${id} AND NOT ${isRecorded(sql`s.part`)}",
+      "WHERE s.submission_id = '' AND NOT ${isRecorded(sql`s.part`)}",
     ),
   ),
   mutation(
