@@ -11,7 +11,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Workers that a package's tests start have a project of their own: their globals are not Node's. */
 const projectFiles = ["{packages,workers}/*/tsconfig.json", "packages/*/test/*/workers/tsconfig.json"];
 const projects = globSync([...projectFiles, ".config/tsconfig.json"], { cwd: root }).toSorted();
-const deployed = ["producer", "consumer", "poller"];
+/** In the order in which they deploy: what a new producer sends, the others can read. */
+const deployed = ["consumer", "poller", "producer"];
 
 const steps: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
   ["format", "oxfmt", "-c", ".config/oxfmt.jsonc", "--check", "."],

@@ -4,6 +4,7 @@ ALTER TABLE `submissions` ADD `opened_by` text;--> statement-breakpoint
 CREATE TABLE `retries` (
 	`submission_id` text NOT NULL,
 	`code` text NOT NULL,
+	`token` text NOT NULL,
 	`requested_at` integer NOT NULL,
 	`documents` integer NOT NULL,
 	`queued` integer DEFAULT 0 NOT NULL,
@@ -18,4 +19,11 @@ CREATE TABLE `retry_parts` (
 	`part` integer NOT NULL,
 	`documents` integer NOT NULL,
 	PRIMARY KEY(`submission_id`, `code`, `root_id`, `part`)
+) WITHOUT ROWID;--> statement-breakpoint
+-- What a push under a key has sent: it is compared when the push is resumed, also while the Queue has it.
+CREATE TABLE `sent_parts` (
+	`submission_id` text NOT NULL,
+	`part` integer NOT NULL,
+	`hashes` text NOT NULL,
+	PRIMARY KEY(`submission_id`, `part`)
 ) WITHOUT ROWID;

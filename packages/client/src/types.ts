@@ -188,6 +188,8 @@ export interface Submission {
   /** Documents that were sent and not recorded for 10 minutes. */
   readonly stalled: { readonly missing: number; readonly since: string } | null;
   readonly waiting: Waiting | null;
+  /** A retry that has not come to all of its documents yet: those are still counted as failed. */
+  readonly retry: SubmissionRetry | null;
   readonly usage: SubmissionUsage;
   readonly created_at: string;
   readonly completed_at: string | null;
@@ -204,6 +206,14 @@ export interface Counts {
   readonly succeeded: number;
   readonly failed: number;
   readonly canceled: number;
+}
+
+export interface SubmissionRetry {
+  /** Documents that had failed when it was requested. */
+  readonly documents: number;
+  /** Documents that it has queued again so far. */
+  readonly queued: number;
+  readonly since: string;
 }
 
 export interface SubmissionUsage {
@@ -234,7 +244,7 @@ export interface DocumentList {
 /** The answer to a retry of failed documents. */
 export interface RetryAccepted {
   readonly submission: Submission;
-  /** Documents that were queued again. */
+  /** Documents that this retry has queued again so far: `submission.retry` tells whether it goes on. */
   readonly queued: number;
   /** Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again. */
   readonly lost: number;

@@ -14,9 +14,9 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whether every document of a submission ended. */
+/** Whether every document of a submission ended, and no retry is going to queue any again. */
 export function hasEnded(submission: Submission): boolean {
-  return submission.status === "completed" || submission.status === "canceled";
+  return submission.retry === null && (submission.status === "completed" || submission.status === "canceled");
 }
 
 /** Looks at a submission, ever less often, until every document of it ended. */

@@ -41,6 +41,7 @@ export function submissionOf(
     incomplete: false,
     stalled: null,
     waiting: open ? { reason: "answer", until: "2026-01-01T00:01:00.000Z" } : null,
+    retry: null,
     usage: { tokens: open ? 0 : 1_234, jobs: open ? 0 : 1, unconfirmed_dispatches: 0 },
     created_at: CREATED,
     completed_at: open ? null : "2026-01-01T00:01:00.000Z",

@@ -1,4 +1,5 @@
 export * from "./clock.ts";
+export * from "./continue-retry.ts";
 export * from "./database.ts";
 export * from "./describe-error.ts";
 export * from "./part-to-record.ts";
@@ -43,7 +44,13 @@ export * from "./operations/pause-dispatching.ts";
 export * from "./operations/cancel-submission.ts";
 export * from "./operations/delete-document.ts";
 export { endQueue, type LostWithQueue } from "./operations/end-queue.ts";
-export * from "./operations/retry-failed.ts";
+export {
+  listRetries,
+  readRetryProgress,
+  requestRetry,
+  type RetryKey,
+  type RetryProgress,
+} from "./operations/request-retry.ts";
 export * from "./operations/sweep-submissions.ts";
 export * from "./operations/read-idempotency-key.ts";
 export * from "./operations/take-over-push.ts";

@@ -90,6 +90,8 @@ export const retries = sqliteTable(
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     /** The failure code that it is limited to; `''`: every one. */
     code: text("code").notNull(),
+    /** Tells it from an earlier one, which a Worker may still be at. */
+    token: text("token").notNull(),
     requestedAt: integer("requested_at").notNull(),
     /** Documents that had failed when it was requested. */
     documents: integer("documents").notNull(),
@@ -113,4 +115,17 @@ export const retryParts = sqliteTable(
     documents: integer("documents").notNull(),
   },
   (table) => [primaryKey({ columns: [table.submissionId, table.code, table.rootId, table.part] })],
+);
+
+/** What pushes under an `Idempotency-Key` have sent to the Queue, until they are closed. A row for each few calls. */
+export const sentParts = sqliteTable(
+  "sent_parts",
+  {
+    submissionId: text("submission_id").$type<SubmissionId>().notNull(),
+    /** The first of them. */
+    part: integer("part").notNull(),
+    /** JSON: the hash of each by its number. */
+    hashes: text("hashes").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
 );

@@ -1,18 +1,16 @@
 import { env } from "cloudflare:test";
-import type { RequestId, SubmissionId } from "@sluice/core";
+import type { RequestId } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   closeSubmission,
   confirmDispatch,
   deferJob,
   deleteDocument,
-  finalizeJobs,
   foldTotals,
   openDatabase,
   readSubmission,
   recordParts,
   reopenSubmission,
-  retryFailed,
   startAttempt,
   sweepSubmissions,
   takeOverPush,
@@ -47,12 +45,6 @@ async function recorded(ids: readonly string[]) {
   ];
   await record(db, id, [parts]);
   return { submission, id, parts };
-}
-
-async function fail(id: ReturnType<typeof jobId>, submission: SubmissionId, documents: readonly string[]) {
-  const outcomes = documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const);
-  const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], NOW);
 }
 
 describe("a job that a pause keeps back", () => {
@@ -120,53 +112,6 @@ describe("a recording that is repeated late", () => {
     expect(await recordParts(db, job, [[[first, second]]], NOW)).toEqual([true, false]);
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 1, succeeded: 1 });
     expect(await rows("SELECT document_id FROM documents")).toEqual([{ document_id: "a" }]);
-  });
-});
-
-describe("a retry that is repeated late", () => {
-  it("leaves what failed again in its own job as it is", async () => {
-    const { submission, id } = await recorded(["a", "b"]);
-    await dispatch(db, id);
-    await fail(id, submission, ["a", "b"]);
-    const again = { id: jobId(), parent: id, model: MODEL, lane: "bulk" } as const;
-    const own = { id: submission, collection: "default" };
-    expect(await retryFailed(db, again, own, ["a", "b"], NOW)).toBe(2);
-    await dispatch(db, again.id);
-    await fail(again.id, submission, ["a", "b"]);
-    expect(await retryFailed(db, again, own, ["a", "b"], NOW + 1)).toBe(0);
-    expect(await readSubmission(db, submission)).toMatchObject({ failed: 2, completedAt: NOW });
-    expect(await rows("SELECT job_id FROM outcomes")).toEqual([{ job_id: again.id }, { job_id: again.id }]);
-  });
-
-  it("changes nothing while its job is under way", async () => {
-    const { submission, id } = await recorded(["a", "b"]);
-    await dispatch(db, id);
-    await fail(id, submission, ["a", "b"]);
-    const again = { id: jobId(), parent: id, model: MODEL, lane: "bulk" } as const;
-    const own = { id: submission, collection: "default" };
-    expect(await retryFailed(db, again, own, ["a"], NOW)).toBe(1);
-    await dispatch(db, again.id);
-    // `b` failed in the first job; this is the answer to the retry of `a`, asked for again.
-    expect(await retryFailed(db, again, own, ["a", "b"], NOW)).toBe(0);
-    expect(await readSubmission(db, submission)).toMatchObject({ failed: 1, completedAt: null });
-    expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
-  });
-
-  it("is taken out of the sums once, though it ends and begins again before they are added up", async () => {
-    const { submission, id } = await recorded(["a"]);
-    await dispatch(db, id);
-    await fail(id, submission, ["a"]);
-    while (await foldTotals(db, NOW + HOUR));
-    for (let retries = 0, failedIn = id; retries < 2; retries += 1) {
-      const again = { id: jobId(), parent: failedIn, model: MODEL, lane: "bulk" } as const;
-      await retryFailed(db, again, { id: submission, collection: "default" }, ["a"], NOW);
-      expect(await rows("SELECT total, failed FROM totals WHERE kind = 'lane'")).toEqual([{ total: 0, failed: 0 }]);
-      await dispatch(db, again.id);
-      await fail(again.id, submission, ["a"]);
-      failedIn = again.id;
-    }
-    while (await foldTotals(db, NOW + HOUR));
-    expect(await rows("SELECT total, failed FROM totals WHERE kind = 'lane'")).toEqual([{ total: 1, failed: 1 }]);
   });
 });
 

@@ -1,12 +1,9 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { SubmissionId } from "@sluice/core";
 import {
   cancelSubmission,
   deferJob,
   deleteDocument,
-  finalizeJobs,
-  listFailed,
   listStagedParts,
   openDatabase,
   pauseDispatching,
@@ -15,7 +12,6 @@ import {
   resumeDispatching,
   readSubmission,
   recordParts,
-  retryFailed,
   stagePart,
   sweepSubmissions,
   type Database,
@@ -48,12 +44,6 @@ async function recorded(ids: readonly string[], now = NOW) {
     now,
   );
   return { submission, id };
-}
-
-async function fail(id: ReturnType<typeof jobId>, submission: SubmissionId, documents: readonly string[]) {
-  const outcomes = documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const);
-  const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], NOW);
 }
 
 describe("canceling", () => {
@@ -186,27 +176,6 @@ describe("deleting", () => {
 
   const contextsKept = async () =>
     (await rows("SELECT texts FROM contexts ORDER BY id")).map((row) => JSON.parse(String(row["texts"])) as unknown);
-});
-
-describe("retrying what failed", () => {
-  it("queues it under its version in a job of its own, once", async () => {
-    const { submission, id } = await recorded(["a", "b", "c"]);
-    await dispatch(db, id);
-    await fail(id, submission, ["a", "b", "c"]);
-    const listed = await listFailed(db, { id: submission, collection: "default" }, "model_error", "a", 10);
-    expect(listed.map(({ document, jobId: failedIn }) => [document, failedIn])).toEqual([
-      ["b", id],
-      ["c", id],
-    ]);
-    expect(await listFailed(db, { id: submission, collection: "default" }, "no_answer", "", 10)).toEqual([]);
-    const again = { id: jobId(), parent: id, model: MODEL, lane: "bulk" } as const;
-    const own = { id: submission, collection: "default" };
-    expect(await retryFailed(db, again, own, ["b", "c"], NOW + 1)).toBe(2);
-    expect(await retryFailed(db, again, own, ["b", "c"], NOW + 1)).toBe(0);
-    expect(await readSubmission(db, submission)).toMatchObject({ failed: 1, completedAt: null });
-    await succeed(db, again.id, await dispatch(db, again.id), NOW + 2);
-    expect(await readSubmission(db, submission)).toMatchObject({ failed: 1, succeeded: 2, completedAt: NOW + 2 });
-  });
 });
 
 describe("the sweep", () => {

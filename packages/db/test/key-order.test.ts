@@ -1,11 +1,11 @@
 import { applyD1Migrations, env, reset } from "cloudflare:test";
 import { expect, it } from "vitest";
-import type { JobId, SubmissionId } from "@sluice/core";
+import { mintJobId, type JobId, type SubmissionId } from "@sluice/core";
 import {
+  continueRetry,
   deleteDocument,
   findPosition,
   finalizeJobs,
-  listFailed,
   listFeedEntries,
   listSubmissionDocuments,
   openDatabase,
@@ -18,13 +18,13 @@ import {
   readScores,
   readSubmissionDocuments,
   readVersions,
-  retryFailed,
+  requestRetry,
   startAttempt,
   weighDocuments,
   type Database,
 } from "../src/index.ts";
 import { countedDatabase } from "./counted-database.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record, succeed, type TestDocument } from "./fixtures.ts";
+import { dispatch, jobId, NOW, open, part, record, succeed, type TestDocument } from "./fixtures.ts";
 
 interface Pushed {
   readonly submission: SubmissionId;
@@ -78,6 +78,8 @@ async function fill(others: number): Promise<{ scored: Pushed; failed: Pushed }>
   return { scored, failed };
 }
 
+/** The job that the retry makes. */
+const AGAIN = mintJobId(NOW + 3_000, new Uint8Array(10));
 const DOCUMENT = { collection: "middle", id: "d007" };
 
 type Operation = (db: Database, pushes: { scored: Pushed; failed: Pushed }) => Promise<unknown>;
@@ -104,23 +106,22 @@ const OPERATIONS: readonly (readonly [name: string, run: Operation])[] = [
   ],
   ["listFeedEntries", async (db, { scored }) => listFeedEntries(db, [scored.job], null, "middle", 100)],
   [
-    "listFailed",
-    async (db, { failed }) => listFailed(db, { id: failed.submission, collection: "middle" }, null, "", 100),
+    "requestRetry",
+    async (db, { failed }) => requestRetry(db, { submission: failed.submission, code: "", token: "t" }, NOW + 3_000),
   ],
   [
-    "retryFailed",
+    "continueRetry",
     async (db, { failed }) => {
-      const job = { id: "job_again" as JobId, parent: failed.job, model: MODEL, lane: "bulk" } as const;
-      const submission = { id: failed.submission, collection: "middle" };
-      return retryFailed(db, job, submission, ["d007", "d008"], NOW + 3_000);
+      const io = { db, now: () => NOW + 3_000, randomBytes: () => new Uint8Array(10) };
+      return continueRetry(io, { submission: failed.submission, code: "" }, 5);
     },
   ],
-  ["readJobContent", async (db) => readJobContent(db, { id: "job_again" as JobId, attempt: 0 })],
+  ["readJobContent", async (db) => readJobContent(db, { id: AGAIN, attempt: 0 })],
   [
     "startAttempt",
     async (db) => {
       const lease = { until: NOW + 9_000, token: "t" };
-      return startAttempt(db, { id: "job_again" as JobId, attempt: 0, status: "pending" }, lease, NOW + 4_000);
+      return startAttempt(db, { id: AGAIN, attempt: 0, status: "pending" }, lease, NOW + 4_000);
     },
   ],
   ["deleteDocument", async (db) => deleteDocument(db, DOCUMENT, NOW + 5_000)],

@@ -22,7 +22,7 @@ const constant = (file: string, name: string, now: string, small: number): Repla
 });
 
 /** D1 statements of a poller's invocation, in the simulation; D1's own limit is 1,000. */
-export const MAX_POLLER_STATEMENTS = 400;
+export const MAX_POLLER_STATEMENTS = 500;
 
 const poller = (file: string, find: string, replace: string): Replacement => ({
   file: `workers/poller/src/${file}`,
@@ -81,4 +81,21 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   constant("packages/db/src/operations/pause-dispatching.ts", "MAX_HELD", "5_000", 2),
   constant("packages/db/src/operations/record-parts.ts", "MOST_TEXTS", "90", 2),
   constant("packages/dispatch/src/record-job.ts", "STAGED_AT_ONCE", "9", 3),
+  {
+    file: "packages/db/src/continue-retry.ts",
+    find: "const MAX_LISTED = 10_000;",
+    replace: "const MAX_LISTED = 3;",
+  },
+  {
+    file: "packages/db/src/continue-retry.ts",
+    find: "const MAX_PARTS = 1_000;\nconst MAX_DOCUMENTS = 5_000;",
+    replace: "const MAX_PARTS = 5;\nconst MAX_DOCUMENTS = 4;",
+  },
+  {
+    file: "workers/producer/src/handlers/retry-submission.ts",
+    find: "const MAX_STEPS = 3;",
+    replace: "const MAX_STEPS = 2;",
+  },
+  poller("continue-retries.ts", "const MAX_STEPS = 15;", "const MAX_STEPS = 3;"),
+  poller("continue-retries.ts", "const MAX_RETRIES = 20;", "const MAX_RETRIES = 3;"),
 ];

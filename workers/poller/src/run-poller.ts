@@ -11,6 +11,7 @@ import {
   type WaitingJob,
 } from "@sluice/db";
 import { dispatchBytes, holdPaused, mergePending, withDatabaseClock } from "@sluice/dispatch";
+import { continueRetries, RETRIES_STATEMENTS } from "./continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { lookAfterSubmissions } from "./look-after-submissions.ts";
 import { pollJobs } from "./poll-jobs.ts";
@@ -38,24 +39,28 @@ export async function runPoller(io: PollerIo): Promise<void> {
   const startedAt = io.now();
   const share = new Share(io);
   const isSweep = isSweepDue(startedAt, io.runInterval);
-  const unreserve = share.reserve(isSweep ? SWEEP_STATEMENTS : 0);
-  await workThrough(io, share, null, { pausesEndedBy: timeAfter(io.databaseTime(), -io.runInterval) });
+  const unreserve = share.reserve(RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
+  const claimed = await workThrough(io, share, null, { pausesEndedBy: timeAfter(io.databaseTime(), -io.runInterval) });
   unreserve?.();
-  if (isSweep) await lookAfterSubmissions(await withDatabaseClock(io), share);
+  // A retry queues jobs: a run that finds none due has none to continue, but for one whose request broke off.
+  if (claimed === 0 && !isSweep) return;
+  const clocked = await withDatabaseClock(io);
+  await continueRetries(clocked);
+  if (isSweep) await lookAfterSubmissions(clocked, share);
 }
 
 /**
  * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one continues:
  * a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so that the two
  * work side by side; a run of the chain hands on at its end. Claims are made by D1's own clock; a run that found
- * something to do reads it before it does any of it.
+ * something to do reads it before it does any of it. Returns the number of jobs that it claimed.
  */
 export async function workThrough(
   isolate: PollerIo,
   share: Share,
   holder: string | null,
   firstOfRun: { readonly pausesEndedBy: Time } | null,
-): Promise<void> {
+): Promise<number> {
   const startedAt = isolate.now();
   let io = isolate;
   let claimed = 0;
@@ -130,6 +135,7 @@ export async function workThrough(
     if (!isContinued) await handOn(io, holder);
   } else if (holder !== null) await endChain(io.db, holder);
   if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });
+  return claimed;
 }
 
 /** Whether a claim took from a lane what it may: then more is due. */

@@ -1,17 +1,18 @@
-import { countFailures, readHoldingJobs, readPauses, readWaitingJobs } from "@sluice/db";
+import { countFailures, readHoldingJobs, readPauses, readRetryProgress, readWaitingJobs } from "@sluice/db";
 import type { DocumentRow, HoldingJob, SubmissionRow } from "@sluice/db";
 import { readNow, type Reader } from "./dependencies.ts";
 import { documentJson, documentShape, rootJob, type DocumentView } from "./shapes/document.ts";
 import { processing, submissionShape, type SubmissionShape } from "./shapes/submission.ts";
 
-/** Submissions in the shape that every route gives, with what is known about them elsewhere: at most four queries. */
+/** Submissions in the shape that every route gives, with what is known about them elsewhere: at most five queries. */
 export async function describeSubmissions(reader: Reader, rows: readonly SubmissionRow[]): Promise<SubmissionShape[]> {
   const { db, databaseTime } = reader;
   const open = rows.filter((row) => row.completedAt === null);
   const failed = rows.filter((row) => row.failed > 0).map((row) => row.id);
   const waiting = open.filter((row) => processing(row) > 0).map((row) => row.id);
-  const [failures, jobs, pauses, now] = await Promise.all([
+  const [failures, retries, jobs, pauses, now] = await Promise.all([
     failed.length > 0 ? countFailures(db, failed) : [],
+    failed.length > 0 ? readRetryProgress(db, failed) : [],
     readWaitingJobs(db, waiting),
     open.length > 0 ? readPauses(db, databaseTime()) : [],
     open.length > 0 ? readNow(reader) : 0,
@@ -21,6 +22,7 @@ export async function describeSubmissions(reader: Reader, rows: readonly Submiss
       row,
       {
         failures: failures.filter((failure) => failure.submission === row.id),
+        retry: retries.find((retry) => retry.submission === row.id) ?? null,
         jobs: jobs.filter((job) => job.submission === row.id),
         pauses,
       },

@@ -101,8 +101,8 @@ export const routes: readonly Route[] = [
     id: "retrySubmission",
     summary: "Queue failed documents again",
     notes:
-      "They keep their version, and are `processing` again. One request queues up to some 60 jobs: where more failed, ask " +
-      "until `queued` is 0. What failed as `message_lost` was never recorded and cannot be queued again: `lost` counts it. " +
+      "They keep their version, and are `processing` again. One request queues some thousand documents; the poller queues " +
+      "the others, and `retry` of the submission tells how far it is. Requested again meanwhile, it goes on as it is. What failed as `message_lost` was never recorded and cannot be queued again: `lost` counts it. " +
       "A submission that was canceled is answered 409.",
     query: retryQuery,
     answer: answers.retriedSchema,

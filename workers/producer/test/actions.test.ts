@@ -149,6 +149,41 @@ describe("retrying a submission", () => {
     expect(await ask(documentPath("d5"))).toMatchObject({ status: "processing", job_id: open[0]?.["id"] });
   });
 
+  it("of many roots takes fewer than 50 statements, and says how far it is", async () => {
+    const submission = await open(db(), { total: 3_000 });
+    const code = "model_error";
+    for (let number = 0; number < 3; number += 1) {
+      const job = jobId();
+      for (const half of [0, 1]) {
+        const index = 2 * number + half;
+        await record(db(), job, [[part(submission, index, ids(500 * index, 500 * (index + 1)), 500 * index)]]);
+      }
+      await dispatch(db(), job);
+      const outcomes = ids(1_000 * number, 1_000 * (number + 1)).map(
+        ({ id }) => ({ submission, document: id, code, message: "m" }) as const,
+      );
+      await endJob(job, { status: "failed", outcomes, children: [], tokens: null, error: null });
+    }
+    const { d1, counts } = countedDatabase(env.DB);
+    const api = await testApi({ db: openDatabase(d1) });
+    const path = `/v1/submissions/${submission}/retry`;
+    const answer = await ask<{ submission: SubmissionShape; queued: number }>(path, post(), api);
+    expect(counts.length).toBeLessThan(50);
+    expect([answer.queued, answer.submission.retry]).toEqual([3_000, null]);
+    await env.DB.prepare(
+      "INSERT INTO retries (submission_id, code, token, requested_at, documents, queued) VALUES (?1, '', 't', ?2, 20000, 9)",
+    )
+      .bind(submission, NOW)
+      .run();
+    // Shown only where documents are still counted as failed.
+    await env.DB.prepare("UPDATE submissions SET failed = 1").run();
+    expect((await ask<SubmissionShape>(`/v1/submissions/${submission}`)).retry).toEqual({
+      documents: 20_000,
+      queued: 9,
+      since: new Date(NOW).toISOString(),
+    });
+  });
+
   it("says how many documents the Queue lost, which it cannot queue again", async () => {
     const { submission } = await failed(ids(0, 2));
     await env.DB.prepare("UPDATE submissions SET total = total + 3, lost = 3 WHERE id = ?1").bind(submission).run();

@@ -62,7 +62,14 @@ function countedParts(parts: readonly Part[]): CountedParts {
     parts.flatMap(({ kind, state }, part) =>
       state === "unknown"
         ? []
-        : [{ part, documents: documentsOf(kind), hash: `hash-${part}`, isRecorded: state === "recorded" }],
+        : [
+            {
+              part,
+              documents: documentsOf(kind),
+              hash: `hash-${part}`,
+              state: state === "recorded" ? "recorded" : "staged",
+            } as const,
+          ],
     ),
   );
 }
@@ -99,7 +106,7 @@ describe("the parts that a resumed push finds counted", () => {
   });
 
   it.each([
-    ["recorded", [{ part: 1, documents: 2, hash: "b", isRecorded: true }]],
+    ["recorded", [{ part: 1, documents: 2, hash: "b", state: "recorded" }]],
     ["sent", []],
   ] as const)("are not all taken where the push ends before one that was %s", (_, known) => {
     const counted = new CountedParts(4, known);

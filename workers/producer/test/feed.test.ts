@@ -1,8 +1,9 @@
 import { env } from "cloudflare:test";
-import { deleteDocument, openDatabase, retryFailed } from "@sluice/db";
+import type { JobId } from "@sluice/core";
+import { deleteDocument, openDatabase } from "@sluice/db";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
-import { dispatch, jobId, MODEL, open, part, record, succeed } from "../../../packages/db/test/fixtures.ts";
+import { dispatch, jobId, open, part, record, succeed } from "../../../packages/db/test/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import { KEY, NOW, keyRecord, testApi, type TestApi } from "./api.ts";
@@ -83,14 +84,15 @@ describe("the feed", () => {
   });
 
   it("leaves out what was deleted, and gives what is retried when it ends again", async () => {
-    const { submission, job } = await failed(ids(0, 3));
+    const { submission } = await failed(ids(0, 3));
     await deleteDocument(db(), { collection: "default", id: "d0" }, NOW);
-    const again = { id: jobId(), parent: job, model: MODEL, lane: "bulk" } as const;
-    await retryFailed(db(), again, { id: submission, collection: "default" }, ["d1"], NOW);
+    await env.DB.prepare("UPDATE outcomes SET code = 'no_answer' WHERE document_id = 'd1'").run();
+    await ask(`/v1/submissions/${submission}/retry?code=no_answer`, { method: "POST" });
     const { pages, cursor } = await follow();
     expect(pages).toEqual([["d2"]]);
-    await dispatch(db(), again.id);
-    await endJob(again.id, {
+    const again = (await env.DB.prepare("SELECT id FROM jobs WHERE due_at IS NOT NULL").first<JobId>("id")) ?? jobId();
+    await dispatch(db(), again);
+    await endJob(again, {
       status: "succeeded",
       outcomes: [scoresOf(submission, "d1")],
       children: [],

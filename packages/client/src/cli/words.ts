@@ -1,6 +1,6 @@
 import { shellCommand } from "@sluice/core/shell";
 import type { Cell } from "./output.ts";
-import type { Document, Submission, Waiting, WaitingReason } from "../types.ts";
+import type { Document, Submission, SubmissionRetry, Waiting, WaitingReason } from "../types.ts";
 import { count, pluralVerb, until } from "./text.ts";
 
 export const HAS = ["has", "have"] as const;
@@ -98,6 +98,11 @@ export function documentCommand(name: "scores" | "why", { id, collection }: Docu
 export function receivingWords({ status }: Submission): string | null {
   if (status !== "receiving") return null;
   return "its push is under way, or broke off: the same push again, under the same key, goes on with it";
+}
+
+/** `3,000 of 10,000 failed documents queued again, the others follow` */
+export function retryWords({ queued, documents }: SubmissionRetry): string {
+  return `${count(queued)} of ${count(documents)} failed documents queued again, the others follow within minutes`;
 }
 
 const STYLES = {

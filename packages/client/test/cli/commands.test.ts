@@ -261,6 +261,18 @@ test("retry, cancel, pause and resume say what they did", async () => {
   expect((await bench.run(["cancel", "sub_0002", ...TABLE])).stdout).toBe("sub_0002 is canceled.\n");
 });
 
+test("a retry of many documents says how far it is, and so does the status", async () => {
+  const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
+  const retry = { documents: 40_000, queued: 10_000, since: "2026-01-01T00:00:00.000Z" };
+  bench.api.instead.push(() => Response.json({ submission: { ...submission, retry }, queued: 10_000, lost: 0 }));
+  const words = "10,000 of 40,000 failed documents queued again, the others follow within minutes";
+  expect((await bench.run(["retry", "sub_0001", ...TABLE])).stdout).toBe(
+    `${words}. Follow it: sluice status -- sub_0001\n`,
+  );
+  bench.api.instead.push(() => Response.json({ ...submission, retry }));
+  expect((await bench.run(["status", "sub_0001", ...TABLE])).stdout).toMatch(new RegExp(`retry +${words}`));
+});
+
 test("documents that the Queue lost are named with what to do, where a retry or a cancel leaves them", async () => {
   const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
   const lost = { ...submission, failures: { message_lost: 2 } };

@@ -26,6 +26,9 @@ export async function closeSubmission(
       UPDATE submissions SET closed_at = ${now}, active_at = ${now},
         completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
       WHERE ${held} AND closed_at IS NULL`,
+    sql`
+      DELETE FROM sent_parts WHERE submission_id = ${id}
+        AND EXISTS (SELECT 1 FROM submissions WHERE ${held} AND closed_at IS NOT NULL AND NOT incomplete)`,
     sql`SELECT NOT incomplete AS whole FROM submissions WHERE ${held} AND closed_at IS NOT NULL`,
   ]);
   if (row === undefined) return "taken";

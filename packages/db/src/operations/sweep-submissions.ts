@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { WRONG_CLOCK_MS, type SubmissionId } from "@sluice/core";
+import { IDEMPOTENCY_KEY_LIFE, WRONG_CLOCK_MS, type SubmissionId } from "@sluice/core";
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import { closeIncomplete, countLost } from "./count-lost.ts";
@@ -41,6 +41,11 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
       times.now,
     ),
     countLost(sql`id IN ${watched} AND active_at < ${times.lostBefore}`, times.now),
+    // Of pushes that nobody can resume any more.
+    sql`
+      DELETE FROM sent_parts WHERE (submission_id, part) IN (
+        SELECT t.submission_id, t.part FROM sent_parts t CROSS JOIN submissions s ON s.id = t.submission_id
+        WHERE s.active_at < ${times.now - IDEMPOTENCY_KEY_LIFE} LIMIT ${SWEEP_SIZE})`,
     sql`
       DELETE FROM watched_submissions WHERE submission_id IN (
         SELECT id FROM submissions WHERE id IN ${watched} AND closed_at IS NOT NULL AND recorded + lost = total)`,

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { PUSH_ALIVE, type SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../clock.ts";
 import type { Database } from "../database.ts";
@@ -35,29 +35,32 @@ export async function letGoOfPush(db: Database, id: SubmissionId, holder: string
   await query(db, sql`UPDATE submissions SET holder = '' WHERE id = ${id} AND holder IS ${holder}`);
 }
 
-/** A part that `total` counts for sure: it is recorded, or staged to be. */
+/** A part of a push, as far as D1 knows it. */
 export interface CountedPart {
   readonly part: number;
-  readonly documents: number;
   readonly hash: string;
-  /** `false`: it is staged, and its message may not have been sent. */
-  readonly isRecorded: boolean;
+  /** Its documents; `null`: it was sent, or was about to be, and `total` counts it among others. */
+  readonly documents: number | null;
+  readonly state: "recorded" | "staged" | "sent";
 }
 
 /**
- * The recorded and the staged parts of a submission, in their order, as one statement sees them: a part
+ * The recorded, the staged and the sent parts of a submission, in their order, as one statement sees them: a part
  * may move from one to the other at any time. Reads a row a part, and the bodies of the staged ones.
  */
 export async function readCountedParts(db: Database, id: SubmissionId): Promise<CountedPart[]> {
-  const rows = await query<Omit<CountedPart, "isRecorded"> & { readonly isRecorded: 0 | 1 }>(
+  const isRecorded = (part: SQL) =>
+    sql`EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${id} AND p.part = ${part})`;
+  return query<CountedPart>(
     db,
     sql`
-    SELECT part, document_count AS documents, hash, 1 AS isRecorded FROM parts WHERE submission_id = ${id}
+    SELECT part, document_count AS documents, hash, 'recorded' AS state FROM parts WHERE submission_id = ${id}
     UNION ALL
-    SELECT s.part, json_array_length(s.body, '$.documents'), s.body ->> '$.hash', 0 FROM staged_parts s
-    WHERE s.submission_id = ${id}
-      AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = s.submission_id AND p.part = s.part)
+    SELECT s.part, json_array_length(s.body, '$.documents'), s.body ->> '$.hash', 'staged' FROM staged_parts s
+    WHERE s.submission_id = ${id} AND NOT ${isRecorded(sql`s.part`)}
+    UNION ALL
+    SELECT CAST(h.key AS INTEGER), NULL, h.value, 'sent' FROM sent_parts t CROSS JOIN json_each(t.hashes) h
+    WHERE t.submission_id = ${id} AND NOT ${isRecorded(sql`CAST(h.key AS INTEGER)`)}
     ORDER BY part`,
   );
-  return rows.map((row) => ({ ...row, isRecorded: row.isRecorded === 1 }));
 }

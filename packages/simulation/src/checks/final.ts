@@ -30,6 +30,7 @@ export function openFlaw({ mirror }: World): string | null {
     const ended = row.succeeded + row.failed + row.canceled + row.lost;
     if (ended !== row.total) return `${row.id} has ${row.total} documents, of which ${ended} ended`;
   }
+  if (mirror.retries.size > 0) return "a retry is not through";
   if (mirror.staged.size > 0) return `staged parts are left: ${[...mirror.staged.keys()].join(", ")}`;
   return null;
 }

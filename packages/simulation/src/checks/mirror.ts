@@ -6,6 +6,7 @@ import { isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused }
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
+import { Retries } from "./retries.ts";
 import { SubmitRate } from "./submit-rate.ts";
 import { countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
 import { countRefused, countSilence, countUnconfirmed, countUsage } from "./usage.ts";
@@ -41,11 +42,11 @@ export class Mirror {
   readonly versions = new Map<VersionKey, Version>();
   readonly jobs = new Map<string, Job>();
   readonly pauses: Pauses;
+  readonly retries = new Retries();
   /** Parts that are staged, by submission and number, with the time. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
   readonly #rate = new SubmitRate();
-  #newestSubmission = "";
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -76,10 +77,11 @@ export class Mirror {
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
-      else if (table === "parts") this.#part(event);
+      else if (table === "parts" && event !== "insert") this.#rules.fail("a part was changed: parts are written once");
       else if (table === "contexts") this.#contexts(event);
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
+      else if (table === "retries") this.#tell(this.retries.take(event, change, this));
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
@@ -126,8 +128,7 @@ export class Mirror {
     if (event === "delete") return this.#rules.fail("a submission was deleted");
     this.#tell(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
-      this.#tell(idFlaw(row.id, this.#newestSubmission, this.#rules.now()));
-      this.#newestSubmission = row.id;
+      this.#tell(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
       const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
       const submission = { row, ...counted, heldBy: by };
       this.submissions.set(row.id, submission);
@@ -137,10 +138,6 @@ export class Mirror {
     known.heldBy = holderOf(known, row, by);
     known.row = row;
     this.#touchedSubmissions.add(known);
-  }
-
-  #part(event: string): void {
-    if (event !== "insert") this.#rules.fail(`a part was ${event}d: parts are written once`);
   }
 
   /** Texts are written once, but for those of a document that is being deleted. */
@@ -189,6 +186,7 @@ export class Mirror {
       this.#endedBefore.add(key);
       if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
+      if (submission.row.cancel_requested_at !== null) this.#rules.fail(`${key} is retried, and it is canceled`);
       submission.failed -= 1;
       startOver(version);
       this.#retriedNow.add(key);

@@ -51,6 +51,7 @@ export const AUDITED = {
     "members",
   ],
   pauses: ["scope", "reason", "until"],
+  retries: ["submission_id", "code"],
 } as const;
 
 /** Triggers that tell of every row that is inserted, updated or deleted, through the function `tell`. */

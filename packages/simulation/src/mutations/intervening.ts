@@ -67,15 +67,52 @@ export const INTERVENING: readonly Mutation[] = [
     "retry-keeps-outcome",
     "a failed document that is queued again keeps its failure",
     RETRY,
-    "AND j.status = 'pending' AND j.attempt = 0)\n      RETURNING document_id",
-    "AND j.status = 'pending' AND j.attempt = 0 AND j.id = '')\n      RETURNING document_id",
+    "CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,",
+    "CROSS JOIN json_each(g.value, '$[2]') i WHERE false)`,",
   ),
   mutation(
     "retry-repeated-later",
-    "a retry whose answer was lost, repeated, takes the failure that its own job ended in",
+    "a step of a retry whose answer was lost, repeated, takes the failure that its own job ended in",
     RETRY,
-    "WHERE o.status = 'failed' AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ${job.id})",
-    "WHERE o.status = 'failed'",
+    "AND root_id = ${first.root} AND part = ${first.part})",
+    "OR true)",
+  ),
+  mutation(
+    "retry-not-continued",
+    "what a request leaves of a retry is never queued",
+    "workers/poller/src/continue-retries.ts",
+    "let left = MAX_STEPS;",
+    "let left = 0;",
+  ),
+  withKind(
+    "retrying",
+    mutation(
+      "retry-ends-early",
+      "a retry lists the parts of its first failed documents only",
+      RETRY,
+      "LIMIT 1 OFFSET ${limit - 1})",
+      "LIMIT 1 OFFSET ${limit})",
+    ),
+  ),
+  withKind(
+    "retrying",
+    mutation(
+      "retry-of-another-time",
+      "a Worker that is late goes on with a later retry of the same documents",
+      RETRY,
+      "${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts",
+      "EXISTS (SELECT 1 FROM retry_parts",
+    ),
+  ),
+  withKind(
+    "retrying",
+    mutation(
+      "retry-cuts-roots",
+      "a retry that leaves a root to a later step counts it as done",
+      "packages/db/src/continue-retry.ts",
+      "return whole.slice(0, end < 0 ? whole.length : end).flat();",
+      "return roots.flat();",
+    ),
   ),
   mutation(
     "retry-does-not-reopen",
@@ -88,8 +125,8 @@ export const INTERVENING: readonly Mutation[] = [
     "abandoned-stays-open",
     "a push that broke off is never closed",
     SWEEP,
-    "AND active_at < ${times.abandonedBefore}",
-    "AND active_at < 0",
+    "(active_at < ${times.abandonedBefore} OR active_at > ${times.now + WRONG_CLOCK_MS})",
+    "active_at < 0",
   ),
   mutation(
     "lost-never-counted",
@@ -130,8 +167,8 @@ export const INTERVENING: readonly Mutation[] = [
     "total-after-send",
     "a send does not wait for its total, so that what is recorded may exceed it",
     "workers/producer/src/push/sending.ts",
-    "if (raise !== null && !(await raiseTotal(db, this.submission, raise, now(), this.#holder))) this.#lose();",
-    "if (raise !== null) void raiseTotal(db, this.submission, raise, now(), this.#holder).catch(() => undefined);",
+    "if (raise !== null && !(await raiseTotal(db, this.submission, raise, databaseTime(), this.#holder, sent)))\n        this.#lose();",
+    "if (raise !== null) void raiseTotal(db, this.submission, raise, databaseTime(), this.#holder, sent).catch(() => undefined);",
   ),
   withKind(
     "resending",
@@ -159,7 +196,7 @@ export const INTERVENING: readonly Mutation[] = [
     replacements: [
       {
         file: COUNTED,
-        find: "total - known.reduce((sum, { documents }) => sum + documents, 0)",
+        find: "total - counted.reduce((sum, { documents }) => sum + documents, 0)",
         replace: "total",
       },
       {
@@ -181,8 +218,8 @@ export const INTERVENING: readonly Mutation[] = [
       "staged-counted-as-inline",
       "a resumed push takes inline parts for counted in the place of staged ones",
       "packages/db/src/operations/take-over-push.ts",
-      "WHERE s.submission_id = ${id}\n      AND NOT EXISTS",
-      "WHERE s.submission_id = ''\n      AND NOT EXISTS",
+      "WHERE s.submission_id = ${id} AND NOT ${isRecorded(sql`s.part`)}",
+      "WHERE s.submission_id = '' AND NOT ${isRecorded(sql`s.part`)}",
     ),
   ),
   mutation(

@@ -102,8 +102,8 @@ export const RECORDING: readonly Mutation[] = [
     "statements-without-transaction",
     "writes that belong together are made one by one",
     "packages/db/src/statements.ts",
-    "const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db, statement)));",
-    "const results: D1Result<Row>[] = []; for (const statement of statements) results.push(await prepare(db, statement).all<Row>());",
+    "const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db.$client, statement)));",
+    "const results: D1Result<Row>[] = []; for (const statement of statements) results.push(await prepare(db.$client, statement).all<Row>());",
   ),
   mutation(
     "dispatch-before-intent",

@@ -52,6 +52,7 @@ function nextSweep({ mirror }: World): number {
     if (row.closed_at === null) time = Math.min(time, row.active_at + 60 * MINUTE);
     else if (row.recorded + row.lost < row.total) time = Math.min(time, row.active_at + 8.5 * 24 * 60 * MINUTE);
   }
+  if (mirror.retries.size > 0) time = 0;
   for (const stagedAt of mirror.staged.values()) time = Math.min(time, stagedAt + 10 * MINUTE);
   return time;
 }

@@ -1,7 +1,7 @@
-import { failureCodes, mintJobId, planJobs, weighDocument, type FailureCode } from "@sluice/core";
-import { listFailed, retryFailed, type FailedDocument, type SubmissionRow } from "@sluice/db";
+import { failureCodes, uuidTail } from "@sluice/core";
+import { continueRetry, requestRetry } from "@sluice/db";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { describeSubmission } from "../describe.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { oneOf, parseQuery } from "../http/query.ts";
@@ -12,14 +12,13 @@ export const retryQuery = z.strictObject({
   code: oneOf(failureCodes).describe("Only those that failed with it.").optional(),
 });
 
-/** Failed documents that are looked up at once. */
-const WINDOW = 5_000;
-/** Jobs that one request makes at most: keeps it inside 1,000 D1 queries. */
-const MOST_JOBS = 60;
+/** Steps of a retry that a request takes: with what goes around them, fewer than 50 statements. The poller takes the others. */
+const MAX_STEPS = 3;
 
 /**
- * Queues failed documents again, under the same version. What is left by a bound is for the next request.
- * Documents that the Queue lost have no row to queue again: the answer counts them.
+ * Queues failed documents again, under the same version: some thousand at once, and the poller the others. Asked
+ * again meanwhile, it goes on with the same retry. Documents that the Queue lost have no row to queue again: the
+ * answer counts them.
  */
 export async function retrySubmission(dependencies: Dependencies, call: Call): Promise<Response> {
   const query = parseQuery(retryQuery, call.url.searchParams);
@@ -29,43 +28,16 @@ export async function retrySubmission(dependencies: Dependencies, call: Call): P
   if (row.cancelRequestedAt !== null) {
     return problemResponse({
       name: "conflict",
-      detail: "The submission was canceled, and cannot be gone on with: push its documents again, as another push.",
+      detail: "The submission was canceled and cannot be retried. Push its documents again as another push.",
     });
   }
-  const queued = await retryAll(dependencies, row, query.value.code ?? null);
+  const token = uuidTail(dependencies.random(10));
+  const retry = { submission: row.id, code: query.value.code ?? "", token } as const;
+  const now = await readNow(dependencies);
+  const io = { db: dependencies.db, now: () => now, randomBytes: dependencies.random };
+  const { queued } = (await requestRetry(io.db, retry, now))
+    ? await continueRetry(io, retry, MAX_STEPS)
+    : { queued: 0 };
   const after = (await findSubmission(dependencies, call)) ?? row;
   return jsonResponse({ submission: await describeSubmission(dependencies, after), queued, lost: after.lost });
-}
-
-async function retryAll(io: Dependencies, row: SubmissionRow, code: FailureCode | null): Promise<number> {
-  let queued = 0;
-  let jobs = 0;
-  // From the first again each time: what was queued is not failed any more.
-  let after = "";
-  while (jobs < MOST_JOBS) {
-    const failed = await listFailed(io.db, row, code, after, WINDOW);
-    for (const [root, documents] of Map.groupBy(failed, (one) => one.rootId)) {
-      for (const job of planJobs(documents.map((one) => ({ ...one, weight: weighFailed(one) })))) {
-        const now = io.now();
-        const head = { id: mintJobId(now, io.random(10)), parent: root, model: row.model, lane: row.lane };
-        queued += await retryFailed(
-          io.db,
-          head,
-          row,
-          job.map((one) => one.document),
-          now,
-        );
-        jobs += 1;
-      }
-    }
-    const last = failed.at(-1);
-    if (failed.length < WINDOW || last === undefined) break;
-    after = last.document;
-  }
-  return queued;
-}
-
-function weighFailed(one: FailedDocument) {
-  const { document: id, contexts, payloadBytes, contextIdBytes } = one;
-  return weighDocument({ id, contexts, payloadBytes, contextIdBytes });
 }

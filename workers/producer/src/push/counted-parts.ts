@@ -17,23 +17,30 @@ export interface PartStanding {
  * later was counted before, or is sent by this request.
  */
 export class CountedParts {
-  readonly #known: Map<number, CountedPart>;
+  readonly #known: Map<number, CountedPart & { readonly documents: number }>;
+  /** Hashes of parts that were sent, or were about to be, and are neither recorded nor staged. */
+  readonly #sent: Map<number, string>;
   /** Documents that `total` counts besides those of the known parts, and that no part was taken for yet. */
   #ahead: number;
 
-  /** `total` as D1 has it; `known`: the parts that were recorded or staged at that time. */
+  /** `total` as D1 has it; `known`: the parts that were recorded, staged or sent at that time. */
   constructor(total: number, known: readonly CountedPart[]) {
-    this.#known = new Map(known.map((part) => [part.part, part]));
-    this.#ahead = total - known.reduce((sum, { documents }) => sum + documents, 0);
+    const counted = known.flatMap(({ documents, ...part }) => (documents === null ? [] : [{ ...part, documents }]));
+    this.#known = new Map(counted.map((part) => [part.part, part]));
+    this.#sent = new Map(known.flatMap(({ part, hash, state }) => (state === "sent" ? [[part, hash]] : [])));
+    this.#ahead = total - counted.reduce((sum, { documents }) => sum + documents, 0);
   }
 
   /** Takes the next part; `null`: the push that `total` counts has another part in its place. */
   take(part: number, hash: string, documents: number): PartStanding | null {
+    const sent = this.#sent.get(part);
+    this.#sent.delete(part);
+    if (sent !== undefined && sent !== hash) return null;
     const known = this.#known.get(part);
     if (known !== undefined) {
       this.#known.delete(part);
       if (known.hash !== hash) return null;
-      return { state: known.isRecorded ? "recorded" : "staged", uncounted: 0 };
+      return { state: known.state === "recorded" ? "recorded" : "staged", uncounted: 0 };
     }
     if (this.#ahead === 0) return { state: "unknown", uncounted: documents };
     if (this.#ahead < documents) return null;
@@ -43,6 +50,6 @@ export class CountedParts {
 
   /** Whether every part that `total` counts was taken. */
   get isAllTaken(): boolean {
-    return this.#ahead === 0 && this.#known.size === 0;
+    return this.#ahead === 0 && this.#known.size === 0 && this.#sent.size === 0;
   }
 }

@@ -24,6 +24,7 @@ import {
   type CountedPart,
   type KeyClaim,
   type OpenedSubmission,
+  type SentPart,
   type SubmissionRow,
 } from "@sluice/db";
 import type { Dependencies } from "../dependencies.ts";
@@ -71,13 +72,15 @@ interface SendRound {
   bytes: number;
   /** Documents that `total` does not count yet. */
   uncounted: number;
+  /** Parts of a push under a key, other than staged ones: kept so that it cannot be resumed with others. */
+  readonly sent: SentPart[];
 }
 
 /** Calls that are filled at most while a round is under way: 1 MB. */
 const CALLS_A_ROUND = 4;
 
 function emptyRound(): SendRound {
-  return { calls: [], bytes: 0, uncounted: 0 };
+  return { calls: [], bytes: 0, uncounted: 0, sent: [] };
 }
 
 /** What every part of a push repeats. */
@@ -102,6 +105,7 @@ export class Sending {
   readonly #packer: PartPacker;
   readonly #closed: boolean;
   readonly #holder: string | null;
+  readonly #isKeyed: boolean;
   readonly #counted: CountedParts;
   #part = 0;
   /** Documents of a push that was taken over which were recorded before. */
@@ -118,7 +122,7 @@ export class Sending {
     options: PushOptions,
     opened: OpenedSubmission,
     first: { readonly total: number; readonly closed: boolean; readonly counted: readonly CountedPart[] },
-    holder: string | null,
+    by: { readonly holder: string | null; readonly isKeyed: boolean },
   ) {
     this.submission = opened.id;
     this.createdAt = opened.createdAt;
@@ -126,7 +130,8 @@ export class Sending {
     this.#header = partHeader(opened.id, options);
     this.#packer = new PartPacker(this.#header);
     this.#closed = first.closed;
-    this.#holder = holder;
+    this.#holder = by.holder;
+    this.#isKeyed = by.isKeyed;
     this.#counted = new CountedParts(first.total, first.counted);
     this.#total = first.total;
   }
@@ -148,7 +153,9 @@ export class Sending {
         claim === null
           ? await openSubmission(io.db, row, tail, io.databaseTime())
           : await openKeyedSubmission(io.db, row, claim, tail, io.databaseTime());
-      return opened === null ? "taken" : new Sending(io, options, opened, { ...first, counted: [] }, null);
+      return opened === null
+        ? "taken"
+        : new Sending(io, options, opened, { ...first, counted: [] }, { holder: null, isKeyed: claim !== null });
     } catch (error) {
       if (!isPassing(error)) throw error;
       io.log({ event: "push_not_opened", ...describeError(error) });
@@ -158,7 +165,8 @@ export class Sending {
 
   /** Goes on with a push from its first document: parts that are recorded already are not sent again. */
   static resume(io: SendingIo, options: PushOptions, { row, counted, holder }: TakenOver): Sending {
-    return new Sending(io, options, row, { total: row.total, closed: row.closedAt !== null, counted }, holder);
+    const first = { total: row.total, closed: row.closedAt !== null, counted };
+    return new Sending(io, options, row, first, { holder, isKeyed: true });
   }
 
   async add(document: SerializedDocument): Promise<boolean> {
@@ -243,23 +251,27 @@ export class Sending {
     this.#round.calls.at(-1)?.push(message);
     this.#round.bytes += bytes + MESSAGE_OVERHEAD_BYTES;
     this.#round.uncounted += uncounted;
+    // What fits one part is closed as it is opened, and its body's fingerprint is known by then.
+    if (this.#isKeyed && !this.#closed && message.content !== null)
+      this.#round.sent.push({ part: message.part, hash: message.content.hash });
     return true;
   }
 
   /** Starts the calls that were filled, when those before are through. */
   async #sendRound(): Promise<boolean> {
     if (!(await this.#underWay)) return false;
-    const { calls, uncounted } = this.#round;
+    const { calls, uncounted, sent } = this.#round;
     if (calls.length === 0) return true;
     this.#round = emptyRound();
     this.#total += uncounted;
-    const raise = uncounted > 0 ? this.#total : null;
+    const raise = uncounted > 0 || sent.length > 0 ? this.#total : null;
     this.#isUnderWay = true;
     this.#underWay = this.#attempt("push_not_sent", async () => {
       const { db, databaseTime } = this.#io;
-      if (raise !== null && !(await raiseTotal(db, this.submission, raise, databaseTime(), this.#holder))) this.#lose();
-      const sent = await Promise.allSettled(calls.map((call) => this.#sendCall(call)));
-      for (const one of sent) if (one.status === "rejected") throw one.reason;
+      if (raise !== null && !(await raiseTotal(db, this.submission, raise, databaseTime(), this.#holder, sent)))
+        this.#lose();
+      const answers = await Promise.allSettled(calls.map((call) => this.#sendCall(call)));
+      for (const one of answers) if (one.status === "rejected") throw one.reason;
     }).finally(() => {
       this.#isUnderWay = false;
     });

@@ -26,7 +26,9 @@ export const documentListSchema = z.strictObject({
 });
 export const retriedSchema = z.strictObject({
   submission: submissionSchema,
-  queued: count.describe("Documents that were queued again."),
+  queued: count.describe(
+    "Documents that this retry has queued again so far: `submission.retry` tells whether it goes on.",
+  ),
   lost: count.describe(
     "Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again.",
   ),

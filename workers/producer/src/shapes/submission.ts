@@ -9,7 +9,7 @@ import {
   waitingOfJob,
   waitingOfPause,
 } from "@sluice/core";
-import type { Pause, SubmissionRow, WaitingJobRow } from "@sluice/db";
+import type { Pause, RetryProgress, SubmissionRow, WaitingJobRow } from "@sluice/db";
 import * as z from "zod";
 import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
 
@@ -50,6 +50,14 @@ export const submissionSchema = z.strictObject({
     .nullable()
     .describe("Documents that were sent and not recorded for 10 minutes. `?status=stalled` lists such submissions."),
   waiting: waitingSchema.nullable(),
+  retry: z
+    .strictObject({
+      documents: count.describe("Documents that had failed when it was requested."),
+      queued: count.describe("Documents that it has queued again so far."),
+      since: timeSchema,
+    })
+    .nullable()
+    .describe("A retry that has not come to all of its documents yet: those are still counted as failed."),
   usage: z.strictObject({
     tokens: count,
     jobs: count,
@@ -64,11 +72,13 @@ export type SubmissionShape = z.infer<typeof submissionSchema>;
 export interface SubmissionSurroundings {
   /** Recorded documents that failed, by code. */
   readonly failures: readonly { readonly code: string; readonly count: number }[];
+  /** Its retry that is not through. */
+  readonly retry: RetryProgress | null;
   /** Open jobs that hold its documents. */
   readonly jobs: readonly Pick<WaitingJobRow, "status" | "refusals" | "dueAt">[];
   readonly pauses: readonly Pause[];
 }
-export const NOTHING_AROUND: SubmissionSurroundings = { failures: [], jobs: [], pauses: [] };
+export const NOTHING_AROUND: SubmissionSurroundings = { failures: [], retry: null, jobs: [], pauses: [] };
 
 /** `now` in milliseconds. */
 export function submissionShape(row: SubmissionRow, around: SubmissionSurroundings, now: number): SubmissionShape {
@@ -87,10 +97,15 @@ export function submissionShape(row: SubmissionRow, around: SubmissionSurroundin
     incomplete: row.incomplete,
     stalled: stalledShape(row, now),
     waiting: waitingOf(row, around, now),
+    retry: retryShape(around.retry),
     usage: { tokens: row.tokens, jobs: row.jobs, unconfirmed_dispatches: row.unconfirmedDispatches },
     created_at: time(row.createdAt),
     completed_at: time(row.completedAt),
   };
+}
+
+function retryShape(retry: RetryProgress | null): SubmissionShape["retry"] {
+  return retry && { documents: retry.documents, queued: retry.queued, since: time(retry.requestedAt) };
 }
 
 export type CountedRow = Pick<SubmissionRow, "total" | "recorded" | "succeeded" | "failed" | "canceled" | "lost">;

@@ -4,7 +4,7 @@ import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { ago, count, harmlessJson, plural, pluralVerb, until } from "../text.ts";
-import { HAS, PUSH_LOST_AGAIN, WAS } from "../words.ts";
+import { HAS, PUSH_LOST_AGAIN, retryWords, WAS } from "../words.ts";
 
 export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
   const submission = await clientOf(cli).cancel(id, { signal: cli.signal });
@@ -39,10 +39,10 @@ export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<Ex
     out.record({ submission, queued, lost });
     return EXIT.ok;
   }
-  if (queued > 0) {
-    const follow = shellCommand(["sluice", "status"], [id]);
-    out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
-  } else if (lost === 0) out.print(`${id} has no failed documents to queue again.`);
+  const follow = shellCommand(["sluice", "status"], [id]);
+  if (submission.retry !== null) out.print(`${retryWords(submission.retry)}. Follow it: ${follow}`);
+  else if (queued > 0) out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
+  else if (lost === 0) out.print(`${id} has no failed documents to queue again.`);
   if (lost > 0)
     out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue and cannot be queued again. ${PUSH_LOST_AGAIN}`);
   return EXIT.ok;

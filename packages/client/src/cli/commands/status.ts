@@ -12,6 +12,7 @@ import {
   failuresWords,
   PUSH_LOST_AGAIN,
   receivingWords,
+  retryWords,
   stalledWords,
   submissionCell,
   waitingWords,
@@ -111,6 +112,7 @@ export function printSubmission(out: Output, submission: Submission, now: number
   ];
   if (waiting !== null)
     facts.push(["waits", waitingWords(waiting, { model: submission.model, submission: submission.id }, now)]);
+  if (submission.retry !== null) facts.push(["retry", retryWords(submission.retry)]);
   if (stalled !== null) {
     facts.push(["stalled", stalledWords(stalled)]);
   }
