@@ -23,19 +23,19 @@ export async function dispatchJobs(
   const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
   const running = new Set<Promise<void>>();
   let failed = 0;
-  let isOverRate = false;
+  const rate = { isOver: false };
   const dispatch = async (job: WaitingJob): Promise<void> => {
     try {
       // The texts are read before the attempt starts: what is deleted in between is left out by its list.
       const outcome = await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
-      isOverRate ||= outcome === "over_rate";
+      if (outcome === "over_rate") rate.isOver = true;
     } catch (error) {
       failed += 1;
       io.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
     }
   };
   let next = 0;
-  for (let job = order[next]; job !== undefined && !isOverRate && io.now() < leaseUntil; job = order[next]) {
+  for (let job = order[next]; job !== undefined && !rate.isOver && io.now() < leaseUntil; job = order[next]) {
     if (running.size >= MAX_DISPATCHES_AT_ONCE) {
       await Promise.race(running);
       continue;

@@ -65,8 +65,7 @@ export async function workThrough(
   let io = isolate;
   let claimed = 0;
   let failed = 0;
-  let isContinued = false;
-  let isStopped = false;
+  const state = { isContinued: false, isStopped: false };
   const unreserveChain = share.reserve(CHAIN_STATEMENTS);
   const ages: PendingAges = new Map();
 
@@ -87,8 +86,8 @@ export async function workThrough(
     const leaseUntil = io.now() - (isolate.now() - claimedAt) + dispatchLease(io.runInterval);
     const polls = jobs.filter((job) => job.status === "dispatched");
     const waiting = jobs.filter((job) => job.status !== "dispatched");
-    if (isFull(polls) && holder === null && !isContinued) {
-      isContinued = true;
+    if (isFull(polls) && holder === null && !state.isContinued) {
+      state.isContinued = true;
       await handOn(io, null);
     }
     return { polls, waiting, leaseUntil };
@@ -115,8 +114,8 @@ export async function workThrough(
       const dispatched = await dispatchJobs(io, remaining, share, leaseUntil, pauses);
       failed += dispatched.failed;
       // They are due again, for another run: here there is no room for them.
-      isStopped = dispatched.left > 0;
-      if (isStopped) return;
+      state.isStopped = dispatched.left > 0;
+      if (state.isStopped) return;
       const unreserve = share.reserve(CLAIM_STATEMENTS);
       if (unreserve === null) return;
       ({ waiting, leaseUntil } = await claim({ polls: false, dispatches: true }));
@@ -125,14 +124,14 @@ export async function workThrough(
   };
 
   // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
-  for (let isFirst = true; !isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
+  for (let isFirst = true; !state.isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
     const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
     if (polls.length + waiting.length === 0) break;
     await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]);
   }
   unreserveChain?.();
   if (share.isUsedUp) {
-    if (!isContinued) await handOn(io, holder);
+    if (!state.isContinued) await handOn(io, holder);
   } else if (holder !== null) await endChain(io.db, holder);
   if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });
   return claimed;

@@ -18,6 +18,8 @@ const chain = () => rows(env.DB, "SELECT at, token FROM heartbeats WHERE name = 
 /** Records jobs whose submits take so long that a run has time for three. */
 async function slowJobs(count: number): Promise<void> {
   for (let job = 0; job < count; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+  // Dispatched before, so that they are not merged.
+  await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
   service.onSubmit = () => {
     io.clock.now += 15_000;
     return undefined;

@@ -54,6 +54,9 @@ describe("a run", () => {
 
   it("polls every job that is due whose batch is done, and finalizes them in sets", async () => {
     for (let job = 0; job < 150; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+    await env.DB.exec(
+      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+    );
     await runPoller(io);
     await runUntilDone(io);
     const finalized = io.events.filter(({ event }) => event === "job_finalized");
@@ -76,6 +79,9 @@ describe("a run", () => {
     async (count) => {
       for (let job = 0; job < count; job += 1)
         await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+      await env.DB.exec(
+        `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+      );
       const before = io.statements();
       await runPoller(io);
       expect(io.statements() - before).toBeLessThanOrEqual(1_000);
@@ -90,8 +96,14 @@ describe("a run", () => {
 
   it("keeps inside them where every answer leaves something out", async () => {
     for (let job = 0; job < 90; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+    await env.DB.exec(
+      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+    );
     await runPoller(io);
     for (let job = 90; job < 300; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+    await env.DB.exec(
+      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+    );
     // One document of each job gets nothing, so that each brings about a follow-up job.
     service.items = (item) => (item.index === 0 ? [] : [item]);
     io.clock.now = NOW + 5 * RUN;
