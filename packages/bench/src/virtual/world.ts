@@ -59,7 +59,11 @@ export class VirtualWorld {
     consumer: new VirtualIsolate(),
     poller: new VirtualIsolate(),
   };
-  readonly #memory = new MemoryLimit();
+  readonly #memory: Readonly<Record<WorkerName, MemoryLimit>> = {
+    producer: new MemoryLimit(),
+    consumer: new MemoryLimit(),
+    poller: new MemoryLimit(),
+  };
   readonly #random = new Random(7);
   readonly #d1: VirtualD1;
   readonly #queues: Record<Lane, VirtualQueue>;
@@ -89,7 +93,7 @@ export class VirtualWorld {
       );
     };
     this.#queues = { interactive: queue("interactive"), bulk: queue("bulk") };
-    this.#fireCron(MINUTE + Math.ceil(cronFrom / MINUTE) * MINUTE);
+    this.#fireCron(Math.max(1, Math.ceil(cronFrom / MINUTE)) * MINUTE);
   }
 
   /** Milliseconds since the start. */
@@ -137,12 +141,12 @@ export class VirtualWorld {
     }
   }
 
-  #stepIo(by: VirtualInvocation): StepIo {
+  #stepIo(worker: WorkerName, by: VirtualInvocation): StepIo {
     const db = this.#d1.openFor(by);
     return {
       db,
       statements: () => countStatements(db),
-      memory: this.#memory,
+      memory: this.#memory[worker],
       ai: this.service.bindingFor(by),
       bounded: (call) => call,
       now: () => this.timeline.now,
@@ -156,7 +160,7 @@ export class VirtualWorld {
 
   #pollerIo(by: VirtualInvocation): PollerIo {
     return {
-      ...this.#stepIo(by),
+      ...this.#stepIo("poller", by),
       stuckAfter: 60 * MINUTE,
       continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
     };
@@ -165,7 +169,7 @@ export class VirtualWorld {
   #consume(name: string, messages: readonly DeliveredMessage[], scale: number): Promise<Decisions | null> {
     return this.#invoke("consumer", (by) => {
       by.hold(messages.reduce((sum, { body }) => sum + String(body).length, 0) * scale);
-      return consumeDelivery(this.#stepIo(by), name, messages);
+      return consumeDelivery(this.#stepIo("consumer", by), name, messages);
     });
   }
 
@@ -176,7 +180,7 @@ export class VirtualWorld {
       if (!accepted.ok) throw new Error("a document of the benchmark is not valid");
       return accepted.value;
     });
-    const { db, databaseTime, randomBytes, log } = this.#stepIo(by);
+    const { db, databaseTime, randomBytes, log } = this.#stepIo("producer", by);
     const queues = { interactive: this.#sender("interactive"), bulk: this.#sender("bulk") };
     const end = await push({ db, queues, databaseTime, random: randomBytes, log }, options, items);
     if (end.kind !== "sent") throw new Error(`a push ended as ${end.kind}`);
