@@ -10,7 +10,6 @@ import {
   NOW,
   onlyJob,
   recordJob,
-  RUN,
   testIo,
   type TestIo,
 } from "../test-support/index.ts";
@@ -70,7 +69,7 @@ describe("dispatching a job", () => {
       status: "dispatched",
       attempt: 1,
       requestId: "batch-1",
-      dueAt: NOW + RUN / 2,
+      dueAt: NOW + 10_000,
       documents: ["d0", "d1", "d2"],
       unconfirmed: 0,
     });

@@ -66,7 +66,7 @@ test.each([
   [["scores", "d", "--top-k", "-1"], "a whole number from 1 to 1000"],
   [
     ["jobs", "-s", "bogus"],
-    "Allowed choices are pending, dispatching, dispatched, succeeded, split, failed, canceled.",
+    "Allowed choices are pending, dispatching, dispatched, succeeded, split, failed, canceled, merged.",
   ],
   [["jobs", "--lane", "slow"], "Allowed choices are interactive, bulk."],
   [["jobs", "-n", "x"], "a whole number from 1 to 1000"],
