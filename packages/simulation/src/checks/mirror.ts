@@ -130,12 +130,12 @@ export class Mirror {
     if (known === undefined) {
       this.#tell(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
       const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
-      const submission = { row, ...counted, heldBy: by };
+      const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now() };
       this.submissions.set(row.id, submission);
       return void this.#touchedSubmissions.add(submission);
     }
     this.#tell(submissionFlaw(known, row, this.#rules.now()));
-    known.heldBy = holderOf(known, row, by);
+    Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
     this.#touchedSubmissions.add(known);
   }

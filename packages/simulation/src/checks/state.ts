@@ -133,6 +133,8 @@ export interface Submission {
   tokens: number;
   /** The request that opened its push, or took it over last. */
   heldBy: Invocation;
+  /** By D1's clock. */
+  heldSince: number;
 }
 
 export function isOpen(status: string): boolean {

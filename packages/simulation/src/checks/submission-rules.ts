@@ -4,21 +4,29 @@ import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";
 
 /** What is wrong with a submission's change from the row that is known to `row`, or `null`. */
-export function submissionFlaw({ row: before, heldBy }: Submission, row: SubmissionRow, now: number): string | null {
+export function submissionFlaw(known: Submission, row: SubmissionRow, now: number): string | null {
+  const { row: before, heldBy, heldSince } = known;
   const { id, total } = row;
   if (total < before.total) return `total of ${id} fell from ${before.total} to ${total}`;
   if (total > before.total && before.closed_at !== null && row.closed_at !== null)
     return `total of ${id} rose from ${before.total} to ${total} after it was closed`;
   const isTakenOver = row.holder !== before.holder && row.holder !== "" && before.holder !== "";
   // The last request to take it over did so after it began: that was its last sign of life, or an earlier one.
-  if (isTakenOver && now - heldBy.startedAt < PUSH_ALIVE - 2 * MAX_CLOCK_SKEW)
-    return `${id} was taken from ${heldBy.name}, which began only ${now - heldBy.startedAt} ms ago`;
+  // By D1's clock too, which may have been set meanwhile.
+  const age = Math.max(heldBy.ranFor, now - heldSince);
+  if (isTakenOver && age < PUSH_ALIVE - 2 * MAX_CLOCK_SKEW)
+    return `${id} was taken from ${heldBy.name}, which began only ${age} ms ago`;
   return null;
 }
 
-/** Who holds a push after a change that `by` made. */
-export function holderOf(known: Submission, row: SubmissionRow, by: Invocation): Invocation {
-  return row.holder === known.row.holder || row.holder === "" ? known.heldBy : by;
+/** Who holds a push, and since when, after a change that `by` made. */
+export function holderOf(
+  { row: before, heldBy, heldSince }: Submission,
+  row: SubmissionRow,
+  by: Invocation,
+  now: number,
+): Pick<Submission, "heldBy" | "heldSince"> {
+  return row.holder === before.holder || row.holder === "" ? { heldBy, heldSince } : { heldBy: by, heldSince: now };
 }
 
 /** What is wrong with a submission's counters, or `null`. */

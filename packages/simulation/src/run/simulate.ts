@@ -44,9 +44,10 @@ export async function simulate(
   print(summary.table());
   print("");
   print(`${summary.seeds} seeds (${kinds}), ${summary.steps} steps, ${rate} seeds a minute`);
-  const [first] = summary.failed.toSorted((a, b) => a.seed - b.seed);
+  const [first, ...others] = summary.failed.toSorted((a, b) => a.seed - b.seed);
   if (first !== undefined) {
     await showSeed(first.seed, options.ofKind, print);
+    for (const { seed, flaw } of others) print(`Seed ${seed}: ${flaw}`);
     print(
       `${summary.failed.length} seeds failed. The trace above is that of seed ${first.seed}; run it alone: pnpm simulate --seed ${first.seed}${options.ofKind === undefined ? "" : ` --kind ${options.ofKind}`}`,
     );
