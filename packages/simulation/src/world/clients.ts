@@ -202,8 +202,8 @@ export class Clients {
   }
 
   #resume(target: PauseTarget): void {
-    this.#world.asked.resume(scopeOf(target));
-    this.#ask("resumes dispatching", resume, jsonCall("/v1/resume", target));
+    const answered = this.#world.asked.resume(scopeOf(target));
+    this.#ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
   }
 
   #sendGarbage(): void {
