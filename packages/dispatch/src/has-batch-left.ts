@@ -14,7 +14,8 @@ export async function hasBatchLeft(io: StepIo, job: DispatchableJob): Promise<bo
   if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;
   const now = io.now();
   // Ends what was canceled, and an attempt whose lease has run out: it is over, and counted as unconfirmed.
-  await deferJob(io.db, job, null, now);
+  // Who settled that attempt meanwhile may have taken its batch back.
+  if ((await deferJob(io.db, job, null, now)) === null) return false;
   const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
   const left = documents.filter((document) => document !== null);
   const end: JobEnd = isUsedUp

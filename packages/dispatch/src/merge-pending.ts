@@ -21,6 +21,7 @@ interface ClaimedJob {
   readonly round: number;
   readonly batches: number;
   readonly halvings: number;
+  readonly refusals: number;
   readonly contexts: number;
   readonly payloadBytes: number;
   readonly createdAt: number;
@@ -28,8 +29,8 @@ interface ClaimedJob {
 
 /**
  * Merges claimed jobs that were never dispatched into as few as fit, so that many small ones cost one batch. Only
- * jobs of one model, lane and round whose documents were in equally many batches, none of them a piece of a split
- * one. Returns the jobs that remain, in their order: a job that took over others with what they add to it. If D1
+ * jobs of one model, lane and round whose documents were in equally many batches and refused equally often, none of
+ * them a piece of a split one. Returns the jobs that remain, in their order: a job that took over others with what they add to it. If D1
  * fails, those that it would have merged remain as they are: each is guarded where it is dispatched.
  */
 export async function mergePending<Job extends ClaimedJob>(
@@ -38,7 +39,8 @@ export async function mergePending<Job extends ClaimedJob>(
 ): Promise<Job[]> {
   const groups = Map.groupBy(
     jobs.filter(isSmallAndFresh),
-    ({ model, lane, round, batches, halvings }) => `${model} ${lane} ${round} ${batches} ${halvings}`,
+    ({ model, lane, round, batches, halvings, refusals }) =>
+      `${model} ${lane} ${round} ${batches} ${halvings} ${refusals}`,
   );
   const alike = [...groups.values()].filter((group) => group.length > 1);
   if (alike.length === 0) return [...jobs];

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { MAX_BATCHES, submissionScope } from "@sluice/core";
+import { DEFAULT_MODEL, MAX_BATCHES, submissionScope } from "@sluice/core";
 import { pauseDispatching, resumeDispatching } from "@sluice/db";
+import { hasBatchLeft } from "@sluice/dispatch";
 import {
   BatchService,
   counters,
@@ -204,5 +205,16 @@ it("an outage fails no document while somebody resumes another submission once a
   }
   // Backoff decides, not the person: seven doublings up to a quarter of an hour and then some.
   expect(before()).toBeLessThan(15);
+  expect(await failures()).toEqual([]);
+});
+
+it("leaves a job alone whose attempt another Worker has settled meanwhile, and taken its batch back", async () => {
+  const { job } = await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+  await env.DB.prepare("UPDATE jobs SET attempt = 10, batches = ?")
+    .bind(MAX_BATCHES - 1)
+    .run();
+  const claimed = { id: job, model: DEFAULT_MODEL, attempt: 10, round: 1, refusals: 0, batches: MAX_BATCHES, halvings: 0 };
+  expect(await hasBatchLeft(io, { ...claimed, status: "dispatching" })).toBe(false);
+  expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", attempt: 10 });
   expect(await failures()).toEqual([]);
 });

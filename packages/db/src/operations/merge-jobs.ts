@@ -58,7 +58,8 @@ export async function mergeJobs(
     SELECT j.id, j.document_count, j.context_count, j.payload_bytes, j.members, a.key
     FROM jobs t CROSS JOIN json_each(${list}) a CROSS JOIN jobs j ON j.id = a.value
     WHERE t.id = ${target} AND ${isFresh(sql`t`)} AND ${isFresh(sql`j`)} AND j.id <> t.id
-      AND (j.model, j.lane, j.round, j.batches, j.halvings) = (t.model, t.lane, t.round, t.batches, t.halvings)`;
+      AND (j.model, j.lane, j.round, j.batches, j.halvings, j.refusals)
+        = (t.model, t.lane, t.round, t.batches, t.halvings, t.refusals)`;
   const merged = await transact<{ id: JobId }>(db, [
     sql`
       WITH taken AS MATERIALIZED (

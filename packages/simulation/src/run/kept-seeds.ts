@@ -10,5 +10,7 @@ interface KeptSeed {
  */
 export const KEPT_SEEDS: readonly KeptSeed[] = [
   { seed: 400, found: "a request that was overtaken while it took a push over was answered 422" },
+  { seed: 102, found: "a document failed for a last batch that another Worker had taken back meanwhile" },
+  { seed: 331, found: "a push that the poller closed while a request took it over was answered 422" },
   { seed: 428, found: "the same, between the read of the submission and that of its parts" },
 ];

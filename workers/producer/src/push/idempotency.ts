@@ -73,7 +73,10 @@ export async function lookUpKey({ db, databaseTime }: Reader, key: PushKey): Pro
   return { kind: "broken_off", submission, fingerprint };
 }
 
-/** Takes over a push that broke off. `null`: another request did so, before this one or since. */
+/**
+ * Takes over a push that broke off. `null`: another request did so, before this one or since, or the poller closed it
+ * as incomplete since.
+ */
 export async function takeOver(
   { db, databaseTime, random }: Pick<Dependencies, "db" | "databaseTime" | "random">,
   submission: SubmissionId,
@@ -83,7 +86,7 @@ export async function takeOver(
   // Until another request takes the push over, nobody else raises `total`: read first, the parts are among what it counts.
   const counted = await readCountedParts(db, submission);
   const row = await readSubmission(db, submission);
-  return row === null || row.holder !== holder ? null : { row, counted, holder };
+  return row === null || row.holder !== holder || row.incomplete ? null : { row, counted, holder };
 }
 
 /** Keeps an answer for replays. Should that fail, the push is answered all the same: repeated, it goes on and skips all. */
