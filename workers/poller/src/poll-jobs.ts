@@ -1,5 +1,5 @@
 import { groupMembers } from "@sluice/core";
-import { describeError, readJobDocuments, type DispatchedJob } from "@sluice/db";
+import { describeError, readJobDocuments, releasePolls, type DispatchedJob } from "@sluice/db";
 import { settleRefusal } from "@sluice/dispatch";
 import { pollBatch, type Refusal } from "@sluice/inference";
 import { finalizeAnswers, SET_STATEMENTS, type AnsweredJob } from "./finalize-answers.ts";
@@ -22,8 +22,8 @@ interface Answer extends AnsweredJob {
 
 /**
  * Polls claimed jobs, six at once, and finalizes their answers in sets. A failure affects only its job, which is due
- * again at the poll that the claim set. So is a job that there is no share or no memory left for, or that is left
- * because older batches are in progress: that costs no call. `ages` of `null`: none is left for that reason. Returns
+ * again at the poll that the claim set. So is a job that is left because older batches are in progress: that costs no call.
+ * One that there is no share or no memory left for is due at once, for another run. `ages` of `null`: none is left for that reason. Returns
  * the number of jobs that failed.
  */
 export async function pollJobs(
@@ -67,8 +67,7 @@ export async function pollJobs(
   };
 
   const unreserve = share.reserve(SET_STATEMENTS);
-  if (unreserve === null) return 0;
-  for (;;) {
+  for (; unreserve !== null;) {
     const disconnect = await share.connect();
     const job = queue.next();
     const reserved = job === null ? null : share.reserve(POLL_STATEMENTS);
@@ -91,7 +90,12 @@ export async function pollJobs(
     running.add(task);
   }
   await finalize();
-  unreserve();
+  const left = queue.remaining;
+  if (left.length > 0) {
+    io.log({ event: "polls_left", jobs: left.length });
+    await releasePolls(io.db, left, io.now());
+  }
+  unreserve?.();
   return failed;
 }
 

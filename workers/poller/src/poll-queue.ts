@@ -40,6 +40,11 @@ export class PollQueue {
     this.#groups.find((group) => group.has(job))?.putBack(job);
   }
 
+  /** Jobs that were not polled, less those that are left to their next poll. */
+  get remaining(): DispatchedJob[] {
+    return this.#groups.flatMap((group) => group.remaining);
+  }
+
   report(job: DispatchedJob, isPending: boolean): void {
     this.#groups.find((group) => group.has(job))?.report(job, isPending);
   }
@@ -74,6 +79,10 @@ class ProbedGroup {
   next(): DispatchedJob | null {
     if (this.#probed !== null) return this.#toProbe.shift() ?? null;
     return this.#left.shift() ?? null;
+  }
+
+  get remaining(): DispatchedJob[] {
+    return [...this.#toProbe, ...this.#left];
   }
 
   putBack(job: DispatchedJob): void {

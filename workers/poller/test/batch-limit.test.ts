@@ -213,7 +213,15 @@ it("leaves a job alone whose attempt another Worker has settled meanwhile, and t
   await env.DB.prepare("UPDATE jobs SET attempt = 10, batches = ?")
     .bind(MAX_BATCHES - 1)
     .run();
-  const claimed = { id: job, model: DEFAULT_MODEL, attempt: 10, round: 1, refusals: 0, batches: MAX_BATCHES, halvings: 0 };
+  const claimed = {
+    id: job,
+    model: DEFAULT_MODEL,
+    attempt: 10,
+    round: 1,
+    refusals: 0,
+    batches: MAX_BATCHES,
+    halvings: 0,
+  };
   expect(await hasBatchLeft(io, { ...claimed, status: "dispatching" })).toBe(false);
   expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", attempt: 10 });
   expect(await failures()).toEqual([]);

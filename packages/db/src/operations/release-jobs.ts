@@ -10,6 +10,25 @@ export interface HeldJob {
   readonly status: "pending" | "dispatching";
 }
 
+/**
+ * Makes dispatched jobs due at once that were claimed and not polled, those first that were dispatched first. Reads
+ * two rows a job.
+ */
+export async function releasePolls(
+  db: Database,
+  jobs: readonly { readonly id: JobId; readonly attempt: number }[],
+  now: number,
+): Promise<void> {
+  await query(
+    db,
+    sql`
+    UPDATE jobs SET due_at = min(${now}, dispatched_at)
+    WHERE (id, attempt) IN (
+        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(jobs.map(({ id, attempt }) => [id, attempt]))}))
+      AND status = 'dispatched' AND due_at > ${now}`,
+  );
+}
+
 /** Makes jobs due at once that whoever holds them leaves to another run. Reads two rows a job. */
 export async function releaseJobs(db: Database, jobs: readonly HeldJob[], now: number): Promise<void> {
   await query(
