@@ -14,6 +14,8 @@ export const impatient: Patience = { tries: 1, bounded: (call) => call(), rest: 
 export interface TestIo extends StepIo {
   readonly stuckAfter: number;
   readonly continueLater: (token: string) => Promise<void>;
+  /** Lets the clock go on. */
+  readonly sleep: (milliseconds: number) => Promise<void>;
   /** The tokens that `continueLater` was given. */
   readonly continued: string[];
   /** What `now` tells; a test moves it. */
@@ -51,6 +53,9 @@ export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly patien
       continued.push(token);
     },
     continued,
+    sleep: async (milliseconds) => {
+      clock.now += milliseconds;
+    },
     log: (event) => events.push(event),
     clock,
     events,

@@ -16,6 +16,7 @@ function pollerIo(env: PollerEnv): PollerIo {
     continueLater: async (token) => {
       await env.EVENTS.send({ kind: "continue_run", token });
     },
+    sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   };
 }
 

@@ -5,4 +5,5 @@ export interface PollerIo extends StepIo {
   readonly stuckAfter: number;
   /** Sends the message that has a fresh invocation continue this run: see `continueRun`. */
   readonly continueLater: (token: string) => Promise<void>;
+  readonly sleep: (milliseconds: number) => Promise<void>;
 }

@@ -25,6 +25,10 @@ export type { PollerIo } from "./poller-io.ts";
 const MAX_CLAIMED_POLLS = 300;
 /** Jobs to be dispatched that one claim takes: one that never was counts 1, any other 20. */
 const MAX_CLAIMED_DISPATCHES = 1_000;
+/** A run of the chain that took on as many jobs as this hands on, also where nothing is due at its end. */
+const MIN_CHAIN_JOBS = 100;
+/** A run of the chain that finds nothing due looks again after this part of the interval of runs: five seconds. */
+const CHAIN_LOOKS = 12;
 /** A claim, the pauses, and what they hold. */
 const CLAIM_STATEMENTS = 10;
 /** Handing on, or ending a chain. */
@@ -52,7 +56,8 @@ export async function runPoller(io: PollerIo): Promise<void> {
 /**
  * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one continues:
  * a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so that the two
- * work side by side; a run of the chain hands on at its end. Claims are made by D1's own clock; a run that found
+ * work side by side. A run of the chain looks again and again until its time is over, and hands on if the load lasts:
+ * so jobs that become due between two cron runs need not wait for the second. Claims are made by D1's own clock; a run that found
  * something to do reads it before it does any of it. Returns the number of jobs that it claimed.
  */
 export async function workThrough(
@@ -65,7 +70,7 @@ export async function workThrough(
   let io = isolate;
   let claimed = 0;
   let failed = 0;
-  const state = { isContinued: false, isStopped: false };
+  const state = { isContinued: false, isStopped: false, isIdle: false };
   const unreserveChain = share.reserve(CHAIN_STATEMENTS);
   const ages: PendingAges = new Map();
 
@@ -126,11 +131,17 @@ export async function workThrough(
   // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
   for (let isFirst = true; !state.isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
     const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
-    if (polls.length + waiting.length === 0) break;
+    state.isIdle = polls.length + waiting.length === 0;
+    if (state.isIdle) {
+      if (holder === null) break;
+      await io.sleep(io.runInterval / CHAIN_LOOKS);
+      share.reserve(CLAIM_STATEMENTS)?.();
+      continue;
+    }
     await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]);
   }
   unreserveChain?.();
-  if (share.isUsedUp) {
+  if (share.isUsedUp && (!state.isIdle || claimed >= MIN_CHAIN_JOBS)) {
     if (!state.isContinued) await handOn(io, holder);
   } else if (holder !== null) await endChain(io.db, holder);
   if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });

@@ -163,6 +163,13 @@ export class VirtualWorld {
       ...this.#stepIo("poller", by),
       stuckAfter: 60 * MINUTE,
       continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
+      sleep: (milliseconds) =>
+        new Promise((resolve) => {
+          this.timeline.after(milliseconds, () => {
+            this.timeline.wake();
+            resolve();
+          });
+        }),
     };
   }
 
