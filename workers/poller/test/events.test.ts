@@ -49,6 +49,8 @@ async function consume(bodies: readonly unknown[], attempts = 1, by = io) {
 async function dispatched(names: readonly string[]) {
   const recorded = [];
   for (const name of names) recorded.push(await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW }));
+  // Dispatched before, so that they are not merged.
+  await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
   await runPoller(io);
   io.clock.now += 5 * SECOND;
   return recorded;

@@ -62,7 +62,7 @@ async function expectEnded(): Promise<void> {
 
 /** Calls to D1 that four runs make: dispatch, poll and finalize, dispatch and poll the follow-up. */
 const RUNS = 4;
-const MOST_CALLS = 26;
+const MOST_CALLS = 33;
 
 describe("an error of D1", () => {
   it("can befall fewer calls than are tried here", async () => {

@@ -85,11 +85,9 @@ describe("a run", () => {
       const before = io.statements();
       await runPoller(io);
       expect(io.statements() - before).toBeLessThanOrEqual(1_000);
-      expect(service.submits.length).toBeGreaterThanOrEqual(80);
+      expect(service.submits.length).toBeGreaterThanOrEqual(60);
       // What it claimed and did not start is due at once for the next.
-      await runPoller(io);
-      await runPoller(io);
-      await runPoller(io);
+      for (let run = 2; run <= 5; run += 1) await runPoller(io);
       expect(service.submits).toHaveLength(count);
     },
   );
@@ -110,7 +108,7 @@ describe("a run", () => {
     const before = io.statements();
     await runPoller(io);
     expect(io.statements() - before).toBeLessThanOrEqual(1_000);
-    expect(io.statements() - before).toBeGreaterThan(700);
+    expect(io.statements() - before).toBeGreaterThan(550);
   });
 
   it("has at most six polls in flight", async () => {
@@ -145,6 +143,7 @@ describe("a run", () => {
 
   it("goes on with the other jobs when one breaks off", async () => {
     for (const name of ["a", "b"]) await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
+    await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
     await runPoller(io);
     await env.DB.exec("UPDATE jobs SET request_id = ' ' WHERE request_id = 'batch-1'");
     await nextRun(io);

@@ -120,7 +120,7 @@ describe("a request that is overtaken while it takes a push over", () => {
           if (property !== "prepare") return (Reflect.get(target, property) as () => unknown).bind(target);
           return (sql: string) => {
             const statement = target.prepare(sql);
-            if (!sql.includes("isRecorded")) return statement;
+            if (!sql.includes("'recorded' AS state")) return statement;
             return {
               bind: (...values: unknown[]) => ({ all: () => before().then(() => statement.bind(...values).all()) }),
             };

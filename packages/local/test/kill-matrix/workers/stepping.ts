@@ -37,6 +37,19 @@ function aroundOf(worker: KilledWorker, { DIRECTOR }: SteppingEnv): Around {
   };
 }
 
+/** D1's clock is ahead as the Workers' clocks are. */
+function onDirectedClock(d1: D1Database): D1Database {
+  return new Proxy(d1, {
+    get(target, property) {
+      if (property === "prepare")
+        return (sql: string) =>
+          target.prepare(sql.replaceAll("unixepoch('subsec')", `(unixepoch('subsec') + ${ahead / 1_000})`));
+      const value: unknown = Reflect.get(target, property);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
 function steppingQueue(queue: Queue, name: "INTERACTIVE" | "BULK", around: Around): Queue {
   return {
     sendBatch: (messages: Iterable<MessageSendRequest>) => around(name, "sendBatch", () => queue.sendBatch(messages)),
@@ -55,7 +68,8 @@ function steppingAi(ai: AiBinding, around: Around): AiBinding {
 function steppingEnv<Env extends SteppingEnv>(env: Env, around: Around): Env {
   const bindings: Record<string, unknown> = { ...(env as unknown as Record<string, unknown>) };
   for (const [name, binding] of Object.entries(bindings)) {
-    if (name === "DB") bindings[name] = aroundDatabase(binding as D1Database, ({ sql }, run) => around("DB", sql, run));
+    if (name === "DB")
+      bindings[name] = aroundDatabase(onDirectedClock(binding as D1Database), ({ sql }, run) => around("DB", sql, run));
     if (name === "AI") bindings[name] = steppingAi(binding as AiBinding, around);
     if (name === "INTERACTIVE" || name === "BULK") bindings[name] = steppingQueue(binding as Queue, name, around);
   }
