@@ -148,11 +148,11 @@ describe("an event whose batch no open job has", () => {
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
     await nextRun(io);
     service.onPoll = null;
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 2, requestId: "batch-2" });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 3, requestId: "batch-2" });
     const polls = service.polls.length;
     expect(await consume([ended("batch-1")], 3)).toEqual([ACK]);
     expect(service.polls).toHaveLength(polls);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 2 });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 3 });
   });
 
   it("changes nothing where the job has ended", async () => {

@@ -47,7 +47,7 @@ export const pushed: readonly KillPoint[] = [
 export const polled: readonly KillPoint[] = [
   ["a job is claimed, and not polled", after(steps.claim), scenes.polling(1)],
   ["an answer is there, and nothing of it is written", after(steps.poll), scenes.polling(1)],
-  ["one job of four is finalized", before(steps.finalize, { nth: 2 }), scenes.polling(4)],
+  ["four answers are about to be finalized together", before(steps.finalize), scenes.polling(4)],
   ["a job is finalized, and the run has not ended", after(steps.finalize), scenes.polling(1)],
   ["half an answer is written, and a follow-up job with it", after(steps.goOnWithSome), scenes.followingUp],
   ["Workers AI took in what a dead consumer left", after(steps.submitAgain), scenes.dispatchingLate, paidTwice],
