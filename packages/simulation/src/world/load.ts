@@ -10,8 +10,6 @@ const PUSHING_MS = 6 * MINUTE;
 export const LOAD_MS = PUSHING_MS + 4 * MINUTE;
 /** What Sluice may add to it: 75 s, a cron run that is 50 s late, and 10 s in the Queue. */
 const MAX_ADDED_MS = 75_000 + 50_000 + 10_000;
-/** The same where Workers AI sends events: 8 s in the Queue of the lane, 4 s in that of the events, and the work. */
-const MAX_ADDED_WITH_EVENTS_MS = 20_000;
 
 /** When a seed of the kind `load` pushes: some dozen times a minute, or all in one minute. */
 export function drawLoadTimes({ random, timeline }: World): number[] {
@@ -56,11 +54,10 @@ export function drawSmallPush(number: number, random: Random): Push {
 
 /** Checks of each document that its scores come in time: none waits longer because others are pushed too. */
 export function boundPushToScore(world: World, pushes: readonly Push[]): void {
-  const added = world.events.isOn ? MAX_ADDED_WITH_EVENTS_MS : MAX_ADDED_MS;
   world.onScored = (submission) => {
     const sentAt = pushes.find((push) => push.submission === submission)?.firstSentAt ?? world.timeline.now;
     const wait = world.timeline.now - sentAt;
-    if (wait > MAX_LOAD_SERVICE_MS + added)
+    if (wait > MAX_LOAD_SERVICE_MS + MAX_ADDED_MS)
       world.fail(`a document of ${submission} got its scores ${Math.round(wait / 1_000)} s after it was pushed`);
   };
 }
