@@ -40,6 +40,7 @@ describe("a JSON push", () => {
         incomplete: false,
         stalled: null,
         waiting: { reason: "queue", until: null },
+        retry: null,
         usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0 },
         created_at: new Date(NOW).toISOString(),
         completed_at: null,
