@@ -66,8 +66,18 @@ export async function pollJobs(
     }
   };
 
+  const leaveRest = async (): Promise<void> => {
+    const left = queue.remaining;
+    if (left.length === 0) return;
+    io.log({ event: "polls_left", jobs: left.length });
+    await releasePolls(io.db, left, io.now());
+  };
   const unreserve = share.reserve(SET_STATEMENTS);
-  for (; unreserve !== null;) {
+  if (unreserve === null) {
+    await leaveRest();
+    return 0;
+  }
+  for (;;) {
     const disconnect = await share.connect();
     const job = queue.next();
     const reserved = job === null ? null : share.reserve(POLL_STATEMENTS);
@@ -90,12 +100,8 @@ export async function pollJobs(
     running.add(task);
   }
   await finalize();
-  const left = queue.remaining;
-  if (left.length > 0) {
-    io.log({ event: "polls_left", jobs: left.length });
-    await releasePolls(io.db, left, io.now());
-  }
-  unreserve?.();
+  await leaveRest();
+  unreserve();
   return failed;
 }
 
