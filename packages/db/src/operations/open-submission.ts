@@ -134,8 +134,8 @@ function hexAfter(number: SQL, digits: number): SQL {
     || substr('000000000000', 1, ${sql.raw(String(digits))} - length(${kept})))`;
 }
 
-/** Milliseconds by which the clocks of D1 and of a Worker may run apart while a call is tried. */
-const TRY_SLACK_MS = 1_000;
+/** Milliseconds that D1 may take up a try late: stalls of 80 s are reported. The clocks may run apart meanwhile. */
+const TRY_SLACK_MS = 120_000;
 
 /**
  * The row that a try with `token` wrote: the newest one, or, `elapsed` milliseconds after the first try, one of
