@@ -28,8 +28,6 @@ import {
 interface Rules {
   readonly fail: (flaw: string) => void;
   readonly now: () => number;
-  /** Whether that clock was never set. */
-  readonly isClockSteady: () => boolean;
   /** What a client pushed under this key; undefined where nobody did. */
   readonly contentOf: (key: VersionKey) => Content | undefined;
 }
@@ -224,7 +222,7 @@ export class Mirror {
       const world = { now, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#tell(jobFlaw(job, row, list, world));
       if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
-      if (row.due_at !== before.due_at && this.#rules.isClockSteady()) this.#tell(pollFlaw(row, now));
+      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now));
       this.#tell(countUsage({ before, row, list, attempt }, this.versions, this.submissions));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
@@ -240,7 +238,7 @@ export class Mirror {
   }
 
   #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
-    if (this.#rules.isClockSteady()) this.#tell(startTimeFlaw(row, by, this.#rules.now()));
+    this.#tell(startTimeFlaw(row, by, this.#rules.now()));
     const attempt = attemptIn(row, list, by, (key) => this.version(key)?.content.place);
     job.attempts.set(row.attempt, attempt);
     if (list.length > 0) this.#tell(this.#rate.flawAt(attempt.startedAt));

@@ -51,7 +51,7 @@ export class AttemptAccounts implements Accounts {
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;
       const flaw = paymentFlaw(version, attempt, timeline.now);
-      if (flaw !== null && this.#world.isClockSteady) this.#world.fail(flaw);
+      if (flaw !== null) this.#world.fail(flaw);
       this.#world.onPaid(version.content);
       if (!version.attempts.has(attempt)) continue;
       version.accepted += 1;

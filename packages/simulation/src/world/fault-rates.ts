@@ -7,9 +7,8 @@ export const FAULTS = {
   worker_frozen: 0.02,
   clocks_apart: 0.5,
   clocks_hours_apart: 0.1,
-  // D1, from the start: its clock is hours off, and set right later or never.
+  // D1, from the start: its clock is hours off.
   d1_clock_off: 0.3,
-  d1_clock_set_right: 0.6,
   // D1, at any call.
   d1_error_before: 0.03,
   d1_error_after_commit: 0.03,

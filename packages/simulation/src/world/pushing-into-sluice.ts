@@ -31,11 +31,10 @@ function checkAccepted(world: World, push: Push, { body }: Answer): void {
 /** A submission's row is in D1: from here on its documents have keys. */
 function learn(world: World, pushing: Pushing, id: SubmissionId, by: Invocation): void {
   const push = pushing.pushOf(by);
-  if (by.opened !== null && world.isClockSteady)
-    return world.fail(`${by.name} opened ${by.opened}, and then ${id} for the same push`);
+  if (by.opened !== null) return world.fail(`${by.name} opened ${by.opened}, and then ${id} for the same push`);
   by.opened = id;
   if (push === undefined) return world.fail(`${by.name} opened a submission that nobody pushed`);
-  if (push.submission !== null && push.isKeyed && world.isClockSteady)
+  if (push.submission !== null && push.isKeyed)
     return world.fail(`${by.name} opened a second submission under one key`);
   push.submission = id;
   for (const document of push.documents) {

@@ -70,8 +70,6 @@ export class World {
   readonly outage: { readonly from: number; readonly to: number };
   /** Milliseconds by which D1's clock is ahead of the world's. */
   d1Ahead = 0;
-  /** Whether D1's clock has kept its pace so far: ages that it was set in between say nothing about the product. */
-  isClockSteady = true;
   /** Called when a submission's row appears, with the producer that wrote it. */
   onSubmission: (id: string, by: Invocation) => void = () => undefined;
   /** Called when a document is recorded, and when one of a submission fails. */
@@ -112,7 +110,6 @@ export class World {
     this.mirror = new Mirror({
       fail: (flaw) => this.fail(flaw),
       now: () => this.databaseNow(),
-      isClockSteady: () => this.isClockSteady,
       contentOf: (key) => this.contents.get(key),
     });
     this.ai = new SimulatedAi(this);
@@ -173,13 +170,6 @@ export class World {
     if (!this.faults.strikes("d1_clock_off")) return;
     this.d1Ahead = this.random.int(-MAX_WRONG, MAX_WRONG);
     this.trace.add("d1", `has a clock that is ${this.d1Ahead} ms ahead`);
-    if (!this.faults.strikes("d1_clock_set_right")) return;
-    this.timeline.after(this.random.spread(1_000, 180 * MINUTE), () => {
-      if (!this.faults.isOn) return;
-      this.trace.add("d1", "has its clock set right");
-      this.d1Ahead = 0;
-      this.isClockSteady = false;
-    });
   }
 
   #skew(): number {
