@@ -51,7 +51,7 @@ export const CLOCKS: readonly Mutation[] = [
     "claims-of-isolate-clock",
     "the poller claims what is due by its own clock",
     "workers/poller/src/run-poller.ts",
-    "const now = io.databaseTime();",
-    "const now = isolate.now();",
+    "[io.databaseTime(), isolate.now()]",
+    "[isolate.now(), isolate.now()]",
   ),
 ];

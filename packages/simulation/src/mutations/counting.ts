@@ -5,17 +5,16 @@ export const COUNTING: readonly Mutation[] = [
   mutation(
     "tokens-overwritten",
     "a submission counts the tokens of its last job only",
-    "packages/db/src/operations/finalize-job.ts",
-    "tokens = tokens + CAST(",
-    "tokens = CAST(",
+    "packages/db/src/operations/finalize-jobs.ts",
+    "tokens = submissions.tokens + counted.tokens",
+    "tokens = counted.tokens",
   ),
   mutation(
     "ids-not-increasing",
     "the id of a submission has its Worker's time, though a newer one is there",
     "packages/db/src/operations/open-submission.ts",
-    `SELECT max(CAST(\${now} AS INTEGER),
-        coalesce((SELECT created_at + 1 FROM submissions ORDER BY id DESC LIMIT 1), 0)) AS minted`,
-    "SELECT CAST(${now} AS INTEGER) AS minted",
+    "iif(fresh > newest, fresh, ${idAfter(sql`newest`, token)})",
+    "fresh",
   ),
   withKind(
     "resuming",

@@ -12,9 +12,9 @@ export const TIMING: readonly Mutation[] = [
   mutation(
     "poll-after-whole-age",
     "a dispatched job is polled again after its whole age",
-    "packages/core/src/schedule.ts",
-    "age / 10",
-    "age",
+    "packages/db/src/operations/claim-due-jobs.ts",
+    "(${now} - dispatched_at) / 10)",
+    "${now} - dispatched_at)",
   ),
   withKind(
     "pausing",
@@ -36,9 +36,9 @@ export const TIMING: readonly Mutation[] = [
   mutation(
     "failing-polls-for-ever",
     "a batch whose polls fail is never given up",
-    "workers/poller/src/poll-job.ts",
-    "waitOn(io, job, 2 * io.stuckAfter)",
-    "waitOn(io, job, Infinity)",
+    "workers/poller/src/poll-jobs.ts",
+    "? 2 * io.stuckAfter :",
+    "? Infinity :",
   ),
   withKind(
     "resuming",
