@@ -75,7 +75,7 @@ export const submissions = sqliteTable(
 export const idempotencyKeys = sqliteTable(
   "idempotency_keys",
   {
-    /** The name of the API key that it belongs to. */
+    /** The name of the API key that it belongs to; empty for a push without such a header that had to be tried again. */
     apiKey: text("api_key").notNull(),
     key: text("key").notNull(),
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),

@@ -161,6 +161,26 @@ describe("a try that is repeated since an error hid its commit", () => {
     expect((await readIdempotencyKey(db, CLAIM, NOW))?.submission).toBe(opened?.id);
   });
 
+  it("opens no second one where D1 takes the first try up late, after others", async () => {
+    let takeUp = async (): Promise<void> => undefined;
+    let isFirst = true;
+    const stalling: D1Database = new Proxy(env.DB, {
+      get(target, property) {
+        if (property !== "batch" || !isFirst) return Reflect.get(target, property) as unknown;
+        return async (statements: D1PreparedStatement[]) => {
+          isFirst = false;
+          takeUp = async () => void (await target.batch(statements));
+          throw new Error("D1_ERROR: Network connection lost.");
+        };
+      },
+    });
+    const { id } = await openSubmission(openDatabase(stalling, patience), NEW, token(), NOW);
+    const others = [await openAt(NOW), await openAt(NOW)];
+    await takeUp();
+    const ids = [id, ...others.map((other) => other.id)].map((each) => ({ id: each }));
+    expect(await rows("SELECT id FROM submissions ORDER BY id")).toEqual(ids);
+  });
+
   it("looks at those opened since its first try only, however many ids are ahead", async () => {
     await plantMany(20_000, NOW + DAY, NOW + DAY);
     const { d1, counts } = countedDatabase(hiding());

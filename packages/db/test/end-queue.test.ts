@@ -7,6 +7,7 @@ import {
   keepAnswer,
   openDatabase,
   openKeyedSubmission,
+  openSubmission,
   readIdempotencyKey,
   readSubmission,
   readUnfinished,
@@ -81,6 +82,22 @@ describe("the end of a Queue", () => {
     const submission = await open(db, { total: 2, closed: false });
     expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documents: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ incomplete: true, lost: 2, completedAt: NOW + 1 });
+  });
+
+  it("closes one whose opening had to be tried again, too: its token is no key of anybody", async () => {
+    let isFirst = true;
+    const refusing: D1Database = new Proxy(env.DB, {
+      get(target, property) {
+        if (property !== "batch" || !isFirst) return Reflect.get(target, property) as unknown;
+        isFirst = false;
+        return async () => Promise.reject(new Error("D1_ERROR: Network connection lost."));
+      },
+    });
+    const patience = { tries: 2, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
+    const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
+    const opening = { ...row, total: 2, closed: false };
+    const { id } = await openSubmission(openDatabase(refusing, patience), opening, uuidTail(bytes(10)), NOW);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission: id, documents: 2, canceled: false }]);
   });
 
   it.each([false, true])("leaves a push that its key can resume for an hour (closed: %s)", async (closed) => {

@@ -3,6 +3,7 @@ import { ABANDONED_AFTER, IDEMPOTENCY_KEY_LIFE, type SubmissionId } from "@sluic
 import type { Database } from "../database.ts";
 import { query, transact } from "../statements.ts";
 import { closeIncomplete, countLost, lackingDocuments } from "./count-lost.ts";
+import { NOBODY } from "./open-submission.ts";
 
 /** Documents of a submission that were in a Queue which is gone. */
 export interface LostWithQueue {
@@ -24,7 +25,8 @@ export interface LostWithQueue {
 export async function endQueue(db: Database, now: number): Promise<LostWithQueue[]> {
   const resumable = sql`(
     active_at >= ${now - ABANDONED_AFTER} AND id IN (
-      SELECT submission_id FROM idempotency_keys WHERE created_at > ${now - IDEMPOTENCY_KEY_LIFE} AND answer IS NULL))`;
+      SELECT submission_id FROM idempotency_keys
+      WHERE api_key <> ${NOBODY} AND created_at > ${now - IDEMPOTENCY_KEY_LIFE} AND answer IS NULL))`;
   const gone = sql`completed_at IS NULL AND NOT ${resumable}`;
   await transact(db, [sql`UPDATE submissions SET holder = '' WHERE completed_at IS NULL`, closeIncomplete(gone, now)]);
   const rows = await query<{ submission: SubmissionId; documents: number; canceled: 0 | 1 }>(

@@ -35,6 +35,12 @@ export interface KeyClaim {
 const PRUNED_KEYS = 20;
 
 /**
+ * Owner of the keys that repeated tries without an `Idempotency-Key` claim, each its token: no API key has an empty
+ * name. A try that D1 takes up late, when other submissions are the newest, sees by it that a later one did its work.
+ */
+export const NOBODY = "";
+
+/**
  * Writes a submission's row and mints its id in the same statement: `now` and `token`, or the newest submission's
  * id plus one where that is greater (D1's clock was set back, two in one millisecond), so that a later submission
  * always has the greater id. `token` is `uuidTail` of random bytes: a repeated try finds the row by it that an
@@ -47,11 +53,8 @@ export async function openSubmission(
   token: string,
   now: Time,
 ): Promise<OpenedSubmission> {
-  const [row] = await transactTries<OpenedSubmission>(db, (elapsed) => {
-    const own = ownRow(token, now, elapsed);
-    return [insertSubmission(submission, token, now, sql`NOT EXISTS (${own})`), own];
-  });
-  if (row === undefined) throw new Error("a submission's row is gone as soon as it was written");
+  const row = await open(db, submission, null, token, now);
+  if (row === null) throw new Error("a submission's row is gone as soon as it was written");
   return row;
 }
 
@@ -66,22 +69,31 @@ export async function openKeyedSubmission(
   token: string,
   now: Time,
 ): Promise<OpenedSubmission | null> {
+  return open(db, submission, claim, token, now);
+}
+
+async function open(
+  db: Database,
+  submission: NewSubmission,
+  claim: KeyClaim | null,
+  token: string,
+  now: Time,
+): Promise<OpenedSubmission | null> {
+  const { apiKey, key, fingerprint } = claim ?? { apiKey: NOBODY, key: token, fingerprint: null };
   const expiry = timeAfter(now, -IDEMPOTENCY_KEY_LIFE);
   const [row] = await transactTries<OpenedSubmission>(db, (elapsed) => {
     const own = ownRow(token, now, elapsed);
+    const guard = sql`
+      NOT EXISTS (${own})
+      AND NOT EXISTS (SELECT 1 FROM idempotency_keys
+        WHERE api_key = ${apiKey} AND key = ${key} AND created_at > ${expiry})`;
+    const insert = insertSubmission(submission, token, now, guard);
+    if (claim === null && elapsed === null) return [insert, own];
     return [
-      insertSubmission(
-        submission,
-        token,
-        now,
-        sql`
-        NOT EXISTS (${own})
-        AND NOT EXISTS (SELECT 1 FROM idempotency_keys
-          WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry})`,
-      ),
+      insert,
       sql`
         INSERT INTO idempotency_keys (api_key, key, submission_id, fingerprint, created_at)
-        SELECT ${claim.apiKey}, ${claim.key}, id, ${claim.fingerprint}, createdAt FROM (${own}) WHERE true
+        SELECT ${apiKey}, ${key}, id, ${fingerprint}, createdAt FROM (${own}) WHERE true
         ON CONFLICT DO UPDATE SET submission_id = excluded.submission_id, fingerprint = excluded.fingerprint,
           created_at = excluded.created_at, status = NULL, answer = NULL
           WHERE created_at <= ${expiry}`,

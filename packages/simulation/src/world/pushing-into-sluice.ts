@@ -32,8 +32,6 @@ function checkAccepted(world: World, push: Push, { body }: Answer): void {
 function learn(world: World, pushing: Pushing, id: SubmissionId, by: Invocation): void {
   const push = pushing.pushOf(by);
   if (by.opened !== null) {
-    // A first try that D1 takes up after a later one was answered, and others came in between: it stays empty.
-    if (!by.isRunning) return;
     return world.fail(`${by.name} opened ${by.opened}, and then ${id} for the same push`);
   }
   by.opened = id;
