@@ -1,6 +1,7 @@
 import { serializeDocument, type Document, type SerializedDocument } from "./document.ts";
 import type { FieldProblem } from "./field-problems.ts";
 import {
+  ID_FRAME_BYTES,
   MAX_JOB_BYTES,
   MAX_JOB_CONTEXTS,
   MAX_JOB_DOCUMENTS,
@@ -10,7 +11,6 @@ import {
   MAX_PART_ID_BYTES,
 } from "./limits.ts";
 import type { ModelName } from "./models.ts";
-import { ID_FRAME_BYTES } from "./part.ts";
 import type { Result } from "./result.ts";
 import { OPERATIONS_PER_MESSAGE, PRICES, queueOperations } from "./prices.ts";
 import { utf8Length } from "./text.ts";

@@ -235,13 +235,3 @@ export function renameDocument(document: SerializedDocument, id: string): Serial
   const json = `${document.json.slice(0, at)}${after}${document.json.slice(at + before.length)}`;
   return { ...document, id, json, bytes: document.bytes + utf8Length(after) - utf8Length(before) };
 }
-
-/** A document without an id is named after its submission and its place in the push. */
-export function nameDocument(submission: string, place: number): string {
-  return `${submission}-${place}`;
-}
-
-/** Ties a request to its document across Workers AI: unique in a job, and the same at each try. */
-export function externalReference(submission: string, place: number): string {
-  return `${submission}:${place}`;
-}

@@ -40,3 +40,13 @@ function uuidV7(now: number, random: Uint8Array): string {
 export function mintJobId(now: number, random: Uint8Array): JobId {
   return `job_${uuidV7(now, random)}` as JobId;
 }
+
+/** A document without an id is named after its submission and its place in the push. */
+export function nameDocument(submission: string, place: number): string {
+  return `${submission}-${place}`;
+}
+
+/** Ties a request to its document across Workers AI: unique in a job, and the same at each try. */
+export function externalReference(submission: string, place: number): string {
+  return `${submission}:${place}`;
+}

@@ -14,6 +14,7 @@ export * from "./prices.ts";
 export * from "./result.ts";
 export * from "./schedule.ts";
 export * from "./score.ts";
+export * from "./states.ts";
 export * from "./text.ts";
 export * from "./tokens.ts";
 export * from "./waiting.ts";

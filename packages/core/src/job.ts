@@ -7,42 +7,9 @@ import {
   MAX_JOB_OUTCOME_BYTES,
 } from "./limits.ts";
 import type { ModelName } from "./models.ts";
-import type { Lane, PartMessage } from "./part.ts";
+import type { PartMessage } from "./part.ts";
+import type { Lane } from "./states.ts";
 import { utf8Length } from "./text.ts";
-
-/**
- * How a job stands.
- *
- *     pending ──start attempt──► dispatching ──request_id──► dispatched ──answer──► succeeded
- *        ▲ │                        │   │                        │
- *        │ └─ nothing left to send  │   └─ failed for good ──────┼─► failed
- *        │        ► canceled        │                            │
- *        └──── refused for now, or lease run out: unconfirmed ◄──┘ stuck, expired
- *                                   └─ too large, invalid, times out alone ─► split (its pieces are jobs of their own)
- *
- * A pending job whose documents have used up their batches (`MAX_BATCHES`) fails. With one batch left, a piece of
- * an invalid batch is split first.
- *
- * - `pending`: recorded, waits to be dispatched. No attempt is open.
- * - `dispatching`: an attempt is started and its list stored; whether Workers AI has it is not known.
- * - `dispatched`: Workers AI gave a `request_id`; it is polled.
- * - `succeeded`: an answer was applied; what it lacked went into a follow-up job.
- * - `split`: replaced by jobs of its documents, two or three as a rule.
- * - `failed`: its documents failed with a reason.
- * - `canceled`: nothing was left to send.
- * - `merged`: another job took over its documents before it was ever dispatched.
- */
-export const jobStatuses = [
-  "pending",
-  "dispatching",
-  "dispatched",
-  "succeeded",
-  "split",
-  "failed",
-  "canceled",
-  "merged",
-] as const;
-export type JobStatus = (typeof jobStatuses)[number];
 
 /** A job's documents in the order they are sent, grouped by submission so that no id is repeated. */
 export type JobMembers = readonly (readonly [submission: SubmissionId, documents: readonly string[]])[];
@@ -217,7 +184,3 @@ export function halve<T>(list: readonly T[]): [T[], T[]] {
   const middle = Math.ceil(list.length / 2);
   return [list.slice(0, middle), list.slice(middle)];
 }
-
-/** Why dispatching stands still: asked for, the day's neurons are used up, or the account is at fault. */
-export const pauseReasons = ["requested", "daily_limit", "configuration"] as const;
-export type PauseReason = (typeof pauseReasons)[number];

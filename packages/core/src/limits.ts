@@ -29,6 +29,8 @@ export const MAX_PART_DOCUMENTS = 500;
 export const MAX_PART_CONTEXTS = 2_500;
 /** Of the JSON list of its documents' ids: a twentieth of a job's. */
 export const MAX_PART_ID_BYTES = 50_000;
+/** Quotes and the comma around an id in a list. */
+export const ID_FRAME_BYTES = 3;
 
 // A job. The Batch API takes under 10 MB; the rest bounds memory and D1's 2 MB values.
 export const MAX_JOB_BYTES = 9_500_000;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { SerializedDocument } from "./document.ts";
 import { parseSubmissionId, type SubmissionId } from "./ids.ts";
 import {
+  ID_FRAME_BYTES,
   MAX_PART_BYTES,
   MAX_PART_CONTEXTS,
   MAX_PART_DOCUMENTS,
@@ -12,12 +13,8 @@ import {
 } from "./limits.ts";
 import { modelSchema, type ModelName } from "./models.ts";
 import { err, ok, type Result } from "./result.ts";
+import { laneSchema, type Lane } from "./states.ts";
 import { utf8Length } from "./text.ts";
-
-/** Two queues, so that a ticket never waits behind a backfill. */
-export const lanes = ["interactive", "bulk"] as const;
-export type Lane = (typeof lanes)[number];
-export const laneSchema = z.enum(lanes);
 
 /** Queues outlive deploys: a message says which form it has. */
 const MESSAGE_VERSION = 1;
@@ -218,8 +215,6 @@ export class PartPacker {
 }
 
 const COMMA = 0x2c;
-/** Quotes and the comma around an id in a list. */
-export const ID_FRAME_BYTES = 3;
 
 /** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
 export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {

@@ -1,4 +1,4 @@
-import type { JobStatus, PauseReason } from "./job.ts";
+import type { JobStatus, PauseReason } from "./states.ts";
 import { pausedThing } from "./pauses.ts";
 import { NEVER_DUE } from "./schedule.ts";
 
