@@ -16,6 +16,6 @@ export default defineConfig({
     name: "consumer",
     include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
-    setupFiles: ["../../packages/db/test/migrate.ts"],
+    setupFiles: ["../../packages/pipeline/test-support/migrate.ts"],
   },
 });

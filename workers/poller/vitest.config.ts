@@ -17,6 +17,6 @@ export default defineConfig({
     name: "poller",
     include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
-    setupFiles: ["../../packages/db/test/migrate.ts"],
+    setupFiles: ["../../packages/pipeline/test-support/migrate.ts"],
   },
 });

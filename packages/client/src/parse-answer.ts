@@ -1,4 +1,4 @@
-import { memberText, memberTexts } from "@sluice/core/json-text";
+import { memberText, memberTexts } from "@sluice/core";
 
 /** Only then may an answer hold metadata: the API writes it without white space. */
 const METADATA = '"metadata":{';

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
-import { endQueue, readUnfinished } from "@sluice/db";
+import { endQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
+import { readUnfinished } from "@sluice/pipeline/submission/sql/read-unfinished.ts";
 import { fullKey, writeLocalConfigurations, type Adapt, type LocalWorker } from "./configuration.ts";
 import { runCron } from "./cron.ts";
 import { NOTHING_LEFT, type Leftovers } from "./demo/leftovers.ts";

@@ -5,13 +5,11 @@ import {
   DEFAULT_MODEL,
   estimateCost,
   parseDocument,
-  PartPacker,
-  partBody,
   scaleTotals,
   serializeDocument,
-  type PartHeader,
   type SubmissionId,
 } from "@sluice/core";
+import { PartPacker, partBody, type PartHeader } from "@sluice/pipeline/message/message.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Checker } from "../../client/src/cli/check.ts";
 import { Estimator } from "../../client/src/cli/estimate.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Sluice, type Submission } from "../../client/src/index.ts";
 import type { SubmissionId } from "@sluice/core";
-import { endQueue } from "@sluice/db";
+import { endQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Adapt } from "../src/configuration.ts";
 import { push } from "../src/demo/api.ts";

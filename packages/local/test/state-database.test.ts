@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { endQueue } from "@sluice/db";
+import { endQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migratedSchema } from "../src/sql/schema.ts";
 import { databasePath, withStateDatabase } from "../src/state-database.ts";

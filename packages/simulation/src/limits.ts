@@ -25,7 +25,7 @@ const constant = (file: string, name: string, now: string, small: number): Repla
 export const MAX_POLLER_STATEMENTS = 500;
 
 const poller = (file: string, find: string, replace: string): Replacement => ({
-  file: `workers/poller/src/${file}`,
+  file: `packages/pipeline/src/${file}`,
   find,
   replace,
 });
@@ -45,30 +45,30 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_TRANSACTION_BYTES", "5_000_000", 2_500),
   limit("MAX_SHARED_TEXT_BYTES", "128_000", 1_000),
   {
-    file: "packages/core/src/schedule.ts",
+    file: "packages/pipeline/src/job/schedule.ts",
     find: "SUBMIT_SPACING_MS = 24;",
     replace: `SUBMIT_SPACING_MS = ${SUBMIT_SPACING_MS};`,
   },
   {
-    file: "packages/core/src/schedule.ts",
+    file: "packages/pipeline/src/job/schedule.ts",
     find: "SUBMIT_BURST_MS = 10_000;",
     replace: `SUBMIT_BURST_MS = ${SUBMIT_BURST_MS};`,
   },
   {
-    file: "packages/dispatch/src/chunk-parts.ts",
+    file: "packages/pipeline/src/message/chunk-parts.ts",
     find: "const PART_BYTES = 1_000;",
     replace: "const PART_BYTES = 300;",
   },
   {
-    file: "packages/dispatch/src/after-refusal.ts",
+    file: "packages/pipeline/src/job/after-refusal.ts",
     find: "export const MAX_REFUSALS = 100;",
     replace: `export const MAX_REFUSALS = ${MAX_REFUSALS};`,
   },
-  poller("run-poller.ts", "const MAX_CLAIMED_POLLS = 300;", "const MAX_CLAIMED_POLLS = 6;"),
-  poller("run-poller.ts", "const MAX_CLAIMED_DISPATCHES = 1_000;", "const MAX_CLAIMED_DISPATCHES = 42;"),
-  poller("share.ts", "const MAX_STATEMENTS = 1_000;", `const MAX_STATEMENTS = ${MAX_POLLER_STATEMENTS};`),
-  poller("poll-queue.ts", "const WAVE = 6;", "const WAVE = 2;"),
-  poller("poll-jobs.ts", "const MAX_SET_JOBS = 64;", "const MAX_SET_JOBS = 3;"),
+  poller("job/run-poller.ts", "const MAX_CLAIMED_POLLS = 300;", "const MAX_CLAIMED_POLLS = 6;"),
+  poller("job/run-poller.ts", "const MAX_CLAIMED_DISPATCHES = 1_000;", "const MAX_CLAIMED_DISPATCHES = 42;"),
+  poller("job/share.ts", "const MAX_STATEMENTS = 1_000;", `const MAX_STATEMENTS = ${MAX_POLLER_STATEMENTS};`),
+  poller("job/poll-queue.ts", "const WAVE = 6;", "const WAVE = 2;"),
+  poller("job/poll-jobs.ts", "const MAX_SET_JOBS = 64;", "const MAX_SET_JOBS = 3;"),
   // Pages and windows, so that their loops run.
   constant("workers/producer/src/results.ts", "WINDOW", "1_000", 7),
   constant("workers/producer/src/results.ts", "MAX_WINDOWS", "10", 2),
@@ -76,18 +76,18 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   constant("workers/producer/src/feed.ts", "MAX_WINDOWS", "10", 2),
   constant("workers/producer/src/scan-newest.ts", "WINDOW", "500", 3),
   constant("workers/producer/src/scan-newest.ts", "MAX_WINDOWS", "4", 2),
-  constant("packages/db/src/operations/fold-totals.ts", "FOLD_SIZE", "5_000", 2),
-  constant("packages/db/src/operations/sweep-submissions.ts", "SWEEP_SIZE", "5_000", 2),
-  constant("packages/db/src/operations/pause-dispatching.ts", "MAX_HELD", "5_000", 2),
-  constant("packages/db/src/operations/record-parts.ts", "MOST_TEXTS", "90", 2),
-  constant("packages/dispatch/src/record-job.ts", "STAGED_AT_ONCE", "9", 3),
+  constant("packages/pipeline/src/submission/sql/fold-totals.ts", "FOLD_SIZE", "5_000", 2),
+  constant("packages/pipeline/src/submission/sql/sweep-submissions.ts", "SWEEP_SIZE", "5_000", 2),
+  constant("packages/pipeline/src/job/sql/pause-dispatching.ts", "MAX_HELD", "5_000", 2),
+  constant("packages/pipeline/src/message/sql/record-parts.ts", "MOST_TEXTS", "90", 2),
+  constant("packages/pipeline/src/message/record-job.ts", "STAGED_AT_ONCE", "9", 3),
   {
-    file: "packages/db/src/continue-retry.ts",
+    file: "packages/pipeline/src/submission/continue-retry.ts",
     find: "const MAX_LISTED = 10_000;",
     replace: "const MAX_LISTED = 3;",
   },
   {
-    file: "packages/db/src/continue-retry.ts",
+    file: "packages/pipeline/src/submission/continue-retry.ts",
     find: "const MAX_PARTS = 1_000;\nconst MAX_DOCUMENTS = 5_000;",
     replace: "const MAX_PARTS = 5;\nconst MAX_DOCUMENTS = 4;",
   },
@@ -96,6 +96,6 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     find: "const MAX_STEPS = 3;",
     replace: "const MAX_STEPS = 2;",
   },
-  poller("continue-retries.ts", "const MAX_STEPS = 15;", "const MAX_STEPS = 3;"),
-  poller("continue-retries.ts", "const MAX_RETRIES = 20;", "const MAX_RETRIES = 3;"),
+  poller("submission/continue-retries.ts", "const MAX_STEPS = 15;", "const MAX_STEPS = 3;"),
+  poller("submission/continue-retries.ts", "const MAX_RETRIES = 20;", "const MAX_RETRIES = 3;"),
 ];

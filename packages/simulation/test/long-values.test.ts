@@ -1,6 +1,7 @@
-import { openDatabase, stagePart } from "@sluice/db";
+import { openDatabase } from "@sluice/db";
+import { stagePart } from "@sluice/pipeline/message/sql/stage-parts.ts";
 import { expect, it } from "vitest";
-import { dispatch, jobId, NOW, open, part, record, succeed } from "../../db/test/fixtures.ts";
+import { dispatch, jobId, NOW, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import { simulatedD1 } from "../src/d1/simulated-d1.ts";
 import { Sqlite } from "../src/d1/sqlite.ts";
 

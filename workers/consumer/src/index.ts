@@ -1,5 +1,8 @@
-import { runLogged, settleDelivery, stepIo, withDatabaseClock, type StepEnv } from "@sluice/dispatch";
-import { consumeDelivery } from "./consume-delivery.ts";
+import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
+import { settleDelivery } from "@sluice/pipeline/message/delivery.ts";
+import { stepIo, type StepEnv } from "@sluice/pipeline/platform/step-io.ts";
+import { withDatabaseClock } from "@sluice/pipeline/platform/database-clock.ts";
+import { consumeDelivery } from "@sluice/pipeline/message/consume-delivery.ts";
 
 /** The consumer: a delivery of Queue messages becomes rows in D1 and jobs at Workers AI. */
 export default {

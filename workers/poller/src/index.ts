@@ -1,6 +1,8 @@
-import { milliseconds, runLogged, settleDelivery, stepIo, type StepEnv } from "@sluice/dispatch";
-import { consumeEvents } from "./consume-events.ts";
-import { runPoller, type PollerIo } from "./run-poller.ts";
+import { milliseconds, stepIo, type StepEnv } from "@sluice/pipeline/platform/step-io.ts";
+import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
+import { settleDelivery } from "@sluice/pipeline/message/delivery.ts";
+import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
+import { runPoller, type PollerIo } from "@sluice/pipeline/job/run-poller.ts";
 
 interface PollerEnv extends StepEnv {
   /** A batch without an answer for this long is dispatched again. */

@@ -1,5 +1,6 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
-import { describeError, isPassing } from "@sluice/db";
+import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
+import { isPassing } from "@sluice/db";
 import { Hono, type Context } from "hono";
 import type { Call, Dependencies } from "./dependencies.ts";
 import { hasBody } from "./http/body.ts";

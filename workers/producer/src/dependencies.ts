@@ -1,5 +1,6 @@
 import type { Lane } from "@sluice/core";
-import { readTime, type Database, type Time } from "@sluice/db";
+import { readTime, type Time } from "@sluice/pipeline/platform/clock.ts";
+import type { Database } from "@sluice/db";
 import type { ApiKey } from "./http/keys.ts";
 import type { Log } from "./log.ts";
 import type { BodiesInWork } from "./push/bodies-in-work.ts";

@@ -1,5 +1,9 @@
-import { countFailures, readHoldingJobs, readPauses, readRetryProgress, readWaitingJobs } from "@sluice/db";
-import type { DocumentRow, HoldingJob, SubmissionRow } from "@sluice/db";
+import { countFailures, type SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
+import { readHoldingJobs, type HoldingJob } from "@sluice/pipeline/job/sql/read-holding-jobs.ts";
+import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import { readRetryProgress } from "@sluice/pipeline/submission/sql/request-retry.ts";
+import { readWaitingJobs } from "@sluice/pipeline/job/sql/read-waiting-jobs.ts";
+import type { DocumentRow } from "@sluice/pipeline/document/sql/read-document.ts";
 import { readNow, type Reader } from "./dependencies.ts";
 import { documentJson, documentShape, rootJob, type DocumentView } from "./shapes/document.ts";
 import { processing, submissionShape, type SubmissionShape } from "./shapes/submission.ts";

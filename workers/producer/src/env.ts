@@ -1,4 +1,5 @@
-import { D1_TIME, openDatabase } from "@sluice/db";
+import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
+import { openDatabase } from "@sluice/db";
 import docsScript from "swagger-ui-dist/swagger-ui-bundle.js";
 import docsStyle from "swagger-ui-dist/swagger-ui.css";
 import type { Dependencies, RateLimiter } from "./dependencies.ts";

@@ -1,4 +1,10 @@
-import { listEndedJobs, listFeedEntries, readLastSequence, readVersions, type FeedEntry } from "@sluice/db";
+import {
+  listEndedJobs,
+  listFeedEntries,
+  readLastSequence,
+  type FeedEntry,
+} from "@sluice/pipeline/document/sql/read-feed.ts";
+import { readVersions } from "@sluice/pipeline/document/sql/read-document.ts";
 import type { Dependencies, Reader } from "./dependencies.ts";
 import { describeDocuments } from "./describe.ts";
 import { allowsCollection, type ApiKey } from "./http/keys.ts";

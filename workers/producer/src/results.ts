@@ -1,5 +1,9 @@
-import { listSubmissionDocuments, readSubmissionDocuments } from "@sluice/db";
-import type { ResultPosition, SubmissionRow } from "@sluice/db";
+import {
+  listSubmissionDocuments,
+  readSubmissionDocuments,
+  type ResultPosition,
+} from "@sluice/pipeline/document/sql/read-document.ts";
+import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { Reader } from "./dependencies.ts";
 import { describeDocuments } from "./describe.ts";
 import type { DocumentStatus, DocumentView } from "./shapes/document.ts";

@@ -1,9 +1,11 @@
 import { env } from "cloudflare:test";
-import { MESSAGE_LIFE } from "@sluice/core";
-import { openDatabase, startAttempt, sweepSubmissions } from "@sluice/db";
+import { MESSAGE_LIFE } from "@sluice/pipeline/job/schedule.ts";
+import { openDatabase } from "@sluice/db";
+import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
+import { sweepSubmissions } from "@sluice/pipeline/submission/sql/sweep-submissions.ts";
 import { describe, expect, it } from "vitest";
-import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
-import { dispatch, jobId, open, part, record, succeed } from "../../../packages/db/test/fixtures.ts";
+import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
+import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
 import { parseKeys } from "../src/http/keys.ts";

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:test";
 import { openDatabase } from "@sluice/db";
-import type { Lane, Message } from "@sluice/core";
+import type { Lane } from "@sluice/core";
+import type { Message } from "@sluice/pipeline/message/message.ts";
 import { createApp } from "../src/app.ts";
 import type { Dependencies } from "../src/dependencies.ts";
 import { parseKeys, scopes, type Scope } from "../src/http/keys.ts";

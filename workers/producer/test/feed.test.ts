@@ -1,9 +1,10 @@
 import { env } from "cloudflare:test";
 import type { JobId } from "@sluice/core";
-import { deleteDocument, openDatabase } from "@sluice/db";
+import { deleteDocument } from "@sluice/pipeline/document/sql/delete-document.ts";
+import { openDatabase } from "@sluice/db";
 import { describe, expect, it } from "vitest";
-import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
-import { dispatch, jobId, open, part, record, succeed } from "../../../packages/db/test/fixtures.ts";
+import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
+import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import { KEY, NOW, keyRecord, testApi, type TestApi } from "./api.ts";

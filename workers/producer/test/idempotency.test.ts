@@ -1,9 +1,11 @@
 import { env } from "cloudflare:test";
-import { foldTotals, openDatabase, sweepSubmissions } from "@sluice/db";
+import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
+import { openDatabase } from "@sluice/db";
+import { sweepSubmissions } from "@sluice/pipeline/submission/sql/sweep-submissions.ts";
 import { describe, expect, it } from "vitest";
-import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
+import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
 import { parseKeys } from "../src/http/keys.ts";
-import { dispatch, jobId, succeed } from "../../../packages/db/test/fixtures.ts";
+import { dispatch, jobId, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import { KEY, NOW, keyRecord, storedRows, testApi } from "./api.ts";
 import { recordMessages } from "./record-messages.ts";
 import {

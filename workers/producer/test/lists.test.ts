@@ -1,9 +1,13 @@
 import { env } from "cloudflare:test";
 import type { SubmissionId } from "@sluice/core";
-import { cancelSubmission, foldTotals, openDatabase, postponeJob, startAttempt } from "@sluice/db";
+import { cancelSubmission } from "@sluice/pipeline/submission/sql/cancel-submission.ts";
+import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
+import { openDatabase } from "@sluice/db";
+import { postponeJob } from "@sluice/pipeline/job/sql/postpone-job.ts";
+import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
 import { describe, expect, it } from "vitest";
-import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
-import { dispatch, jobId, open, part, record } from "../../../packages/db/test/fixtures.ts";
+import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
+import { dispatch, jobId, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
 import type { JobShape } from "../src/shapes/job.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";

@@ -1,10 +1,11 @@
 import { exports } from "cloudflare:workers";
 import { env } from "cloudflare:test";
 import type { SluiceService } from "@sluice/client/types";
-import { parseMessage, type SubmissionId } from "@sluice/core";
-import { keepMalformedMessage } from "@sluice/db";
+import { parseMessage } from "@sluice/pipeline/message/message.ts";
+import type { SubmissionId } from "@sluice/core";
+import { keepMalformedMessage } from "@sluice/pipeline/message/sql/keep-malformed-message.ts";
 import { describe, expect, it } from "vitest";
-import { jobId, open, part } from "../../../packages/db/test/fixtures.ts";
+import { jobId, open, part } from "@sluice/pipeline/test-support/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
 import type { MalformedShape } from "../src/shapes/malformed.ts";
 import type { StatsShape } from "../src/shapes/stats.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:test";
 import { mintJobId } from "@sluice/core";
 import type { SluiceService } from "@sluice/client/types";
 import { describe, expect, it } from "vitest";
-import { dispatch, succeed } from "../../../packages/db/test/fixtures.ts";
+import { dispatch, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import { NOW, pushJson, pushNdjson, testApi, type TestApi } from "./api.ts";
 import { recordMessages } from "./record-messages.ts";
 import { db } from "./stored.ts";

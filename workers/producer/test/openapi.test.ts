@@ -1,8 +1,9 @@
 import { env } from "cloudflare:test";
-import { openDatabase, claimDueJobs } from "@sluice/db";
+import { openDatabase } from "@sluice/db";
+import { claimDueJobs } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { claimLimits } from "../../../packages/db/test/fixtures.ts";
+import { claimLimits } from "@sluice/pipeline/test-support/fixtures.ts";
 import { PROBLEMS, type ProblemName } from "../src/http/problems.ts";
 import { openApiDocument, problemsOf } from "../src/openapi/document.ts";
 import { openRoutes } from "../src/open-routes.ts";

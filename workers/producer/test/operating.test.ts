@@ -1,7 +1,10 @@
 import { env } from "cloudflare:test";
-import { claimDueJobs, holdPausedJobs, foldTotals, pauseDispatching, startAttempt, type Pause } from "@sluice/db";
+import { claimDueJobs } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
+import { holdPausedJobs, pauseDispatching, type Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
+import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
 import { describe, expect, it } from "vitest";
-import { claimLimits, dispatch, jobId, MODEL, open, part, record } from "../../../packages/db/test/fixtures.ts";
+import { claimLimits, dispatch, jobId, MODEL, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
 import type { PauseShape } from "../src/shapes/pause.ts";
 import type { StatsShape } from "../src/shapes/stats.ts";

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:test";
-import { parseMessage } from "@sluice/core";
+import { parseMessage } from "@sluice/pipeline/message/message.ts";
 import { openDatabase } from "@sluice/db";
 import { describe, expect, it } from "vitest";
-import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
+import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
 import { NOW, pushJson, storedRows, testApi } from "./api.ts";
 
 interface PushAnswer {

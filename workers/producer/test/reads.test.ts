@@ -1,9 +1,21 @@
 import { env } from "cloudflare:test";
-import { rankScores, type JobId, type Lane, type SubmissionId } from "@sluice/core";
-import { finalizeJobs, openDatabase, postponeJob, startAttempt, type Database, type JobEnd } from "@sluice/db";
+import { rankScores } from "@sluice/pipeline/score/rank-scores.ts";
+import type { JobId, Lane, SubmissionId } from "@sluice/core";
+import { finalizeJobs, type JobEnd } from "@sluice/pipeline/score/sql/finalize-jobs.ts";
+import { openDatabase, type Database } from "@sluice/db";
+import { postponeJob } from "@sluice/pipeline/job/sql/postpone-job.ts";
+import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
 import { describe, expect, it } from "vitest";
-import { countedDatabase } from "../../../packages/db/test/counted-database.ts";
-import { dispatch, jobId, open, part, record, succeed, type TestDocument } from "../../../packages/db/test/fixtures.ts";
+import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
+import {
+  dispatch,
+  jobId,
+  open,
+  part,
+  record,
+  succeed,
+  type TestDocument,
+} from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
 import { NOW, testApi, type ProblemBody } from "./api.ts";

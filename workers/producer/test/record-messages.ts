@@ -1,6 +1,10 @@
 import { env } from "cloudflare:test";
-import { parseMessage, weighPart, type JobId } from "@sluice/core";
-import { openDatabase, partToRecord, recordParts } from "@sluice/db";
+import { parseMessage } from "@sluice/pipeline/message/message.ts";
+import { weighPart } from "@sluice/pipeline/job/job.ts";
+import type { JobId } from "@sluice/core";
+import { openDatabase } from "@sluice/db";
+import { partToRecord } from "@sluice/pipeline/message/part-to-record.ts";
+import { recordParts } from "@sluice/pipeline/message/sql/record-parts.ts";
 import { NOW } from "./api.ts";
 
 /** Records parts as the consumer would, in one job; gives how many documents they hold. */

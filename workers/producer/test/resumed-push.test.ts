@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { afterEach, describe, expect, it } from "vitest";
-import { jobId } from "../../../packages/db/test/fixtures.ts";
+import { jobId } from "@sluice/pipeline/test-support/fixtures.ts";
 import { openDatabase } from "@sluice/db";
 import { NOW, testApi } from "./api.ts";
 import type { Dependencies } from "../src/dependencies.ts";

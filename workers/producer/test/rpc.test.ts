@@ -2,7 +2,7 @@ import { exports } from "cloudflare:workers";
 import { env } from "cloudflare:test";
 import type { DocumentIn, SluiceService } from "@sluice/client/types";
 import { describe, expect, it } from "vitest";
-import { dispatch, succeed } from "../../../packages/db/test/fixtures.ts";
+import { dispatch, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import { db, ids, recorded, scored } from "./stored.ts";
 
 // What another Worker has under a service binding with `entrypoint: "Sluice"`.

@@ -1,5 +1,8 @@
 import type { JobId, SubmissionId } from "@sluice/core";
-import type { DocumentRow, HoldingJob, Pause, SubmissionRow } from "@sluice/db";
+import type { DocumentRow } from "@sluice/pipeline/document/sql/read-document.ts";
+import type { HoldingJob } from "@sluice/pipeline/job/sql/read-holding-jobs.ts";
+import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import { describe, expect, it } from "vitest";
 import type { Include } from "../src/http/query.ts";
 import { documentJson, documentShape } from "../src/shapes/document.ts";

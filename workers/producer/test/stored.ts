@@ -1,7 +1,18 @@
 import { env } from "cloudflare:test";
-import { rankScores, type JobId, type SubmissionId } from "@sluice/core";
-import { finalizeJobs, openDatabase, type Database, type JobEnd, type NewSubmission } from "@sluice/db";
-import { dispatch, jobId, open, part, record, succeed, type TestDocument } from "../../../packages/db/test/fixtures.ts";
+import { rankScores } from "@sluice/pipeline/score/rank-scores.ts";
+import type { JobId, SubmissionId } from "@sluice/core";
+import { finalizeJobs, type JobEnd } from "@sluice/pipeline/score/sql/finalize-jobs.ts";
+import { openDatabase, type Database } from "@sluice/db";
+import type { NewSubmission } from "@sluice/pipeline/submission/sql/open-submission.ts";
+import {
+  dispatch,
+  jobId,
+  open,
+  part,
+  record,
+  succeed,
+  type TestDocument,
+} from "@sluice/pipeline/test-support/fixtures.ts";
 import { NOW, testApi, type ProblemBody, type TestApi } from "./api.ts";
 
 /*

@@ -1,4 +1,4 @@
-import type { DeliveredMessage, MessageDecision } from "@sluice/dispatch";
+import type { DeliveredMessage, MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import { readConfiguration } from "@sluice/local/configuration";
 import type { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 

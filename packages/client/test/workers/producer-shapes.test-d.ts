@@ -6,8 +6,8 @@ import type {
   JobStatus as CoreJobStatus,
   Lane as CoreLane,
   PauseReason as CorePauseReason,
-  WaitingReason as CoreWaitingReason,
 } from "@sluice/core";
+import type { WaitingReason as CoreWaitingReason } from "@sluice/pipeline/job/waiting.ts";
 import type { pauseBody } from "../../../../workers/producer/src/handlers/pause.ts";
 import type { PROBLEMS } from "../../../../workers/producer/src/http/problems.ts";
 import type { pushQuerySchema } from "../../../../workers/producer/src/push/options.ts";

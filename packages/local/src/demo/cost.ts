@@ -6,15 +6,14 @@ import {
   MAX_PART_BYTES,
   modelSchema,
   OPERATIONS_PER_MESSAGE,
-  partBody,
   PRICES,
   queueOperations,
   scaleTotals,
   utf8Length,
-  type PartHeader,
   type PushTotals,
   type SubmissionId,
 } from "@sluice/core";
+import { partBody, type PartHeader } from "@sluice/pipeline/message/message.ts";
 import * as z from "zod";
 import { queryD1 } from "./d1.ts";
 import { count, counted, dollars, sum } from "./figures.ts";

@@ -1,5 +1,6 @@
 import { print } from "@sluice/client/terminal";
-import type { LostWithQueue, UnfinishedSubmission } from "@sluice/db";
+import type { LostWithQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
+import type { UnfinishedSubmission } from "@sluice/pipeline/submission/sql/read-unfinished.ts";
 import type { Api } from "./api.ts";
 import { count, counted, seconds, stage, sum } from "./figures.ts";
 import { follow, isOver } from "./follow.ts";

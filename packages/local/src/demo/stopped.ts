@@ -1,4 +1,4 @@
-import { readUnfinished } from "@sluice/db";
+import { readUnfinished } from "@sluice/pipeline/submission/sql/read-unfinished.ts";
 import { withStateDatabase } from "../state-database.ts";
 import { counted, sum } from "./figures.ts";
 import { listed } from "./leftovers.ts";

@@ -1,4 +1,4 @@
-import { MESSAGE_LIFE, ABANDONED_AFTER } from "@sluice/core";
+import { MESSAGE_LIFE, ABANDONED_AFTER } from "@sluice/pipeline/job/schedule.ts";
 import type { Submission } from "@sluice/client/types";
 import { expect } from "vitest";
 import { makeDocuments, withWord } from "./documents.ts";

@@ -1,4 +1,4 @@
-import type { MessageDecision } from "@sluice/dispatch";
+import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import type { QueuedMessage } from "../world/queue.ts";
 import type { Job } from "./state.ts";
 

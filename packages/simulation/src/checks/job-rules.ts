@@ -1,6 +1,7 @@
-import { dispatchLease, MAX_JOB_DOCUMENTS, STUCK_AFTER_MINUTES } from "@sluice/core";
+import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
+import { MAX_JOB_DOCUMENTS } from "@sluice/core";
 import { MAX_BATCHES } from "../limits.ts";
-import { MAX_HALVINGS } from "@sluice/dispatch";
+import { MAX_HALVINGS } from "@sluice/pipeline/job/after-refusal.ts";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";

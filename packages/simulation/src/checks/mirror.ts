@@ -1,4 +1,4 @@
-import { NEVER_DUE } from "@sluice/core";
+import { NEVER_DUE } from "@sluice/pipeline/job/schedule.ts";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { pollFlaw, startTimeFlaw } from "./attempts.ts";

@@ -1,4 +1,4 @@
-import { STUCK_AFTER_MINUTES } from "@sluice/core";
+import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
 import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
 import type { Attempt, Version } from "./state.ts";
 

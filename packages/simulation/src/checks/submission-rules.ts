@@ -1,4 +1,4 @@
-import { PUSH_ALIVE } from "@sluice/core";
+import { PUSH_ALIVE } from "@sluice/pipeline/job/schedule.ts";
 import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";

@@ -1,4 +1,5 @@
-import { nameDocument, type JobMembers } from "@sluice/core";
+import { nameDocument } from "@sluice/core";
+import type { JobMembers } from "@sluice/pipeline/job/job.ts";
 import { getDocument } from "@sluice/producer/src/handlers/get-document.ts";
 import { getSubmission } from "@sluice/producer/src/handlers/get-submission.ts";
 import { listResults } from "@sluice/producer/src/handlers/list-results.ts";

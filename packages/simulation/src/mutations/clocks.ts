@@ -1,6 +1,6 @@
 import { mutation, type Mutation } from "./mutation.ts";
 
-const OPEN = "packages/db/src/operations/open-submission.ts";
+const OPEN = "packages/pipeline/src/submission/sql/open-submission.ts";
 
 /** Clocks that are wrong, of Workers and of D1. */
 export const CLOCKS: readonly Mutation[] = [
@@ -43,14 +43,14 @@ export const CLOCKS: readonly Mutation[] = [
   mutation(
     "steps-of-isolate-clock",
     "consumer and poller stay with their own clocks",
-    "packages/dispatch/src/database-clock.ts",
+    "packages/pipeline/src/platform/database-clock.ts",
     "const ahead = Math.round(time - (before + took / 2));",
     "const ahead = 0;",
   ),
   mutation(
     "claims-of-isolate-clock",
     "the poller claims what is due by its own clock",
-    "workers/poller/src/run-poller.ts",
+    "packages/pipeline/src/job/run-poller.ts",
     "[io.databaseTime(), isolate.now()]",
     "[isolate.now(), isolate.now()]",
   ),

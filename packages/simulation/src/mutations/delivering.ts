@@ -14,7 +14,7 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "versions-share-a-row",
       "two versions of a document have their texts in one row, where a deletion finds one of them",
-      "packages/dispatch/src/chunk-parts.ts",
+      "packages/pipeline/src/message/chunk-parts.ts",
       " || documents.some((document) => inRow.has(document))",
       "",
     ),
@@ -34,7 +34,7 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "total-after-close",
       "a push that the poller closed as abandoned raises its total when it goes on",
-      "packages/db/src/operations/raise-total.ts",
+      "packages/pipeline/src/submission/sql/raise-total.ts",
       "AND closed_at IS NULL AND holder",
       "AND holder",
     ),
@@ -44,7 +44,7 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "takeover-without-activity",
       "a push that was taken over can be taken over again at once",
-      "packages/db/src/operations/take-over-push.ts",
+      "packages/pipeline/src/submission/sql/take-over-push.ts",
       "SET holder = ${token}, active_at = ${now},",
       "SET holder = ${token},",
     ),
@@ -54,7 +54,7 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "taken-apart-during-attempt",
       "a pause takes documents out of a job whose attempt may still be confirmed",
-      "packages/db/src/operations/separate-submissions.ts",
+      "packages/pipeline/src/job/sql/separate-submissions.ts",
       "j.attempt = ${job.attempt} AND j.status = 'pending'`;",
       "j.attempt = ${job.attempt} AND j.status = ${job.status}`;",
     ),

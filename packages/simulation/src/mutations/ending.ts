@@ -1,8 +1,8 @@
 import { mutation, VIEWS, type Mutation } from "./mutation.ts";
 
-const FINALIZE = "packages/db/src/operations/finalize-jobs.ts";
-const POLL = "workers/poller/src/poll-jobs.ts";
-const APPLY = "workers/poller/src/apply-answer.ts";
+const FINALIZE = "packages/pipeline/src/score/sql/finalize-jobs.ts";
+const POLL = "packages/pipeline/src/job/poll-jobs.ts";
+const APPLY = "packages/pipeline/src/score/apply-answer.ts";
 const MATCH = "packages/inference/src/match-answer.ts";
 
 /** From a poll to an outcome. */
@@ -25,7 +25,7 @@ export const ENDING: readonly Mutation[] = [
   mutation(
     "stuck-not-counted",
     "a batch that was taken in is dispatched again without being counted",
-    "packages/dispatch/src/settle-refusal.ts",
+    "packages/pipeline/src/job/settle-refusal.ts",
     `if (job.status === "dispatched") return "repeated";`,
     `if (job.status === "dispatched") return "none";`,
   ),
@@ -72,7 +72,7 @@ export const ENDING: readonly Mutation[] = [
   mutation(
     "list-computed-again",
     "the list that answers are matched to leaves out what was deleted since",
-    "packages/db/src/operations/read-job-documents.ts",
+    "packages/pipeline/src/job/sql/read-job-documents.ts",
     "LEFT JOIN documents d ON",
     "CROSS JOIN documents d ON",
   ),

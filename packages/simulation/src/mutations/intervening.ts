@@ -1,65 +1,65 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-const SWEEP = "packages/db/src/operations/sweep-submissions.ts";
-const LOST = "packages/db/src/operations/count-lost.ts";
+const SWEEP = "packages/pipeline/src/submission/sql/sweep-submissions.ts";
+const LOST = "packages/pipeline/src/submission/sql/count-lost.ts";
 const COUNTED = "workers/producer/src/push/counted-parts.ts";
-const RETRY = "packages/db/src/operations/retry-failed.ts";
+const RETRY = "packages/pipeline/src/submission/sql/retry-failed.ts";
 
 /** Cancel, delete, retry, what stands still, and pushes. */
 export const INTERVENING: readonly Mutation[] = [
   mutation(
     "delete-not-counted",
     "a deleted document that had not ended counts as nothing",
-    "packages/db/src/operations/delete-document.ts",
+    "packages/pipeline/src/document/sql/delete-document.ts",
     "canceled = canceled + 1,",
     "canceled = canceled,",
   ),
   mutation(
     "delete-leaves-outcome",
     "a deleted document keeps its scores",
-    "packages/db/src/operations/delete-document.ts",
+    "packages/pipeline/src/document/sql/delete-document.ts",
     "sql`DELETE FROM outcomes WHERE ${key}`,",
     "",
   ),
   mutation(
     "delete-leaves-texts",
     "a deleted document's texts stay where they lie",
-    "packages/db/src/operations/delete-document.ts",
+    "packages/pipeline/src/document/sql/delete-document.ts",
     "SET texts = json_replace(texts, (",
     "SET texts = coalesce(texts, (",
   ),
   mutation(
     "cancel-ignored-at-start",
     "an attempt sends documents of a canceled submission",
-    "packages/db/src/operations/start-attempt.ts",
+    "packages/pipeline/src/job/sql/start-attempt.ts",
     "CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL",
     "CROSS JOIN submissions s ON s.id = g.value ->> 0",
   ),
   mutation(
     "cancel-ignored-at-recording",
     "a part of a canceled submission is dispatched",
-    "packages/db/src/operations/record-parts.ts",
+    "packages/pipeline/src/message/sql/record-parts.ts",
     "WHERE s.cancel_requested_at IS NULL AND ${guard} HAVING count(*) > 0",
     "WHERE ${guard} HAVING count(*) > 0",
   ),
   mutation(
     "resume-hurries-all",
     "resuming one thing makes every job due that waits for something else",
-    "packages/db/src/operations/pause-dispatching.ts",
+    "packages/pipeline/src/job/sql/pause-dispatching.ts",
     "FROM jobs INDEXED BY jobs_paused WHERE paused_by IS NOT NULL AND paused_by IN (${scopes})) released",
     "FROM jobs WHERE status = 'pending') released",
   ),
   mutation(
     "resume-forgets-held",
     "a pause ends and what it held is never due",
-    "packages/db/src/operations/pause-dispatching.ts",
+    "packages/pipeline/src/job/sql/pause-dispatching.ts",
     "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));",
     "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now).slice(1));",
   ),
   mutation(
     "held-by-ended-pause",
     "a job is held by a pause that was resumed meanwhile",
-    "packages/db/src/operations/pause-dispatching.ts",
+    "packages/pipeline/src/job/sql/pause-dispatching.ts",
     "WHERE EXISTS (SELECT 1 FROM pauses WHERE scope = ${scope}) AND id IN (",
     "WHERE id IN (",
   ),
@@ -80,7 +80,7 @@ export const INTERVENING: readonly Mutation[] = [
   mutation(
     "retry-not-continued",
     "what a request leaves of a retry is never queued",
-    "workers/poller/src/continue-retries.ts",
+    "packages/pipeline/src/submission/continue-retries.ts",
     "let left = MAX_STEPS;",
     "let left = 0;",
   ),
@@ -109,7 +109,7 @@ export const INTERVENING: readonly Mutation[] = [
     mutation(
       "retry-cuts-roots",
       "a retry that leaves a root to a later step counts it as done",
-      "packages/db/src/continue-retry.ts",
+      "packages/pipeline/src/submission/continue-retry.ts",
       "return whole.slice(0, end < 0 ? whole.length : end).flat();",
       "return roots.flat();",
     ),
@@ -152,7 +152,7 @@ export const INTERVENING: readonly Mutation[] = [
   mutation(
     "staged-part-forgotten",
     "a staged part whose message is lost is not recorded",
-    "workers/poller/src/look-after-submissions.ts",
+    "packages/pipeline/src/submission/maintenance.ts",
     "&& (await recordStagedParts(io, now))",
     "&& now < 0 && (await recordStagedParts(io, now))",
   ),
@@ -175,7 +175,7 @@ export const INTERVENING: readonly Mutation[] = [
     mutation(
       "closed-by-former-holder",
       "a push that was taken over is answered as accepted by the request that had it before",
-      "packages/db/src/operations/close-submission.ts",
+      "packages/pipeline/src/submission/sql/close-submission.ts",
       'if (row === undefined) return "taken";',
       'if (row === undefined) return "closed";',
     ),
@@ -185,7 +185,7 @@ export const INTERVENING: readonly Mutation[] = [
     mutation(
       "taken-over-stays-added-up",
       "a push that ended as incomplete stays in the sums as it was, though it goes on",
-      "packages/db/src/operations/take-over-push.ts",
+      "packages/pipeline/src/submission/sql/take-over-push.ts",
       "...unfoldSubmission(id, sql`incomplete AND ${free}`),",
       "",
     ),
@@ -217,7 +217,7 @@ export const INTERVENING: readonly Mutation[] = [
     mutation(
       "staged-counted-as-inline",
       "a resumed push takes inline parts for counted in the place of staged ones",
-      "packages/db/src/operations/take-over-push.ts",
+      "packages/pipeline/src/submission/sql/take-over-push.ts",
       "WHERE s.submission_id = ${id} AND NOT ${isRecorded(sql`s.part`)}",
       "WHERE s.submission_id = '' AND NOT ${isRecorded(sql`s.part`)}",
     ),
@@ -225,7 +225,7 @@ export const INTERVENING: readonly Mutation[] = [
   mutation(
     "key-opens-twice",
     "two pushes with one new key are both opened",
-    "packages/db/src/operations/open-submission.ts",
+    "packages/pipeline/src/submission/sql/open-submission.ts",
     "WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry})",
     "WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry} + 1e12)",
   ),

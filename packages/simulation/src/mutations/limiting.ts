@@ -1,9 +1,9 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-const START = "packages/db/src/operations/start-attempt.ts";
-const FINALIZE = "packages/db/src/operations/finalize-jobs.ts";
-const SETTLE = "packages/dispatch/src/settle-refusal.ts";
-const LEFT = "packages/dispatch/src/has-batch-left.ts";
+const START = "packages/pipeline/src/job/sql/start-attempt.ts";
+const FINALIZE = "packages/pipeline/src/score/sql/finalize-jobs.ts";
+const SETTLE = "packages/pipeline/src/job/settle-refusal.ts";
+const LEFT = "packages/pipeline/src/job/has-batch-left.ts";
 
 /** How many batches a document may be in. */
 export const LIMITING: readonly Mutation[] = [
@@ -17,14 +17,14 @@ export const LIMITING: readonly Mutation[] = [
   mutation(
     "unclear-batch-taken-back",
     "a batch that may have been accepted is no longer counted",
-    "packages/db/src/operations/postpone-job.ts",
+    "packages/pipeline/src/job/sql/postpone-job.ts",
     `batches = batches - \${counts.dispatch === "none" ? 1 : 0}`,
     `batches = batches - \${counts.dispatch === "repeated" ? 0 : 1}`,
   ),
   mutation(
     "refused-batch-counted",
     "a batch that the service refused uses up one of ten",
-    "packages/db/src/operations/postpone-job.ts",
+    "packages/pipeline/src/job/sql/postpone-job.ts",
     `batches = batches - \${counts.dispatch === "none" ? 1 : 0}`,
     "batches = batches",
   ),
@@ -38,7 +38,7 @@ export const LIMITING: readonly Mutation[] = [
   mutation(
     "kept-back-starts-over",
     "what a pause keeps back has ten batches of its own",
-    "packages/db/src/operations/separate-submissions.ts",
+    "packages/pipeline/src/job/sql/separate-submissions.ts",
     "'pending', id, round, refusals, batches,",
     "'pending', id, round, refusals, 0,",
   ),
@@ -88,7 +88,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "halved-in-outage",
       "a job whose submits time out is halved though no other gets through",
-      "packages/db/src/operations/times-out-while-others-do-not.ts",
+      "packages/pipeline/src/job/sql/times-out-while-others-do-not.ts",
       "      AND other.dispatched_at >= j.dispatched_at\n",
       "",
     ),
@@ -98,7 +98,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "halved-at-once",
       "a job is halved at its first time-out",
-      "packages/db/src/operations/times-out-while-others-do-not.ts",
+      "packages/pipeline/src/job/sql/times-out-while-others-do-not.ts",
       "AND (j.halvings > 0 OR (j.refusals > 0 AND j.unconfirmed_dispatches > 0))",
       "",
     ),

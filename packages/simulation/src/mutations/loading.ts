@@ -7,7 +7,7 @@ export const LOADING: readonly Mutation[] = [
     mutation(
       "run-polls-one-claim",
       "A run of the poller ends after the polls of its first claim.",
-      "workers/poller/src/run-poller.ts",
+      "packages/pipeline/src/job/run-poller.ts",
       "      ({ polls } = await claim({ polls: true, dispatches: false }));\n      unreserve();",
       "      unreserve();\n      isStopped = true;\n      return;",
     ),

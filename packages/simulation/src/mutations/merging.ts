@@ -1,7 +1,7 @@
 import { mutation, type Mutation } from "./mutation.ts";
 
-const MERGE = "packages/db/src/operations/merge-jobs.ts";
-const MERGE_PENDING = "packages/dispatch/src/merge-pending.ts";
+const MERGE = "packages/pipeline/src/job/sql/merge-jobs.ts";
+const MERGE_PENDING = "packages/pipeline/src/job/merge-pending.ts";
 
 /** Leaves `column` out of what jobs must have in common to be merged. */
 const mergedAcross = (column: "round" | "batches", breaks: string): Mutation => ({

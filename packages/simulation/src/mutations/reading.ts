@@ -5,7 +5,7 @@ export const READING: readonly Mutation[] = [
   mutation(
     "feed-by-job",
     "the feed is in the order in which jobs were recorded, not in that of their ends",
-    "packages/db/src/operations/read-feed.ts",
+    "packages/pipeline/src/document/sql/read-feed.ts",
     "ORDER BY finalized_sequence LIMIT",
     "ORDER BY id LIMIT",
   ),
@@ -40,7 +40,7 @@ export const READING: readonly Mutation[] = [
   mutation(
     "older-version-read",
     "a document is read in its oldest version",
-    "packages/db/src/operations/read-document.ts",
+    "packages/pipeline/src/document/sql/read-document.ts",
     "ORDER BY d.submission_id DESC LIMIT 1`",
     "ORDER BY d.submission_id LIMIT 1`",
   ),
@@ -69,7 +69,7 @@ export const READING: readonly Mutation[] = [
   mutation(
     "page-repeats-last",
     "a page of results begins with the last document of the one before",
-    "packages/db/src/operations/read-document.ts",
+    "packages/pipeline/src/document/sql/read-document.ts",
     "OR i.key > ${from.index})",
     "OR i.key >= ${from.index})",
   ),

@@ -1,24 +1,24 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-const CONSUME = "workers/consumer/src/consume-delivery.ts";
-const RECORD = "packages/db/src/operations/record-parts.ts";
-const START = "packages/db/src/operations/start-attempt.ts";
-const DISPATCH = "packages/dispatch/src/dispatch-job.ts";
-const SETTLE = "packages/dispatch/src/settle-refusal.ts";
+const CONSUME = "packages/pipeline/src/message/consume-delivery.ts";
+const RECORD = "packages/pipeline/src/message/sql/record-parts.ts";
+const START = "packages/pipeline/src/job/sql/start-attempt.ts";
+const DISPATCH = "packages/pipeline/src/job/dispatch-job.ts";
+const SETTLE = "packages/pipeline/src/job/settle-refusal.ts";
 
 /** From the Queue to a dispatch. */
 export const RECORDING: readonly Mutation[] = [
   mutation(
     "refusals-never-end",
     "refusals in a row are counted on after a dispatch that was taken in",
-    "packages/db/src/operations/confirm-dispatch.ts",
+    "packages/pipeline/src/job/sql/confirm-dispatch.ts",
     " refusals = 0,",
     "",
   ),
   mutation(
     "refusal-counted-twice",
     "an attempt that was refused is counted again where the error hid that it was recorded",
-    "packages/db/src/operations/postpone-job.ts",
+    "packages/pipeline/src/job/sql/postpone-job.ts",
     "AND status = ${job.status}",
     "AND due_at IS NOT NULL",
   ),
@@ -34,7 +34,7 @@ export const RECORDING: readonly Mutation[] = [
     mutation(
       "refused-is-quarantined",
       "a message that a constraint of D1 forbids is quarantined at its first delivery",
-      "workers/consumer/src/after-refusal.ts",
+      "packages/pipeline/src/message/after-refused-delivery.ts",
       "attempts >= MAX_REFUSED_DELIVERIES",
       "attempts >= 1",
     ),
@@ -73,7 +73,7 @@ export const RECORDING: readonly Mutation[] = [
   mutation(
     "metadata-as-json",
     "metadata is recorded as JSON that SQLite and JavaScript write anew, not as text",
-    "packages/db/src/part-to-record.ts",
+    "packages/pipeline/src/message/part-to-record.ts",
     "context_ids, metadata]));",
     'context_ids, JSON.parse(metadata ?? "null")]));',
   ),
@@ -122,7 +122,7 @@ export const RECORDING: readonly Mutation[] = [
   mutation(
     "lease-not-checked",
     "the poller takes jobs that are not due",
-    "packages/db/src/operations/claim-due-jobs.ts",
+    "packages/pipeline/src/job/sql/claim-due-jobs.ts",
     "AND due_at IS NOT NULL AND due_at <= ${now}`;",
     "AND due_at IS NOT NULL AND due_at <= ${now} + 1e12`;",
   ),
@@ -164,7 +164,7 @@ export const RECORDING: readonly Mutation[] = [
   mutation(
     "confirm-any-attempt",
     "a request_id is recorded under whichever attempt is open",
-    "packages/db/src/operations/confirm-dispatch.ts",
+    "packages/pipeline/src/job/sql/confirm-dispatch.ts",
     "WHERE id = ${job.id} AND attempt = ${job.attempt}",
     "WHERE id = ${job.id}",
   ),
@@ -192,14 +192,14 @@ export const RECORDING: readonly Mutation[] = [
   mutation(
     "neighbors-fail-too",
     "a batch that is invalid fails as a whole",
-    "packages/dispatch/src/after-refusal.ts",
+    "packages/pipeline/src/job/after-refusal.ts",
     `return split("invalid_input");`,
     `return { kind: "fail", code: "invalid_input" };`,
   ),
   mutation(
     "pause-ignored",
     "dispatching goes on in a pause of everything",
-    "packages/dispatch/src/pauses.ts",
+    "packages/pipeline/src/job/pauses.ts",
     "return lastPause(pauses, [EVERYTHING, modelScope(job.model)]);",
     "return lastPause(pauses, [modelScope(job.model)]);",
   ),
@@ -208,7 +208,7 @@ export const RECORDING: readonly Mutation[] = [
     mutation(
       "neighbors-of-deleted-fail",
       "what is left of a batch after a delete is taken for all that was refused",
-      "workers/poller/src/poll-jobs.ts",
+      "packages/pipeline/src/job/poll-jobs.ts",
       "sent: documents.length",
       "sent: documents.filter((document) => document !== null).length",
     ),

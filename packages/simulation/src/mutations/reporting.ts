@@ -1,7 +1,7 @@
 import { mutation, type Mutation } from "./mutation.ts";
 
-const EVENTS = "workers/poller/src/consume-events.ts";
-const CLAIM = "packages/db/src/operations/claim-reported-jobs.ts";
+const EVENTS = "packages/pipeline/src/job/consume-events.ts";
+const CLAIM = "packages/pipeline/src/job/sql/claim-reported-jobs.ts";
 const NAMED = "request_id IN (SELECT value FROM json_each(${JSON.stringify(requestIds)}))";
 
 /** Events that Workers AI sends about batches. */

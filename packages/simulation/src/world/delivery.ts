@@ -1,4 +1,4 @@
-import type { MessageDecision } from "@sluice/dispatch";
+import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import type { QueuedMessage } from "./queue.ts";
 
 /** A delivery as a Worker's `queue` handler gets it. What it does not decide over is acknowledged when it returns. */

@@ -1,5 +1,5 @@
-import { parseMessage } from "@sluice/core";
-import type { MessageDecision } from "@sluice/dispatch";
+import { parseMessage } from "@sluice/pipeline/message/message.ts";
+import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import type { ConsumerConfiguration } from "./configuration.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";

@@ -1,5 +1,6 @@
 import { memberText, memberTexts } from "@sluice/core";
-import { D1_TIME, openDatabase } from "@sluice/db";
+import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
+import { openDatabase } from "@sluice/db";
 import type { Call, Dependencies } from "@sluice/producer/src/dependencies.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
 import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";

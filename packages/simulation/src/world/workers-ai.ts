@@ -1,4 +1,4 @@
-import { STUCK_AFTER_MINUTES } from "@sluice/core";
+import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
 import type { BatchBinding } from "@sluice/inference";
 import type { Attempt } from "../checks/state.ts";
 import { answerBatch, type BatchAnswer, type BatchEntry, type SentRequest } from "./batch-answer.ts";

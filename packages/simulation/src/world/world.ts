@@ -1,5 +1,5 @@
 import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
-import { isolateMemory } from "@sluice/dispatch";
+import { isolateMemory } from "@sluice/pipeline/platform/step-io.ts";
 import type { Change } from "../checks/changes.ts";
 import { AskedPauses } from "../checks/asked-pauses.ts";
 import { Mirror } from "../checks/mirror.ts";

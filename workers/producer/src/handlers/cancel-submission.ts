@@ -1,5 +1,5 @@
-import { cancelSubmission as cancel } from "@sluice/db";
-import type { SubmissionRow } from "@sluice/db";
+import { cancelSubmission as cancel } from "@sluice/pipeline/submission/sql/cancel-submission.ts";
+import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { Call, Dependencies, Reader } from "../dependencies.ts";
 import { describeSubmission } from "../describe.ts";
 import { invalid, problemResponse } from "../http/problems.ts";

@@ -1,4 +1,4 @@
-import { deleteDocument as forget } from "@sluice/db";
+import { deleteDocument as forget } from "@sluice/pipeline/document/sql/delete-document.ts";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";

@@ -1,4 +1,4 @@
-import { readDocument } from "@sluice/db";
+import { readDocument } from "@sluice/pipeline/document/sql/read-document.ts";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { describeDocuments } from "../describe.ts";

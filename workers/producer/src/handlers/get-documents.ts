@@ -1,4 +1,4 @@
-import { readDocuments, weighDocuments } from "@sluice/db";
+import { readDocuments, weighDocuments } from "@sluice/pipeline/document/sql/read-document.ts";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { describeDocuments } from "../describe.ts";

@@ -1,12 +1,12 @@
 import {
   countEndedSince,
-  countMalformedMessages,
   readFailureTotals,
-  readHeartbeat,
   readJobTotals,
   readLaneTotals,
-  readPauses,
-} from "@sluice/db";
+} from "@sluice/pipeline/submission/sql/read-totals.ts";
+import { countMalformedMessages } from "@sluice/pipeline/message/sql/read-malformed-messages.ts";
+import { readHeartbeat } from "@sluice/pipeline/platform/sql/heartbeat.ts";
+import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";

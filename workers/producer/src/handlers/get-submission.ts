@@ -1,5 +1,5 @@
 import { parseSubmissionId } from "@sluice/core";
-import { readSubmission, type SubmissionRow } from "@sluice/db";
+import { readSubmission, type SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { describeSubmission } from "../describe.ts";

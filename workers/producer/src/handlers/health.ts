@@ -1,4 +1,6 @@
-import { findMissingTables, readHeartbeat, readPauses } from "@sluice/db";
+import { findMissingTables } from "@sluice/db";
+import { readHeartbeat } from "@sluice/pipeline/platform/sql/heartbeat.ts";
+import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
 import { readNow, type Reader } from "../dependencies.ts";
 import { problemResponse } from "../http/problems.ts";

@@ -1,5 +1,6 @@
 import { jobStatuses, lanes, parseJobId, type JobId } from "@sluice/core";
-import { listJobs as readJobs, readJob, readPauses, type JobRow } from "@sluice/db";
+import { listJobs as readJobs, readJob, type JobRow } from "@sluice/pipeline/job/sql/read-jobs.ts";
+import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
 import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";

@@ -1,5 +1,7 @@
 import { documentIdSchema } from "@sluice/core";
-import { describeError, findPosition, type ResultPosition, type SubmissionRow } from "@sluice/db";
+import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
+import { findPosition, type ResultPosition } from "@sluice/pipeline/document/sql/read-document.ts";
+import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";

@@ -1,5 +1,9 @@
 import { parseSubmissionId, type SubmissionId } from "@sluice/core";
-import { listSubmissions as readSubmissions, readLabelTotals, type SubmissionRow } from "@sluice/db";
+import {
+  listSubmissions as readSubmissions,
+  type SubmissionRow,
+} from "@sluice/pipeline/submission/sql/read-submission.ts";
+import { readLabelTotals } from "@sluice/pipeline/submission/sql/read-totals.ts";
 import * as z from "zod";
 import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { describeSubmissions } from "../describe.ts";

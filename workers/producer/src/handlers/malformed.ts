@@ -1,21 +1,16 @@
+import { lanes, MAX_PART_BYTES, parseSubmissionId, utf8Length, type Lane } from "@sluice/core";
+import { parseMessage, stagedBody } from "@sluice/pipeline/message/message.ts";
+import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import {
-  lanes,
-  MAX_PART_BYTES,
-  parseMessage,
-  parseSubmissionId,
-  stagedBody,
-  utf8Length,
-  type Lane,
-} from "@sluice/core";
-import {
-  describeError,
   dropMalformedMessage,
+  restageMalformedMessage,
+} from "@sluice/pipeline/message/sql/release-malformed-message.ts";
+import {
   listMalformedMessages,
   readMalformedBody,
-  restageMalformedMessage,
-  STAGED_PARTS,
   type MalformedKey,
-} from "@sluice/db";
+} from "@sluice/pipeline/message/sql/read-malformed-messages.ts";
+import { STAGED_PARTS } from "@sluice/pipeline/message/sql/keep-malformed-message.ts";
 import * as z from "zod";
 import type { Call, Dependencies } from "../dependencies.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";

@@ -1,13 +1,7 @@
-import {
-  EVERYTHING,
-  modelNames,
-  modelScope,
-  parseSubmissionId,
-  problemsOf,
-  submissionScope,
-  textFlaw,
-} from "@sluice/core";
-import { pauseDispatching, readPauses, readSubmission, resumeDispatching } from "@sluice/db";
+import { EVERYTHING, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
+import { modelNames, parseSubmissionId, problemsOf, textFlaw } from "@sluice/core";
+import { pauseDispatching, readPauses, resumeDispatching } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import * as z from "zod";
 import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { readBody, readText, typeProblem } from "../http/body.ts";

@@ -1,5 +1,6 @@
 import { failureCodes, uuidTail } from "@sluice/core";
-import { continueRetry, requestRetry } from "@sluice/db";
+import { continueRetry } from "@sluice/pipeline/submission/continue-retry.ts";
+import { requestRetry } from "@sluice/pipeline/submission/sql/request-retry.ts";
 import * as z from "zod";
 import { readNow, type Call, type Dependencies } from "../dependencies.ts";
 import { describeSubmission } from "../describe.ts";

@@ -1,4 +1,4 @@
-import type { CountedPart } from "@sluice/db";
+import type { CountedPart } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 
 /** What is known about a part before it is sent. */
 export interface PartStanding {

@@ -1,13 +1,10 @@
-import { err, ok, PUSH_ALIVE, uuidTail, type Result, type SubmissionId } from "@sluice/core";
-import {
-  describeError,
-  keepAnswer,
-  readCountedParts,
-  readIdempotencyKey,
-  readSubmission,
-  takeOverPush,
-  type KeyClaim,
-} from "@sluice/db";
+import { err, ok, uuidTail, type Result, type SubmissionId } from "@sluice/core";
+import { PUSH_ALIVE } from "@sluice/pipeline/job/schedule.ts";
+import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
+import { keepAnswer, readIdempotencyKey } from "@sluice/pipeline/submission/sql/read-idempotency-key.ts";
+import { readCountedParts, takeOverPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
+import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.ts";
+import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
 import type { Dependencies, Reader } from "../dependencies.ts";
 import { invalid, problemResponse, type Problem } from "../http/problems.ts";
 import type { TakenOver } from "./sending.ts";

@@ -1,4 +1,5 @@
-import { err, IdSet, MAX_SET_IDS, memberText, ok, type Result } from "@sluice/core";
+import { err, memberText, ok, type Result } from "@sluice/core";
+import { IdSet, MAX_SET_IDS } from "@sluice/pipeline/document/id-set.ts";
 import type { BodyPiece } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import type { LineProblem } from "../http/problems.ts";

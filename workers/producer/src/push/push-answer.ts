@@ -1,4 +1,4 @@
-import { readSubmission } from "@sluice/db";
+import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { Reader } from "../dependencies.ts";
 import { describeSubmission } from "../describe.ts";
 import { EMPTY_BODY } from "../http/body.ts";

@@ -1,5 +1,6 @@
-import { PartPacker, type SubmissionId } from "@sluice/core";
-import type { KeyClaim } from "@sluice/db";
+import { PartPacker } from "@sluice/pipeline/message/message.ts";
+import type { SubmissionId } from "@sluice/core";
+import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
 import type { Problem } from "../http/problems.ts";
 import { UNMINTED, serializeAccepted, type AcceptedDocument } from "./accepted.ts";
 import type { PushOptions } from "./options.ts";

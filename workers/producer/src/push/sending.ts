@@ -4,29 +4,23 @@ import {
   isStaged,
   partBody,
   stagedBody,
-  uuidTail,
-  MESSAGE_OVERHEAD_BYTES,
   type PackedPart,
   type PartHeader,
-  type SerializedDocument,
-  type SubmissionId,
-} from "@sluice/core";
+} from "@sluice/pipeline/message/message.ts";
+import { uuidTail, MESSAGE_OVERHEAD_BYTES, type SerializedDocument, type SubmissionId } from "@sluice/core";
+import { closeSubmission, reopenSubmission } from "@sluice/pipeline/submission/sql/close-submission.ts";
+import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
+import { isPassing } from "@sluice/db";
+import { letGoOfPush, type CountedPart } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import {
-  closeSubmission,
-  describeError,
-  isPassing,
-  letGoOfPush,
   openKeyedSubmission,
   openSubmission,
-  raiseTotal,
-  reopenSubmission,
-  stagePart,
-  type CountedPart,
   type KeyClaim,
   type OpenedSubmission,
-  type SentPart,
-  type SubmissionRow,
-} from "@sluice/db";
+} from "@sluice/pipeline/submission/sql/open-submission.ts";
+import { raiseTotal, type SentPart } from "@sluice/pipeline/submission/sql/raise-total.ts";
+import { stagePart } from "@sluice/pipeline/message/sql/stage-parts.ts";
+import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { CountedParts } from "./counted-parts.ts";
 import type { PushOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 import { nameDocument, type SubmissionId } from "@sluice/core";
-import { letGoOfPush } from "@sluice/db";
+import { letGoOfPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";

@@ -1,15 +1,10 @@
-import {
-  EVERYTHING,
-  FAILURES,
-  lanes,
-  lastPause,
-  modelScope,
-  submissionScope,
-  waitingOfJob,
-  type FailureCode,
-  type RankedScore,
-} from "@sluice/core";
-import type { DocumentRow, HoldingJob, Pause } from "@sluice/db";
+import { EVERYTHING, lastPause, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
+import { FAILURES, lanes, type FailureCode } from "@sluice/core";
+import { waitingOfJob } from "@sluice/pipeline/job/waiting.ts";
+import type { RankedScore } from "@sluice/pipeline/score/rank-scores.ts";
+import type { DocumentRow } from "@sluice/pipeline/document/sql/read-document.ts";
+import type { HoldingJob } from "@sluice/pipeline/job/sql/read-holding-jobs.ts";
+import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
 import type { Include } from "../http/query.ts";
 import { time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";

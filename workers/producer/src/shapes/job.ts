@@ -1,5 +1,8 @@
-import { EVERYTHING, jobStatuses, lanes, lastPause, modelScope, submissionScope, waitingOfJob } from "@sluice/core";
-import type { JobRow, JobSubmissions, Pause } from "@sluice/db";
+import { EVERYTHING, lastPause, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
+import { jobStatuses, lanes } from "@sluice/core";
+import { waitingOfJob } from "@sluice/pipeline/job/waiting.ts";
+import type { JobRow, JobSubmissions } from "@sluice/pipeline/job/sql/read-jobs.ts";
+import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
 import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
 

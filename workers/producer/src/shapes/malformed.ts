@@ -1,5 +1,5 @@
-import { submissionNamed } from "@sluice/core";
-import type { MalformedKey, MalformedRow } from "@sluice/db";
+import { submissionNamed } from "@sluice/pipeline/message/message.ts";
+import type { MalformedKey, MalformedRow } from "@sluice/pipeline/message/sql/read-malformed-messages.ts";
 import * as z from "zod";
 import { fromBase64url, toBase64url } from "../http/base64url.ts";
 import { count, time, timeSchema } from "./time.ts";

@@ -1,5 +1,5 @@
 import type { SubmissionId } from "@sluice/core";
-import type { SubmissionRow } from "@sluice/db";
+import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { PushOptions } from "../push/options.ts";
 
 /** A submission as its push leaves it, all sent and nothing recorded: known without reading it back. */

@@ -1,5 +1,5 @@
 import { pauseReasons } from "@sluice/core";
-import type { Pause } from "@sluice/db";
+import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
 import { time, timeSchema } from "./time.ts";
 

@@ -1,5 +1,6 @@
 import { lanes, type Lane } from "@sluice/core";
-import type { JobTotals, LaneTotals, Pause } from "@sluice/db";
+import type { JobTotals, LaneTotals } from "@sluice/pipeline/submission/sql/read-totals.ts";
+import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
 import { pauseSchema, pauseShape } from "./pause.ts";
 import { countsShape } from "./submission.ts";

@@ -1,15 +1,11 @@
-import {
-  ABANDONED_AFTER,
-  EVERYTHING,
-  STALLED_AFTER,
-  lanes,
-  lastPause,
-  modelScope,
-  submissionScope,
-  waitingOfJob,
-  waitingOfPause,
-} from "@sluice/core";
-import type { Pause, RetryProgress, SubmissionRow, WaitingJobRow } from "@sluice/db";
+import { ABANDONED_AFTER, STALLED_AFTER } from "@sluice/pipeline/job/schedule.ts";
+import { EVERYTHING, lastPause, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
+import { lanes } from "@sluice/core";
+import { waitingOfJob, waitingOfPause } from "@sluice/pipeline/job/waiting.ts";
+import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import type { RetryProgress } from "@sluice/pipeline/submission/sql/request-retry.ts";
+import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
+import type { WaitingJobRow } from "@sluice/pipeline/job/sql/read-waiting-jobs.ts";
 import * as z from "zod";
 import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
 

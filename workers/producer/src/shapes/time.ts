@@ -1,4 +1,4 @@
-import { waitingReasons, type WaitingFor } from "@sluice/core";
+import { waitingReasons, type WaitingFor } from "@sluice/pipeline/job/waiting.ts";
 import * as z from "zod";
 
 /** A time of D1, in milliseconds since the epoch, as RFC 3339. */

@@ -1,4 +1,4 @@
-import { aroundDatabase } from "@sluice/dispatch/around-database";
+import { aroundDatabase } from "@sluice/pipeline/test-support/around-database.ts";
 import type { Asked, GoOn, KilledWorker, Step } from "../step.ts";
 
 /** The bindings that a killed Worker may have, and where its director listens. */

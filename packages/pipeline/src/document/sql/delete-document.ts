@@ -1,0 +1,33 @@
+import { sql } from "drizzle-orm";
+import type { Time } from "../../platform/clock.ts";
+import { type Database, transact } from "@sluice/db";
+
+/**
+ * Forgets every version of a document: inputs and outcomes. A version that has not ended counts as
+ * canceled, and an answer that comes for it later is dropped. Gives how many versions there were.
+ * Repeated, it finds none. Reads rows in proportion to the versions.
+ */
+export async function deleteDocument(
+  db: Database,
+  document: { readonly collection: string; readonly id: string },
+  now: Time,
+): Promise<number> {
+  const key = sql`document_id = ${document.id} AND collection = ${document.collection}`;
+  const removed = await transact(db, [
+    sql`
+      UPDATE submissions SET canceled = canceled + 1,
+        completed_at = CASE WHEN closed_at IS NOT NULL AND succeeded + failed + canceled + 1 + lost = total
+          THEN ${now} END
+      WHERE id IN (
+        SELECT d.submission_id FROM documents d WHERE ${key}
+          AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.document_id = d.document_id
+            AND o.collection = d.collection AND o.submission_id = d.submission_id))`,
+    sql`
+      UPDATE contexts SET texts = json_replace(texts, (
+        SELECT '$[' || d.contexts_at || ']' FROM documents d WHERE ${key} AND d.contexts_id = contexts.id), NULL)
+      WHERE id IN (SELECT d.contexts_id FROM documents d WHERE ${key})`,
+    sql`DELETE FROM outcomes WHERE ${key}`,
+    sql`DELETE FROM documents WHERE ${key} RETURNING submission_id`,
+  ]);
+  return removed.length;
+}

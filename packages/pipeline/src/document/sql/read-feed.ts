@@ -1,0 +1,79 @@
+import { sql } from "drizzle-orm";
+import type { JobId, SubmissionId } from "@sluice/core";
+import { type Database, query } from "@sluice/db";
+
+/** A job that ended, in the order of ends. */
+export interface EndedJob {
+  readonly id: JobId;
+  readonly sequence: number;
+  readonly documents: number;
+}
+
+/** The jobs that ended with this sequence and after it. Reads as many as it gives. */
+export async function listEndedJobs(db: Database, from: number, limit: number): Promise<EndedJob[]> {
+  return query<EndedJob>(
+    db,
+    sql`
+    SELECT id, finalized_sequence AS sequence, document_count AS documents FROM jobs INDEXED BY jobs_finalized
+    WHERE finalized_sequence >= ${from} AND finalized_sequence IS NOT NULL
+    ORDER BY finalized_sequence LIMIT ${limit}`,
+  );
+}
+
+/** The sequence of the job that ended last; 0 before any did. One row. */
+export async function readLastSequence(db: Database): Promise<number> {
+  const [row] = await query<{ last: number | null }>(
+    db,
+    sql`
+    SELECT max(finalized_sequence) AS last FROM jobs INDEXED BY jobs_finalized WHERE finalized_sequence IS NOT NULL`,
+  );
+  return row?.last ?? 0;
+}
+
+/** A document's place among those of a job. */
+export interface JobPlace {
+  readonly group: number;
+  readonly index: number;
+}
+
+/** A document that ended with a job. */
+export interface FeedEntry extends JobPlace {
+  readonly job: JobId;
+  readonly id: string;
+  readonly collection: string;
+  readonly submission: SubmissionId;
+  /** About how many it takes to show. */
+  readonly bytes: number;
+}
+
+/**
+ * The documents that ended with these jobs, in their order and that of their places, from behind
+ * `after` of the first; of one collection where it is given. What was deleted since, or is queued again,
+ * is not among them. Reads three rows a document and the jobs' lists.
+ */
+export async function listFeedEntries(
+  db: Database,
+  jobs: readonly JobId[],
+  after: JobPlace | null,
+  collection: string | null,
+  limit: number,
+): Promise<FeedEntry[]> {
+  const from = after ?? { group: -1, index: -1 };
+  // The order of the loops is the order asked for: sorting would read every document of every job first.
+  return query<FeedEntry>(
+    db,
+    sql`
+    SELECT j.id AS job, g.key AS "group", i.key AS "index", d.document_id AS id, d.collection, s.id AS submission,
+      d.payload_bytes + 40 * d.context_count AS bytes
+    FROM json_each(${JSON.stringify(jobs)}) a CROSS JOIN jobs j ON j.id = a.value
+    CROSS JOIN json_each(j.members) g
+    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND (${collection} IS NULL OR s.collection = ${collection})
+    CROSS JOIN json_each(g.value, '$[1]') i
+    CROSS JOIN outcomes o ON o.document_id = i.value AND o.collection = s.collection AND o.submission_id = s.id
+      AND o.job_id = j.id
+    CROSS JOIN documents d ON d.document_id = o.document_id AND d.collection = o.collection
+      AND d.submission_id = o.submission_id
+    WHERE a.key > 0 OR g.key > ${from.group} OR (g.key = ${from.group} AND i.key > ${from.index})
+    LIMIT ${limit}`,
+  );
+}

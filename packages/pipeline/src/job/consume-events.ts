@@ -1,0 +1,77 @@
+import { pollWaits } from "./schedule.ts";
+import type { RequestId } from "@sluice/core";
+import { claimReportedJobs } from "./sql/claim-reported-jobs.ts";
+import { describeError } from "../platform/describe-error.ts";
+import { withDatabaseClock } from "../platform/database-clock.ts";
+import type { DeliveredMessage, MessageDecision } from "../message/delivery.ts";
+import { continueRun } from "./continue-run.ts";
+import { readEvent } from "./read-event.ts";
+import { pollJobs } from "./poll-jobs.ts";
+import type { PollerIo } from "./poller-io.ts";
+import { Share } from "./share.ts";
+
+/**
+ * Delays before a message is delivered again whose batch no open job has, in seconds. An event may come before the
+ * consumer has recorded its `request_id`; after these it belongs to somebody else, or its job has ended.
+ */
+const UNKNOWN_RETRY_SECONDS = [2, 10] as const;
+
+/**
+ * Takes one delivery of the queue `sluice-events` and decides about each message by its id. An event is only a hint:
+ * the jobs that the delivery names are claimed together and polled, each at most once. Whatever goes wrong with one,
+ * the claim has set its next poll, and a cron run takes it from there.
+ */
+export async function consumeEvents(
+  io: PollerIo,
+  messages: readonly DeliveredMessage[],
+): Promise<Map<string, MessageDecision>> {
+  const decisions = new Map<string, MessageDecision>();
+  const ended: { readonly message: DeliveredMessage; readonly requestId: RequestId }[] = [];
+  const continued: { readonly id: string; readonly token: string }[] = [];
+  let unreadable = 0;
+  for (const message of messages) {
+    const event = readEvent(message.body);
+    if (event.kind === "batch_ended") ended.push({ message, requestId: event.requestId });
+    else if (event.kind === "continue_run") continued.push({ id: message.id, token: event.token });
+    else decisions.set(message.id, { kind: "ack" });
+    if (event.kind === "unreadable") unreadable += 1;
+  }
+  if (ended.length > 0) {
+    const reported = await pollReported(
+      io,
+      ended.map(({ requestId }) => requestId),
+    );
+    const unknown = ended.filter(({ requestId }) => !reported.has(requestId));
+    for (const { message } of ended) decisions.set(message.id, { kind: "ack" });
+    for (const { message } of unknown) decisions.set(message.id, afterUnknown(message.attempts));
+    io.log({ event: "events_consumed", batches: ended.length, jobs: reported.size, unknown: unknown.length });
+  }
+  if (unreadable > 0) io.log({ event: "events_unreadable", messages: unreadable });
+  // Last: a run takes most of a minute, and the events must not wait for it.
+  for (const { id, token } of continued) decisions.set(id, await tryContinuing(io, token));
+  return decisions;
+}
+
+/** Claims and polls the jobs of these batches; gives the batches that it found. */
+async function pollReported(io: PollerIo, requestIds: readonly RequestId[]): Promise<ReadonlySet<RequestId>> {
+  const jobs = await claimReportedJobs(io.db, [...new Set(requestIds)], pollWaits(io.runInterval), io.databaseTime());
+  if (jobs.length > 0) await pollJobs(await withDatabaseClock(io), jobs, new Share(io));
+  return new Set(jobs.map(({ requestId }) => requestId));
+}
+
+/** `attempts`: deliveries of the message, including this one. */
+function afterUnknown(attempts: number): MessageDecision {
+  const delaySeconds = UNKNOWN_RETRY_SECONDS[attempts - 1];
+  return delaySeconds === undefined ? { kind: "ack" } : { kind: "retry", delaySeconds };
+}
+
+/** The token is taken once, so that a repeated message starts nothing. */
+async function tryContinuing(io: PollerIo, token: string): Promise<MessageDecision> {
+  try {
+    await continueRun(io, token);
+    return { kind: "ack" };
+  } catch (error) {
+    io.log({ event: "continued_run_broke_off", ...describeError(error) });
+    return { kind: "retry" };
+  }
+}

@@ -1,0 +1,75 @@
+import { describeError } from "../platform/describe-error.ts";
+import { readJobContent } from "./sql/read-job-documents.ts";
+import { releaseJobs } from "./sql/release-jobs.ts";
+import type { Pause } from "./sql/pause-dispatching.ts";
+import type { WaitingJob } from "./sql/claim-due-jobs.ts";
+import { dispatchBytes } from "../platform/memory.ts";
+import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
+import type { PollerIo } from "./poller-io.ts";
+import type { Share } from "./share.ts";
+
+/** Fewer than the connections that there are: submits that take a minute must not keep polls back. */
+const MAX_DISPATCHES_AT_ONCE = 4;
+/** What is canceled or paused is taken out of the job, its texts are read, an attempt starts, and a refusal is settled. */
+const DISPATCH_STATEMENTS = 30;
+
+/**
+ * Dispatches claimed jobs, interactive ones first, where `pauses` allow it: those are kept up to date. What does not
+ * start within its lease, is behind one over the rate of submits, or for which there is no share or no memory left, is left to another run, and is due at once.
+ * A failure affects only its job, which is due again by its lease.
+ */
+export async function dispatchJobs(
+  io: PollerIo,
+  jobs: readonly WaitingJob[],
+  share: Share,
+  leaseUntil: number,
+  pauses: Pause[],
+): Promise<{ readonly failed: number; readonly left: number }> {
+  const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
+  const running = new Set<Promise<void>>();
+  let failed = 0;
+  const rate = { isOver: false };
+  const dispatch = async (job: WaitingJob): Promise<void> => {
+    try {
+      // The texts are read before the attempt starts: what is deleted in between is left out by its list.
+      const outcome = await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
+      if (outcome === "over_rate") rate.isOver = true;
+    } catch (error) {
+      failed += 1;
+      io.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
+    }
+  };
+  let next = 0;
+  for (let job = order[next]; job !== undefined && !rate.isOver && io.now() < leaseUntil; job = order[next]) {
+    if (running.size >= MAX_DISPATCHES_AT_ONCE) {
+      await Promise.race(running);
+      continue;
+    }
+    const disconnect = await share.connect();
+    const unreserve = share.reserve(DISPATCH_STATEMENTS);
+    const release = unreserve === null ? null : io.memory.hold(dispatchBytes(job.payloadBytes), io.now());
+    if (unreserve === null || release === null) {
+      unreserve?.();
+      disconnect();
+      if (running.size === 0) break;
+      await Promise.race(running);
+      continue;
+    }
+    next += 1;
+    const task = dispatch(job).finally(() => {
+      running.delete(task);
+      release();
+      unreserve();
+      disconnect();
+    });
+    running.add(task);
+  }
+  await Promise.all(running);
+  const left = order.slice(next);
+  // Once the lease has run out they are another run's already.
+  if (left.length > 0 && io.now() < leaseUntil) {
+    io.log({ event: "dispatches_left", jobs: left.length });
+    await releaseJobs(io.db, left, io.now());
+  }
+  return { failed, left: left.length };
+}

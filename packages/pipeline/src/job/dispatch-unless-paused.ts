@@ -1,0 +1,24 @@
+import { readPauses, type Pause } from "./sql/pause-dispatching.ts";
+import type { DocumentContent } from "./sql/read-job-documents.ts";
+import { dispatchJob, type DispatchableJob, type DispatchOutcome } from "./dispatch-job.ts";
+import { hasBatchLeft } from "./has-batch-left.ts";
+import type { StepIo } from "../platform/io.ts";
+import { keepBackPaused } from "./keep-back-paused.ts";
+
+/**
+ * Dispatches a job where no pause keeps it back and its documents have batches left. `readContent` gives its texts, and is not called
+ * otherwise. `pauses` are those in force: a refusal may have added one, so they are read again after it,
+ * and the caller's next job waits as well.
+ */
+export async function dispatchUnlessPaused(
+  io: StepIo,
+  job: DispatchableJob,
+  readContent: () => Promise<readonly DocumentContent[]>,
+  pauses: Pause[],
+): Promise<DispatchOutcome | "held"> {
+  if (!(await keepBackPaused(io, job, pauses))) return "held";
+  if (!(await hasBatchLeft(io, job))) return "held";
+  const outcome = await dispatchJob(io, job, await readContent());
+  if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())));
+  return outcome;
+}

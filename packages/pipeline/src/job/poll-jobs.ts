@@ -1,0 +1,143 @@
+import { groupMembers } from "./job.ts";
+import { describeError } from "../platform/describe-error.ts";
+import { readJobDocuments } from "./sql/read-job-documents.ts";
+import { releasePolls } from "./sql/release-jobs.ts";
+import type { DispatchedJob } from "./sql/claim-due-jobs.ts";
+import { settleRefusal } from "./settle-refusal.ts";
+import { pollBatch, type Refusal } from "@sluice/inference";
+import { finalizeAnswers, SET_STATEMENTS, type AnsweredJob } from "../score/finalize-answers.ts";
+import { PollQueue, type PendingAges } from "./poll-queue.ts";
+import type { PollerIo } from "./poller-io.ts";
+import type { Share } from "./share.ts";
+
+/** An answer's context: its JSON, its parse, and its entry in an outcome. */
+const ANSWER_CONTEXT_BYTES = 250;
+/** Answers are finalized together up to this weight, and up to this many jobs. */
+const MAX_SET_BYTES = 5_000_000;
+const MAX_SET_JOBS = 64;
+/** A batch that failed or is given up: its list, and what becomes of the job. */
+const POLL_STATEMENTS = 8;
+
+interface Answer extends AnsweredJob {
+  readonly bytes: number;
+  readonly release: () => void;
+}
+
+/**
+ * Polls claimed jobs, six at once, and finalizes their answers in sets. A failure affects only its job, which is due
+ * again at the poll that the claim set. So is a job that is left because older batches are in progress: that costs no call.
+ * One that there is no share or no memory left for is due at once, for another run. `ages` of `null`: none is left for that reason. Returns
+ * the number of jobs that failed.
+ */
+export async function pollJobs(
+  io: PollerIo,
+  jobs: readonly DispatchedJob[],
+  share: Share,
+  ages: PendingAges | null = null,
+): Promise<number> {
+  const queue = new PollQueue(jobs, io.now(), ages);
+  const running = new Set<Promise<void>>();
+  let answers: Answer[] = [];
+  let failed = 0;
+  const finalize = async (): Promise<void> => {
+    const set = answers;
+    answers = [];
+    if (set.length > 0) failed += await finalizeAnswers(io, set);
+    for (const { release } of set) release();
+  };
+  const poll = async (job: DispatchedJob, bytes: number, release: () => void): Promise<void> => {
+    let isHeld = false;
+    try {
+      const answer = await pollBatch(io.ai, job.model, job.requestId, io.bounded);
+      if (answer.kind === "answered") {
+        answers.push({ job, items: answer.items, tokens: answer.tokens, bytes, release });
+        isHeld = true;
+        queue.report(job, false);
+        const weight = answers.reduce((sum, one) => sum + one.bytes, 0);
+        if (weight >= MAX_SET_BYTES || answers.length >= MAX_SET_JOBS) await finalize();
+        return;
+      }
+      const refusal = overdue(io, job, answer);
+      queue.report(job, refusal === null);
+      if (refusal !== null) await giveUp(io, job, refusal);
+    } catch (error) {
+      failed += 1;
+      queue.report(job, false);
+      io.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
+    } finally {
+      if (!isHeld) release();
+    }
+  };
+
+  const leaveRest = async (): Promise<void> => {
+    const left = queue.remaining;
+    if (left.length === 0) return;
+    io.log({ event: "polls_left", jobs: left.length });
+    await releasePolls(io.db, left, io.now());
+  };
+  const unreserve = share.reserve(SET_STATEMENTS);
+  if (unreserve === null) {
+    await leaveRest();
+    return 0;
+  }
+  for (;;) {
+    const disconnect = await share.connect();
+    const job = queue.next();
+    const reserved = job === null ? null : share.reserve(POLL_STATEMENTS);
+    const bytes = job === null ? 0 : job.contexts * ANSWER_CONTEXT_BYTES;
+    const release = reserved === null ? null : io.memory.hold(bytes, io.now());
+    if (job === null || reserved === null || release === null) {
+      reserved?.();
+      disconnect();
+      if (job !== null) queue.putBack(job);
+      if (running.size > 0) await Promise.race(running);
+      else if (answers.length > 0 && job !== null && release === null && reserved !== null) await finalize();
+      else break;
+      continue;
+    }
+    const task = poll(job, bytes, release).finally(() => {
+      running.delete(task);
+      reserved();
+      disconnect();
+    });
+    running.add(task);
+  }
+  await finalize();
+  await leaveRest();
+  unreserve();
+  return failed;
+}
+
+type NoAnswer = Exclude<Awaited<ReturnType<typeof pollBatch>>, { kind: "answered" }>;
+
+/** Why a batch without an answer is given up; `null`: it may still be in progress, and the claim has set its next poll. */
+function overdue(
+  io: PollerIo,
+  job: DispatchedJob,
+  answer: NoAnswer,
+): { readonly refusal: Refusal; readonly reason?: string } | null {
+  if (answer.kind === "refused" && !answer.refusal.mayBeRunning) return { refusal: answer.refusal };
+  // Where the call failed, the batch may not have: it is asked for longer than one that says it is busy.
+  const stuckAfter = answer.kind === "refused" ? 2 * io.stuckAfter : io.stuckAfter;
+  return io.now() - job.dispatchedAt >= stuckAfter ? { refusal: STUCK, reason: "stuck" } : null;
+}
+
+/** To a job whose batch is late: as if the service had forgotten it. */
+const STUCK: Refusal = {
+  class: "forgotten",
+  code: null,
+  message: "Workers AI gave no answer in time: the batch is dispatched again.",
+  retryAfterSeconds: null,
+  mayBeRunning: false,
+};
+
+async function giveUp(
+  io: PollerIo,
+  job: DispatchedJob,
+  { refusal, reason }: { readonly refusal: Refusal; readonly reason?: string },
+): Promise<void> {
+  const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
+  const members = groupMembers(documents.filter((document) => document !== null));
+  // One that is left of several was not alone in what was refused.
+  await settleRefusal(io, { ...job, members, sent: documents.length }, refusal, reason);
+}

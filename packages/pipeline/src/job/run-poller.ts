@@ -1,0 +1,164 @@
+import { dispatchLease, isSweepDue, pollWaits } from "./schedule.ts";
+import { uuidTail } from "@sluice/core";
+import { claimDueJobs, type DispatchedJob, type WaitingJob } from "./sql/claim-due-jobs.ts";
+import { describeError } from "../platform/describe-error.ts";
+import { endChain, handOnChain } from "./sql/chain.ts";
+import { readPauses } from "./sql/pause-dispatching.ts";
+import { timeAfter, type Time } from "../platform/clock.ts";
+import { dispatchBytes } from "../platform/memory.ts";
+import { holdPaused } from "./keep-back-paused.ts";
+import { mergePending } from "./merge-pending.ts";
+import { withDatabaseClock } from "../platform/database-clock.ts";
+import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
+import { dispatchJobs } from "./dispatch-jobs.ts";
+import { lookAfterSubmissions } from "../submission/maintenance.ts";
+import { pollJobs } from "./poll-jobs.ts";
+import type { PendingAges } from "./poll-queue.ts";
+import type { PollerIo } from "./poller-io.ts";
+import { Share } from "./share.ts";
+export type { PollerIo } from "./poller-io.ts";
+
+/** Dispatched jobs that one claim takes. */
+const MAX_CLAIMED_POLLS = 300;
+/** Jobs to be dispatched that one claim takes: one that never was counts 1, any other 20. */
+const MAX_CLAIMED_DISPATCHES = 1_000;
+/** A run of the chain that took on as many jobs as this hands on, also where nothing is due at its end. */
+const MIN_CHAIN_JOBS = 100;
+/** A run of the chain that finds nothing due looks again after this part of the interval of runs: five seconds. */
+const CHAIN_LOOKS = 12;
+/** A claim, the pauses, and what they hold. */
+const CLAIM_STATEMENTS = 10;
+/** Handing on, or ending a chain. */
+const CHAIN_STATEMENTS = 5;
+/** Weighing jobs, and merging those of some models, lanes and rounds. */
+const MERGE_STATEMENTS = 40;
+/** Looking after submissions, once. */
+const SWEEP_STATEMENTS = 100;
+
+/** A run by cron: works through the jobs that are due until none is left or its share is used up. */
+export async function runPoller(io: PollerIo): Promise<void> {
+  const startedAt = io.now();
+  const share = new Share(io);
+  const isSweep = isSweepDue(startedAt, io.runInterval);
+  const unreserve = share.reserve(RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
+  const claimed = await workThrough(io, share, null, { pausesEndedBy: timeAfter(io.databaseTime(), -io.runInterval) });
+  unreserve?.();
+  // A retry queues jobs: a run that finds none due has none to continue, but for one whose request broke off.
+  if (claimed === 0 && !isSweep) return;
+  const clocked = await withDatabaseClock(io);
+  await continueRetries(clocked);
+  if (isSweep) await lookAfterSubmissions(clocked, share);
+}
+
+/**
+ * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one continues:
+ * a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so that the two
+ * work side by side. A run of the chain looks again and again until its time is over, and hands on if the load lasts:
+ * so jobs that become due between two cron runs need not wait for the second. Claims are made by D1's own clock; a run that found
+ * something to do reads it before it does any of it. Returns the number of jobs that it claimed.
+ */
+export async function workThrough(
+  isolate: PollerIo,
+  share: Share,
+  holder: string | null,
+  firstOfRun: { readonly pausesEndedBy: Time } | null,
+): Promise<number> {
+  const startedAt = isolate.now();
+  let io = isolate;
+  let claimed = 0;
+  let failed = 0;
+  const state = { isContinued: false, isStopped: false, isIdle: false };
+  const unreserveChain = share.reserve(CHAIN_STATEMENTS);
+  const ages: PendingAges = new Map();
+
+  const claim = async (
+    kind: { readonly polls: boolean; readonly dispatches: boolean },
+    first: { readonly pausesEndedBy: Time } | null = null,
+  ) => {
+    const [now, claimedAt] = [io.databaseTime(), isolate.now()];
+    const limits = {
+      polls: kind.polls ? MAX_CLAIMED_POLLS : 0,
+      pollWaits: pollWaits(io.runInterval),
+      dispatches: kind.dispatches ? MAX_CLAIMED_DISPATCHES : 0,
+      payloadBytes: io.memory.free(io.now()) / dispatchBytes(1),
+      leaseUntil: timeAfter(now, dispatchLease(io.runInterval)),
+    };
+    const jobs = await claimDueJobs(io.db, limits, now, first);
+    if (jobs.length > 0 && io === isolate) io = await withDatabaseClock(isolate);
+    const leaseUntil = io.now() - (isolate.now() - claimedAt) + dispatchLease(io.runInterval);
+    const polls = jobs.filter((job) => job.status === "dispatched");
+    const waiting = jobs.filter((job) => job.status !== "dispatched");
+    if (isFull(polls) && holder === null && !state.isContinued) {
+      state.isContinued = true;
+      await handOn(io, null);
+    }
+    return { polls, waiting, leaseUntil };
+  };
+  const pollAll = async (first: readonly DispatchedJob[]): Promise<void> => {
+    for (let polls = first; polls.length > 0;) {
+      claimed += polls.length;
+      failed += await pollJobs(io, polls, share, ages);
+      const unreserve = share.reserve(CLAIM_STATEMENTS);
+      if (unreserve === null) return;
+      ({ polls } = await claim({ polls: true, dispatches: false }));
+      unreserve();
+    }
+  };
+  const dispatchAll = async (first: readonly WaitingJob[], firstLease: number): Promise<void> => {
+    let [waiting, leaseUntil] = [first, firstLease];
+    while (waiting.length > 0) {
+      const pauses = await readPauses(io.db, io.now());
+      const free = pauses.length > 0 ? await holdPaused(io, waiting, pauses) : waiting;
+      const unreserveMerge = share.reserve(MERGE_STATEMENTS);
+      const remaining = unreserveMerge === null ? free : await mergePending(io, free);
+      unreserveMerge?.();
+      claimed += remaining.length;
+      const dispatched = await dispatchJobs(io, remaining, share, leaseUntil, pauses);
+      failed += dispatched.failed;
+      // They are due again, for another run: here there is no room for them.
+      state.isStopped = dispatched.left > 0;
+      if (state.isStopped) return;
+      const unreserve = share.reserve(CLAIM_STATEMENTS);
+      if (unreserve === null) return;
+      ({ waiting, leaseUntil } = await claim({ polls: false, dispatches: true }));
+      unreserve();
+    }
+  };
+
+  // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
+  for (let isFirst = true; !state.isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
+    const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
+    state.isIdle = polls.length + waiting.length === 0;
+    if (state.isIdle) {
+      if (holder === null) break;
+      await io.sleep(io.runInterval / CHAIN_LOOKS);
+      share.reserve(CLAIM_STATEMENTS)?.();
+      continue;
+    }
+    await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]);
+  }
+  unreserveChain?.();
+  if (share.isUsedUp && (!state.isIdle || claimed >= MIN_CHAIN_JOBS)) {
+    if (!state.isContinued) await handOn(io, holder);
+  } else if (holder !== null) await endChain(io.db, holder);
+  if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });
+  return claimed;
+}
+
+/** Whether a claim took from a lane what it may: then more is due. */
+function isFull(polls: readonly DispatchedJob[]): boolean {
+  const bulk = polls.filter(({ lane }) => lane === "bulk").length;
+  return bulk >= MAX_CLAIMED_POLLS / 3 || polls.length - bulk >= (2 * MAX_CLAIMED_POLLS) / 3;
+}
+
+/** Has a fresh invocation continue: one chain at a time. If its message cannot be sent, the chain ends. */
+async function handOn(io: PollerIo, holder: string | null): Promise<void> {
+  const next = uuidTail(io.randomBytes(10));
+  if (!(await handOnChain(io.db, holder, next, io.databaseTime()))) return;
+  try {
+    await io.continueLater(next);
+  } catch (error) {
+    io.log({ event: "chain_broke_off", ...describeError(error) });
+    await endChain(io.db, next);
+  }
+}

@@ -1,0 +1,109 @@
+import { cut, groupMembers, halve, listMembers, type JobMembers } from "./job.ts";
+import { FAILURES, MAX_BATCHES, mintJobId, type FailureCode, type JobId, type ModelName } from "@sluice/core";
+import { finalizeJobs } from "../score/sql/finalize-jobs.ts";
+import { pauseDispatching } from "./sql/pause-dispatching.ts";
+import { postponeJob, type DispatchCount } from "./sql/postpone-job.ts";
+import { timesOutWhileOthersDoNot } from "./sql/times-out-while-others-do-not.ts";
+import type { Refusal } from "@sluice/inference";
+import { afterRefusal, MAX_REFUSALS, mayBeHalved } from "./after-refusal.ts";
+import type { StepIo } from "../platform/io.ts";
+import { modelScope } from "./pause-scopes.ts";
+
+/** A job with an open attempt that ended in a refusal. */
+interface RefusedAttempt {
+  readonly id: JobId;
+  readonly model: ModelName;
+  readonly attempt: number;
+  /** `dispatching`: the submit was refused. `dispatched`: the poll said that the batch is over. */
+  readonly status: "dispatching" | "dispatched";
+  readonly round: number;
+  readonly refusals: number;
+  /** Batches of one of its documents that may have been accepted, that of the open attempt included. */
+  readonly batches: number;
+  /** How often it was halved because its submits timed out. */
+  readonly halvings: number;
+  /** What is left of its documents. */
+  readonly members: JobMembers;
+  /** Documents that the batch held: more than are left, where some were deleted since. */
+  readonly sent: number;
+}
+
+/** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's attempts will tell. */
+export async function settleRefusal(
+  io: StepIo,
+  job: RefusedAttempt,
+  refusal: Refusal,
+  reason: string = refusal.class,
+): Promise<void> {
+  const documents = listMembers(job.members);
+  const now = io.now();
+  const dispatch = dispatchCount(job, refusal);
+  const accepted = dispatch !== "none";
+  const batches = job.batches - (accepted ? 0 : 1);
+  const { sent, refusals, halvings } = job;
+  const isTimeout = dispatch === "unconfirmed" && refusal.class === "retry";
+  const timesOutAlone =
+    isTimeout && mayBeHalved({ documents: sent, halvings }) && (await timesOutWhileOthersDoNot(io.db, job));
+  const decision = afterRefusal({ documents: sent, refusals, accepted, batches, halvings, timesOutAlone }, refusal, {
+    now,
+    runInterval: io.runInterval,
+    random: io.random(),
+  });
+  // A batch that was accepted and ends the job is its last, not a repeated one.
+  const counted = dispatch === "repeated" ? {} : { dispatch };
+  const error = { reason, message: refusal.message };
+  io.log({ event: "job_refused", job: job.id, attempt: job.attempt, reason, code: refusal.code, then: decision.kind });
+  switch (decision.kind) {
+    case "pause": {
+      const pause = { scope: modelScope(job.model), message: refusal.message, since: now, until: decision.dueAt };
+      await pauseDispatching(io.db, { ...pause, reason: decision.reason });
+      io.log({
+        event: "model_paused",
+        model: job.model,
+        reason: decision.reason,
+        code: refusal.code,
+        until: decision.dueAt,
+      });
+      await postponeJob(io.db, job, error, { dispatch, refused: false }, decision.dueAt, now, pause.scope);
+      return;
+    }
+    case "again":
+      await postponeJob(io.db, job, error, { dispatch, refused: true }, decision.dueAt, now);
+      return;
+    case "split":
+    case "halve": {
+      const pieces = decision.kind === "halve" ? halve(documents) : cut(documents, decision.batchesLeft);
+      const children = pieces.map((piece) => ({
+        id: mintJobId(now, io.randomBytes(10)),
+        round: job.round,
+        members: groupMembers(piece),
+        dueAt: now,
+        halvings: decision.kind === "halve" ? 1 : 0,
+      }));
+      const end = { status: "split", outcomes: [], children, tokens: null, error, ...counted } as const;
+      await finalizeJobs(io.db, [{ job, end }], now);
+      return;
+    }
+    case "fail": {
+      const message = failureMessage(decision.code, refusal, batches);
+      const outcomes = documents.map((document) => ({ ...document, code: decision.code, message }));
+      const end = { status: "failed", outcomes, children: [], tokens: null, error, ...counted } as const;
+      await finalizeJobs(io.db, [{ job, end }], now);
+    }
+  }
+}
+
+/** The service's own words say more than ours about an input; about its being out of reach, ours do. */
+function failureMessage(code: FailureCode, refusal: Refusal, batches: number): string {
+  if (code !== "no_answer") return refusal.message || FAILURES[code].message;
+  const limit =
+    batches >= MAX_BATCHES
+      ? FAILURES.no_answer.message.slice(0, -1)
+      : `Workers AI refused the document ${MAX_REFUSALS} times in a row`;
+  return refusal.message === "" ? `${limit}.` : `${limit}; last error: ${refusal.message}`;
+}
+
+function dispatchCount(job: RefusedAttempt, refusal: Refusal): DispatchCount {
+  if (job.status === "dispatched") return "repeated";
+  return refusal.mayBeRunning ? "unconfirmed" : "none";
+}

@@ -1,0 +1,118 @@
+import { sql, type SQL } from "drizzle-orm";
+import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
+import type { PollWaits } from "../schedule.ts";
+import type { Time } from "../../platform/clock.ts";
+import { type Database, query, transact } from "@sluice/db";
+import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
+import { releaseEndedPauses } from "./pause-dispatching.ts";
+
+interface ClaimedHead {
+  readonly id: JobId;
+  readonly model: ModelName;
+  readonly lane: Lane;
+  readonly attempt: number;
+  readonly round: number;
+  readonly refusals: number;
+  /** Batches of one of its documents that may have been accepted, one in progress included. */
+  readonly batches: number;
+  /** How often it was halved because its submits timed out. */
+  readonly halvings: number;
+  readonly contexts: number;
+  /** UTF-8 bytes of its requests. */
+  readonly payloadBytes: number;
+  readonly createdAt: number;
+}
+/** A claimed job that is to be dispatched, without its list: that is read when it is needed. */
+export type WaitingJob = ClaimedHead & { readonly status: "pending" | "dispatching" };
+/** A claimed job whose batch is polled. */
+export type DispatchedJob = ClaimedHead & {
+  readonly status: "dispatched";
+  readonly requestId: RequestId;
+  readonly dispatchedAt: number;
+};
+export type ClaimedJob = WaitingJob | DispatchedJob;
+
+/** What a claim takes at most. A third of each limit is for the lane `bulk`, so that interactive work never starves it. */
+export interface ClaimLimits {
+  /** Dispatched jobs. */
+  readonly polls: number;
+  readonly pollWaits: PollWaits;
+  /** Jobs to be dispatched: one that was never dispatched counts 1, any other 20. At most 1,000. */
+  readonly dispatches: number;
+  /** Bytes of payload of the jobs to be dispatched. The first of them may be larger. */
+  readonly payloadBytes: number;
+  /** Until when no other run takes a job that is to be dispatched. */
+  readonly leaseUntil: Time;
+}
+
+const REPEATED_DISPATCH_UNITS = 20;
+
+/**
+ * Claims jobs that are due, those that wait longest first, by moving each one's `due_at` ahead, so that another run
+ * finds them taken. One statement; reads in proportion to the limits. `firstOfRun`: in the same call, the poller's
+ * heartbeat, and the release of what pauses held that ended by themselves before `pausesEndedBy`.
+ */
+export async function claimDueJobs(
+  db: Database,
+  limits: ClaimLimits,
+  now: Time,
+  firstOfRun: { readonly pausesEndedBy: Time } | null = null,
+): Promise<ClaimedJob[]> {
+  // The index holds the expression as it is written here.
+  const due = (lane: Lane, isDispatched: 0 | 1) => sql`
+    lane = ${lane} AND (status = 'dispatched') = ${sql.raw(String(isDispatched))}
+    AND due_at IS NOT NULL AND due_at <= ${now}`;
+  const polled = (lane: Lane, limit: number) => sql`
+    SELECT id FROM (SELECT id FROM jobs INDEXED BY jobs_due WHERE ${due(lane, 1)} ORDER BY due_at LIMIT ${limit})`;
+  const waiting = (lane: Lane, limit: number) => sql`
+    SELECT id, place, bytes FROM (
+      SELECT id, payload_bytes AS bytes, row_number() OVER (ORDER BY due_at) AS place,
+        sum(iif(attempt = 0, 1, ${REPEATED_DISPATCH_UNITS})) OVER (ORDER BY due_at ROWS UNBOUNDED PRECEDING) AS units
+      FROM (
+        SELECT id, due_at, attempt, payload_bytes FROM jobs INDEXED BY jobs_due
+        WHERE ${due(lane, 0)} ORDER BY due_at LIMIT ${limit}))
+    WHERE units <= ${limit} OR place = 1`;
+  const [polls, dispatches] = [shared(limits.polls), shared(limits.dispatches)];
+  const claim = sql`
+    UPDATE jobs SET due_at = iif(status = 'dispatched', ${nextPoll(limits.pollWaits, now)}, CAST(${limits.leaseUntil} AS INTEGER))
+    WHERE id IN (
+      ${polled("interactive", polls.interactive)} UNION ALL ${polled("bulk", polls.bulk)}
+      UNION ALL
+      SELECT id FROM (
+        SELECT id, bytes, sum(bytes) OVER (ORDER BY place, lane ROWS UNBOUNDED PRECEDING) AS sum FROM (
+          SELECT 0 AS lane, * FROM (${waiting("interactive", dispatches.interactive)})
+          UNION ALL
+          SELECT 1 AS lane, * FROM (${waiting("bulk", dispatches.bulk)})))
+      WHERE sum <= ${limits.payloadBytes} OR sum = bytes)
+    RETURNING ${CLAIMED_COLUMNS}`;
+  const rows =
+    firstOfRun === null
+      ? await query<ClaimedRow>(db, claim)
+      : await transact<ClaimedRow>(db, [
+          beatOfPoller(now),
+          ...releaseEndedPauses(firstOfRun.pausesEndedBy, now),
+          claim,
+        ]);
+  return rows.map(({ status, requestId, dispatchedAt, ...head }) =>
+    status === "dispatched" && requestId !== null && dispatchedAt !== null
+      ? { ...head, status, requestId, dispatchedAt }
+      : { ...head, status: status === "dispatching" ? "dispatching" : "pending" },
+  );
+}
+
+type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null };
+
+/** What a claim returns of each job. */
+export const CLAIMED_COLUMNS = sql`
+  id, model, lane, attempt, round, refusals, batches, halvings, context_count AS contexts, payload_bytes AS payloadBytes,
+  created_at AS createdAt, status, request_id AS requestId, dispatched_at AS dispatchedAt`;
+
+/** When a row of `jobs` that is polled now is due again if its batch is still in progress. */
+export function nextPoll({ waitMs, eagerMs }: PollWaits, now: Time): SQL {
+  return sql`CAST(${now} + max(${waitMs}, iif(${now} - dispatched_at < ${eagerMs}, 0, (${now} - dispatched_at) / 10)) AS INTEGER)`;
+}
+
+function shared(limit: number): Readonly<Record<Lane, number>> {
+  const bulk = Math.ceil(limit / 3);
+  return { interactive: limit - bulk, bulk };
+}

@@ -1,0 +1,21 @@
+import { sql } from "drizzle-orm";
+import type { JobId } from "@sluice/core";
+import { type Database, query } from "@sluice/db";
+
+/**
+ * Whether a job holds several documents of a batch that was split because Workers AI called it invalid: one of
+ * them may be the bad one. Reads the job and those that it comes from, some ten.
+ */
+export async function isPieceOfInvalid(db: Database, id: JobId): Promise<boolean> {
+  const rows = await query(
+    db,
+    sql`
+    WITH RECURSIVE line (id, parent_id) AS (
+      SELECT id, parent_id FROM jobs WHERE id = ${id} AND document_count > 1
+      UNION
+      SELECT j.id, j.parent_id FROM line CROSS JOIN jobs j ON j.id = line.parent_id)
+    SELECT 1 FROM line CROSS JOIN jobs j ON j.id = line.id
+    WHERE j.status = 'split' AND j.attempts ->> '$[#-1].error.reason' = 'invalid' LIMIT 1`,
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,39 @@
+import { sql } from "drizzle-orm";
+import type { JobStatus, SubmissionId } from "@sluice/core";
+import { type Database, query } from "@sluice/db";
+
+/** An open job with documents of a submission. */
+export interface WaitingJobRow {
+  readonly submission: SubmissionId;
+  readonly status: JobStatus;
+  readonly refusals: number;
+  readonly dueAt: number;
+}
+
+/** A submission's parts, the last ones, whose jobs are looked at: what waits is mostly there. */
+const LAST_PARTS = 20;
+
+/**
+ * The open jobs that hold documents of submissions: those that recorded their last 20 parts, and what
+ * came of them. Reads rows in proportion to the submissions asked for.
+ */
+export async function readWaitingJobs(db: Database, ids: readonly SubmissionId[]): Promise<WaitingJobRow[]> {
+  if (ids.length === 0) return [];
+  return query(
+    db,
+    sql`
+    WITH RECURSIVE line (submission, id) AS (
+      SELECT a.value, p.job_id FROM json_each(${JSON.stringify(ids)}) a
+      CROSS JOIN parts p ON p.submission_id = a.value
+        AND p.part > (SELECT max(part) FROM parts WHERE submission_id = a.value) - ${LAST_PARTS}
+      UNION
+      SELECT line.submission, child.id FROM line
+      CROSS JOIN jobs child INDEXED BY jobs_parent ON child.parent_id = line.id
+      UNION
+      SELECT line.submission, absorbed.merged_into FROM line
+      CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
+    SELECT line.submission, j.status, j.refusals, j.due_at AS dueAt
+    FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
+    WHERE EXISTS (SELECT 1 FROM json_each(j.members) g WHERE g.value ->> 0 = line.submission)`,
+  );
+}

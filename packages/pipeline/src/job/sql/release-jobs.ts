@@ -1,0 +1,42 @@
+import { sql } from "drizzle-orm";
+import type { JobId } from "@sluice/core";
+import { type Database, query } from "@sluice/db";
+
+/** A job that was recorded or claimed to be dispatched, and was not. */
+export interface HeldJob {
+  readonly id: JobId;
+  readonly attempt: number;
+  readonly status: "pending" | "dispatching";
+}
+
+/**
+ * Makes dispatched jobs due at once that were claimed and not polled, those first that were dispatched first. Reads
+ * two rows a job.
+ */
+export async function releasePolls(
+  db: Database,
+  jobs: readonly { readonly id: JobId; readonly attempt: number }[],
+  now: number,
+): Promise<void> {
+  await query(
+    db,
+    sql`
+    UPDATE jobs SET due_at = min(${now}, dispatched_at)
+    WHERE (id, attempt) IN (
+        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(jobs.map(({ id, attempt }) => [id, attempt]))}))
+      AND status = 'dispatched' AND due_at > ${now}`,
+  );
+}
+
+/** Makes jobs due at once that whoever holds them leaves to another run. Reads two rows a job. */
+export async function releaseJobs(db: Database, jobs: readonly HeldJob[], now: number): Promise<void> {
+  await query(
+    db,
+    sql`
+    UPDATE jobs SET due_at = ${now}
+    WHERE (id, attempt, status) IN (
+        SELECT value ->> 0, value ->> 1, value ->> 2
+        FROM json_each(${JSON.stringify(jobs.map(({ id, attempt, status }) => [id, attempt, status]))}))
+      AND paused_by IS NULL AND due_at > ${now}`,
+  );
+}

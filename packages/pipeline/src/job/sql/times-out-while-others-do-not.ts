@@ -1,0 +1,36 @@
+import { sql } from "drizzle-orm";
+import type { JobId, Lane } from "@sluice/core";
+import { type Database, query } from "@sluice/db";
+
+/** Jobs of each lane, and ended ones, that are looked at. */
+const LOOKED_AT = 50;
+
+/**
+ * Whether a job's submits keep timing out while others get through: an attempt before the open one ended without
+ * an answer in a row with it, on this job or the one that it is a half of, and another job of its model was dispatched
+ * and confirmed since the open attempt started. In an outage none is. Looks at the dispatched jobs that are polled
+ * next and those that ended last: reads 300 rows at most.
+ */
+export async function timesOutWhileOthersDoNot(
+  db: Database,
+  job: { readonly id: JobId; readonly attempt: number },
+): Promise<boolean> {
+  const dueNext = (lane: Lane) => sql`
+    SELECT * FROM (SELECT id, model, request_id, dispatched_at FROM jobs INDEXED BY jobs_due
+      WHERE lane = ${lane} AND (status = 'dispatched') = 1 AND due_at IS NOT NULL AND due_at > (SELECT dispatched_at FROM jobs WHERE id = ${job.id})
+      ORDER BY due_at LIMIT ${LOOKED_AT})`;
+  const rows = await query(
+    db,
+    sql`
+    SELECT 1 FROM jobs j CROSS JOIN (
+      ${dueNext("interactive")} UNION ALL ${dueNext("bulk")} UNION ALL
+      SELECT * FROM (SELECT id, model, request_id, dispatched_at FROM jobs INDEXED BY jobs_finalized
+        WHERE finalized_sequence IS NOT NULL ORDER BY finalized_sequence DESC LIMIT ${LOOKED_AT})) other
+    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}
+      AND (j.halvings > 0 OR (j.refusals > 0 AND j.unconfirmed_dispatches > 0))
+      AND other.id <> j.id AND other.model = j.model AND other.request_id IS NOT NULL
+      AND other.dispatched_at >= j.dispatched_at
+    LIMIT 1`,
+  );
+  return rows.length > 0;
+}

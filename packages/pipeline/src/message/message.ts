@@ -1,0 +1,227 @@
+import * as z from "zod";
+import {
+  type SerializedDocument,
+  parseSubmissionId,
+  type SubmissionId,
+  ID_FRAME_BYTES,
+  MAX_PART_BYTES,
+  MAX_PART_CONTEXTS,
+  MAX_PART_DOCUMENTS,
+  MAX_PART_ID_BYTES,
+  MAX_SEND_BYTES,
+  MAX_SEND_MESSAGES,
+  MESSAGE_OVERHEAD_BYTES,
+  modelSchema,
+  type ModelName,
+  err,
+  ok,
+  type Result,
+  laneSchema,
+  type Lane,
+  utf8Length,
+} from "@sluice/core";
+
+/** Queues outlive deploys: a message says which form it has. */
+const MESSAGE_VERSION = 1;
+
+/** What every part of a submission repeats, so that a consumer needs nothing but the message. */
+export interface PartHeader {
+  readonly submission: SubmissionId;
+  readonly collection: string;
+  readonly model: ModelName;
+  readonly lane: Lane;
+  readonly truncateInputs: boolean;
+}
+
+/** A list of strings, looked at in one go: a schema for each of them takes longer than all else that is read of a part. */
+function stringsSchema(least: { readonly entries: number; readonly length: number }) {
+  const isLongEnough = (entry: unknown) => typeof entry === "string" && entry.length >= least.length;
+  return z.custom<string[]>(
+    (value) => Array.isArray(value) && value.length >= least.entries && value.every(isLongEnough),
+    { abort: true },
+  );
+}
+
+/** Routes put the text of metadata into their answers as it is: it must be an object's. */
+function isObjectText(text: string): boolean {
+  try {
+    return text.startsWith("{") && JSON.parse(text) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A document as a part carries it; `metadata` is JSON text. `bytes` is its size in a Batch API
+ * payload, `place` counts from 0 in the push.
+ */
+const partDocumentSchema = z
+  .object({
+    place: z.int().min(0),
+    id: z.string().min(1),
+    bytes: z.int().min(1),
+    query: z.string().min(1),
+    contexts: stringsSchema({ entries: 1, length: 1 }),
+    context_ids: stringsSchema({ entries: 0, length: 0 }).optional(),
+    metadata: z.string().refine(isObjectText).optional(),
+  })
+  .refine((document) => document.context_ids === undefined || document.context_ids.length === document.contexts.length);
+
+const headerFields = {
+  v: z.literal(MESSAGE_VERSION),
+  submission: z.string().transform((text, context): SubmissionId => {
+    const id = parseSubmissionId(text);
+    if (id !== null) return id;
+    context.issues.push({ code: "custom", input: undefined, message: "not a submission id" });
+    return z.NEVER;
+  }),
+  lane: laneSchema,
+  part: z.int().min(0),
+};
+
+const partSchema = z.object({
+  kind: z.literal("part"),
+  ...headerFields,
+  collection: z.string().min(1),
+  model: modelSchema,
+  truncate_inputs: z.boolean(),
+  hash: z.string().min(1),
+  documents: z.array(partDocumentSchema).min(1),
+});
+const stagedSchema = z.object({ kind: z.literal("staged"), ...headerFields });
+const messageSchema = z.discriminatedUnion("kind", [partSchema, stagedSchema]);
+
+export type PartDocument = z.infer<typeof partDocumentSchema>;
+/** A part as it travels: in a message, or staged in D1. */
+export type PartMessage = z.infer<typeof partSchema>;
+/** What one message carries: a part, or a reference to one that is staged in D1. */
+export type Message = PartMessage | z.infer<typeof stagedSchema>;
+
+/** Parses a message's body. The reason names the field at fault and never holds text of a document. */
+export function parseMessage(body: unknown): Result<Message, string> {
+  if (typeof body !== "string") return err("the body is not text");
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return err("the body is not JSON");
+  }
+  const parsed = messageSchema.safeParse(value);
+  if (parsed.success) return ok(parsed.data);
+  const place = parsed.error.issues[0]?.path.join(".") ?? "";
+  return err(place === "" ? "the body is no part" : `the body's "${place}" is not what this version reads`);
+}
+
+/**
+ * A part about to be sent. `documents` is what stands between the brackets of its list, in UTF-8: bytes
+ * lie outside the heap, where the strings of a long push would pile up.
+ */
+export interface PackedPart {
+  readonly documents: Uint8Array;
+  readonly count: number;
+  /** UTF-8 bytes of the message body. */
+  readonly bytes: number;
+}
+
+/** A part's message. `documents` is what stands between the brackets of its list: text, or its UTF-8. */
+export function partBody(header: PartHeader, part: number, hash: string, documents: string | Uint8Array): string {
+  const head = JSON.stringify({
+    v: MESSAGE_VERSION,
+    kind: "part",
+    submission: header.submission,
+    collection: header.collection,
+    model: header.model,
+    lane: header.lane,
+    truncate_inputs: header.truncateInputs,
+    part,
+    hash,
+  });
+  const text = typeof documents === "string" ? documents : new TextDecoder().decode(documents);
+  return `${head.slice(0, -1)},"documents":[${text}]}`;
+}
+
+/** The submission that a body names which may not be a message's; `null` where it names none. */
+export function submissionNamed(body: string): SubmissionId | null {
+  const found = /"submission":"(sub_[0-9a-f-]{36})"/.exec(body)?.[1];
+  return found === undefined ? null : parseSubmissionId(found);
+}
+
+/** The message of a staged part. */
+export function stagedBody({ submission, lane }: Pick<PartHeader, "submission" | "lane">, part: number): string {
+  return JSON.stringify({ v: MESSAGE_VERSION, kind: "staged", submission, lane, part });
+}
+
+/** Bytes of a part's body besides its documents, with the longest number a part can have. */
+function frameBytes(header: PartHeader): number {
+  return utf8Length(partBody(header, 9_999_999, "0".repeat(64), ""));
+}
+
+/** Whether a part goes to the consumer through D1, since a message cannot hold it. Such a part has one document. */
+export function isStaged(part: PackedPart): boolean {
+  return part.bytes > MAX_PART_BYTES;
+}
+
+/**
+ * Packs documents, in their order, into as few parts as keep within a message (127,700 B with the
+ * frame), 500 documents, 2,500 contexts and 50,000 B of ids. A document that no message can hold is a part by itself.
+ */
+export class PartPacker {
+  readonly #frame: number;
+  readonly #encoder = new TextEncoder();
+  #documents = new Uint8Array(0);
+  #written = 0;
+  #count = 0;
+  #bytes: number;
+  #contexts = 0;
+  #idBytes = 0;
+
+  constructor(header: PartHeader) {
+    this.#frame = frameBytes(header);
+    this.#bytes = this.#frame;
+  }
+
+  /** Takes the next document; gives the part that it no longer fitted into, if one became full. */
+  add(document: SerializedDocument): PackedPart | null {
+    const bytes = document.bytes + 1;
+    const idBytes = utf8Length(document.id) + ID_FRAME_BYTES;
+    const full =
+      this.#count > 0 &&
+      (this.#bytes + bytes > MAX_PART_BYTES ||
+        this.#count >= MAX_PART_DOCUMENTS ||
+        this.#contexts + document.contexts > MAX_PART_CONTEXTS ||
+        this.#idBytes + idBytes > MAX_PART_ID_BYTES);
+    const part = full ? this.flush() : null;
+    this.#write(document);
+    this.#count += 1;
+    this.#bytes += bytes;
+    this.#contexts += document.contexts;
+    this.#idBytes += idBytes;
+    return part;
+  }
+
+  /** What is left, as the last part; `null` when nothing is. */
+  flush(): PackedPart | null {
+    if (this.#count === 0) return null;
+    const part = { documents: this.#documents.subarray(0, this.#written), count: this.#count, bytes: this.#bytes };
+    this.#documents = new Uint8Array(0);
+    this.#written = 0;
+    this.#count = 0;
+    this.#bytes = this.#frame;
+    this.#contexts = 0;
+    this.#idBytes = 0;
+    return part;
+  }
+
+  #write(document: SerializedDocument): void {
+    if (this.#count === 0) this.#documents = new Uint8Array(Math.max(MAX_PART_BYTES, document.bytes));
+    else this.#documents[this.#written++] = COMMA;
+    this.#written += this.#encoder.encodeInto(document.json, this.#documents.subarray(this.#written)).written;
+  }
+}
+
+const COMMA = 0x2c;
+
+/** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
+export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {
+  return sent.messages < MAX_SEND_MESSAGES && sent.bytes + bytes + MESSAGE_OVERHEAD_BYTES <= MAX_SEND_BYTES;
+}

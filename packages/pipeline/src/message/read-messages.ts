@@ -1,0 +1,60 @@
+import { parseMessage, type Message, type PartMessage } from "./message.ts";
+import { readStagedPart } from "./sql/stage-parts.ts";
+import type { Database } from "@sluice/db";
+import type { DeliveredMessage } from "./delivery.ts";
+
+/** A part, with the text of its message. */
+export interface ReadPart {
+  readonly kind: "part";
+  readonly message: DeliveredMessage;
+  readonly part: PartMessage;
+  readonly body: string;
+}
+/** A reference to a part that is staged in D1. */
+export interface ReadReference {
+  readonly kind: "staged";
+  readonly message: DeliveredMessage;
+  readonly part: Exclude<Message, PartMessage>;
+  readonly body: string;
+}
+export interface ReadMalformed {
+  readonly kind: "malformed";
+  readonly message: DeliveredMessage;
+  readonly reason: string;
+  readonly body: string;
+}
+
+/** Parses a message; what it refers to is not fetched. */
+export function readMessage(message: DeliveredMessage): ReadPart | ReadReference | ReadMalformed {
+  const parsed = parseMessage(message.body);
+  const body = bodyText(message.body);
+  if (!parsed.ok) return { kind: "malformed", message, reason: parsed.error, body };
+  const { value } = parsed;
+  return value.kind === "part"
+    ? { kind: "part", message, part: value, body }
+    : { kind: "staged", message, part: value, body };
+}
+
+/** Fetches a part that is staged: up to 1 MB. `null`: it is not staged, or not any more. */
+export async function fetchStaged(
+  db: Database,
+  { message, part }: ReadReference,
+): Promise<ReadPart | ReadMalformed | null> {
+  const body = await readStagedPart(db, part.submission, part.part);
+  if (body === null) return null;
+  const read = parseMessage(body);
+  if (read.ok && read.value.kind === "part") return { kind: "part", message, part: read.value, body };
+  return { kind: "malformed", message, reason: read.ok ? "a staged part refers to another" : read.error, body };
+}
+
+/** As text, whatever came: a message that nobody can read is kept for a person to look at. */
+function bodyText(body: unknown): string {
+  if (typeof body === "string") return body;
+  if (body === undefined || typeof body === "bigint") return `${body}`;
+  if (body instanceof ArrayBuffer) return new TextDecoder().decode(body);
+  try {
+    return JSON.stringify(body);
+  } catch {
+    return "(a value that JSON cannot hold)";
+  }
+}

@@ -1,0 +1,72 @@
+import { describeError } from "../platform/describe-error.ts";
+import { isPassing } from "@sluice/db";
+import type { StepIo } from "../platform/io.ts";
+import { recordJob, type PlannedPart, type RecordedJob } from "./record-job.ts";
+
+/** What became of a part that was to be recorded. */
+export type Recording =
+  | { readonly kind: "recorded" }
+  /** It must be recorded again. */
+  | { readonly kind: "unrecorded" }
+  /** A constraint of the schema forbids it, or the schema lacks something: the part is good, the code or D1 is at fault. */
+  | { readonly kind: "refused"; readonly constraint: string }
+  /** D1 cannot read its content, and never will. */
+  | { readonly kind: "unreadable" };
+
+/** SQLite's words for content that it cannot take in. */
+const UNREADABLE = /malformed json|too big/i;
+/** SQLite's words for a constraint, with its kind and name: neither holds a value. */
+const CONSTRAINT = /(\w+(?: \w+)?) constraint failed(?:: ([\w.]+))?/i;
+
+export interface RecordedApart<Part> {
+  readonly parts: readonly { readonly part: Part; readonly recording: Recording }[];
+  /** The jobs that hold what was recorded. */
+  readonly jobs: readonly RecordedJob[];
+}
+
+/**
+ * Records a job's parts. D1 refuses all of them where one is at fault, so then each is tried by
+ * itself, in a job of its own: a refused part does not keep its neighbors back. `keepsContent` as `recordJob`
+ * takes it.
+ */
+export async function recordApart<Part extends PlannedPart>(
+  io: StepIo,
+  parts: readonly Part[],
+  keepsContent: boolean,
+): Promise<RecordedApart<Part>> {
+  const [first, ...others] = parts;
+  if (first === undefined) return { parts: [], jobs: [] };
+  try {
+    const recorded = await recordJob(io, [first, ...others], keepsContent);
+    const recordings = parts.map((part, index) => ({
+      part,
+      recording: { kind: recorded.parts[index] === true ? "recorded" : "unrecorded" } as const,
+    }));
+    return { parts: recordings, jobs: [recorded.job] };
+  } catch (error) {
+    const failure = failureOf(error);
+    io.log({
+      event: "recording_broke_off",
+      parts: parts.length,
+      refused: failure.kind !== "unrecorded",
+      ...describeError(error),
+    });
+    if (failure.kind === "unrecorded" || parts.length === 1)
+      return { parts: parts.map((part) => ({ part, recording: failure })), jobs: [] };
+    const apart = [];
+    for (const part of parts) apart.push(await recordApart(io, [part], keepsContent));
+    return { parts: apart.flatMap((one) => one.parts), jobs: apart.flatMap((one) => one.jobs) };
+  }
+}
+
+function failureOf(error: unknown): Recording {
+  if (!(error instanceof Error) || isPassing(error)) return { kind: "unrecorded" };
+  if (UNREADABLE.test(error.message)) return { kind: "unreadable" };
+  const [found, kind = "", name = ""] = CONSTRAINT.exec(error.message) ?? [];
+  if (found !== undefined) return { kind: "refused", constraint: `${kind} ${name}`.trim() };
+  // A trigger has words of its own, which may hold values: its code says enough. So does that of any other
+  // error of SQLite that does not pass, such as a column that is missing.
+  const { code } = describeError(error);
+  if (code?.startsWith("SQLITE_") === true) return { kind: "refused", constraint: code };
+  return { kind: "unrecorded" };
+}

@@ -1,0 +1,33 @@
+import { sql } from "drizzle-orm";
+import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../../platform/clock.ts";
+import { type Database, query, transact } from "@sluice/db";
+import type { MalformedKey } from "./read-malformed-messages.ts";
+
+/** Forgets a quarantined message, once its queue has it again. */
+export async function dropMalformedMessage(db: Database, { queue, id }: MalformedKey): Promise<void> {
+  await query(db, sql`DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}`);
+}
+
+/**
+ * Stages a quarantined body again as a part of a submission, and forgets the message in the same
+ * transaction. Gives whether it did: not where the submission is unknown. Repeated, it changes nothing.
+ */
+export async function restageMalformedMessage(
+  db: Database,
+  { queue, id }: MalformedKey,
+  { submission, part }: { readonly submission: SubmissionId; readonly part: number },
+  now: Time,
+): Promise<boolean> {
+  const known = sql`EXISTS (SELECT 1 FROM submissions WHERE id = ${submission})`;
+  const [row] = await transact<{ known: 0 | 1 }>(db, [
+    sql`
+      INSERT INTO staged_parts (submission_id, part, staged_at, body)
+      SELECT ${submission}, ${part}, ${now}, body FROM malformed_messages
+      WHERE queue = ${queue} AND message_id = ${id} AND ${known}
+      ON CONFLICT DO NOTHING`,
+    sql`DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id} AND ${known}`,
+    sql`SELECT ${known} AS known`,
+  ]);
+  return row?.known === 1;
+}

@@ -1,0 +1,51 @@
+import { sql } from "drizzle-orm";
+import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../../platform/clock.ts";
+import { type Database, query, transact } from "@sluice/db";
+
+/**
+ * Keeps the body of a part that no message can hold, and counts its documents in the same
+ * transaction: from here on it may be recorded, and what is recorded must be in `total`. `total` is a
+ * level as in `raiseTotal`. Staging a part again changes nothing. Gives whether the push is still the
+ * caller's, and the part staged.
+ */
+export async function stagePart(
+  db: Database,
+  id: SubmissionId,
+  part: { readonly part: number; readonly body: string; readonly total: number },
+  now: Time,
+  holder: string | null = null,
+): Promise<boolean> {
+  const held = sql`id = ${id} AND total >= ${part.total} AND holder IS ${holder}`;
+  const rows = await transact(db, [
+    sql`
+      UPDATE submissions SET total = max(total, ${part.total}), active_at = ${now}
+      WHERE id = ${id} AND closed_at IS NULL AND holder IS ${holder}`,
+    sql`
+      INSERT INTO staged_parts (submission_id, part, staged_at, body)
+      SELECT id, ${part.part}, ${now}, ${part.body} FROM submissions WHERE ${held}
+      ON CONFLICT DO NOTHING`,
+    sql`SELECT id FROM submissions WHERE ${held}`,
+  ]);
+  return rows.length > 0;
+}
+
+/** The body of a staged part, or `null` when it was recorded already or never staged. */
+export async function readStagedPart(db: Database, id: SubmissionId, part: number): Promise<string | null> {
+  const [row] = await query<{ body: string }>(
+    db,
+    sql`
+    SELECT body FROM staged_parts WHERE submission_id = ${id} AND part = ${part}`,
+  );
+  return row?.body ?? null;
+}
+
+/** Puts a staged part behind the others: it counts as staged at `now`. */
+export async function postponeStagedPart(db: Database, id: SubmissionId, part: number, now: number): Promise<void> {
+  await query(db, sql`UPDATE staged_parts SET staged_at = ${now} WHERE submission_id = ${id} AND part = ${part}`);
+}
+
+/** Takes a staged part away without recording it. */
+export async function unstagePart(db: Database, id: SubmissionId, part: number): Promise<void> {
+  await query(db, sql`DELETE FROM staged_parts WHERE submission_id = ${id} AND part = ${part}`);
+}

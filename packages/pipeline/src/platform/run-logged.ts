@@ -1,0 +1,15 @@
+import { err, ok, type Result } from "@sluice/core";
+import { describeError } from "./describe-error.ts";
+import type { LogEvent } from "./io.ts";
+
+/**
+ * Gives what `run` gives. What it throws is logged under `event`, and thrown again as an error without its
+ * message and its cause: the platform logs errors that leave a Worker whole, and Drizzle's hold bound values.
+ */
+export async function runLogged<T>(event: string, log: (event: LogEvent) => void, run: () => Promise<T>): Promise<T> {
+  const ended: Result<T, unknown> = await run().then(ok, (error: unknown) => err(error));
+  if (ended.ok) return ended.value;
+  const description = describeError(ended.error);
+  log({ event, ...description });
+  throw new Error(description.code === null ? event : `${event}: ${description.code}`);
+}

@@ -1,0 +1,47 @@
+import { callTimeout } from "../job/schedule.ts";
+import { countStatements, openDatabase } from "@sluice/db";
+import { D1_TIME } from "./clock.ts";
+import { asBatchBinding, boundedBy } from "@sluice/inference";
+import type { StepIo } from "./io.ts";
+import { MemoryLimit } from "./memory.ts";
+
+/** What consumer and poller have in common of the bindings that their wrangler.jsonc names. */
+export interface StepEnv {
+  readonly DB: D1Database;
+  /** Workers AI; locally the stand-in. */
+  readonly AI: unknown;
+  /** Seconds between two runs of the poller: the cron's interval. */
+  readonly RUN_INTERVAL_SECONDS: string;
+}
+
+/** That of this isolate. */
+export const isolateMemory = new MemoryLimit();
+
+/** A Worker's bindings as what its steps read and write. Throws where the configuration is at fault. */
+export function stepIo(env: StepEnv): StepIo {
+  const runInterval = milliseconds("RUN_INTERVAL_SECONDS", env.RUN_INTERVAL_SECONDS, 1_000);
+  const db = openDatabase(env.DB);
+  return {
+    db,
+    statements: () => countStatements(db),
+    memory: isolateMemory,
+    ai: asBatchBinding(env.AI),
+    bounded: boundedBy(callTimeout(runInterval)),
+    now: Date.now,
+    databaseTime: () => D1_TIME,
+    random: Math.random,
+    randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+    runInterval,
+    log: (event) => {
+      if (event["level"] === "error") console.error(JSON.stringify(event));
+      else console.log(JSON.stringify(event));
+    },
+  };
+}
+
+/** A variable that holds a positive number of `unit` milliseconds. */
+export function milliseconds(name: string, text: string, unit: number): number {
+  const value = Number(text) * unit;
+  if (!(value > 0)) throw new Error(`The variable ${name} must be a number above 0; it is ${JSON.stringify(text)}.`);
+  return value;
+}

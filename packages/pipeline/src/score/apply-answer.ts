@@ -1,0 +1,62 @@
+import { externalReference, FAILURES, MAX_ATTEMPTS, mintJobId, type FailureCode } from "@sluice/core";
+import { groupMembers } from "../job/job.ts";
+import { rankScores } from "./rank-scores.ts";
+import type { ChildJob, JobEnd, Outcome } from "./sql/finalize-jobs.ts";
+import type { ClaimedJob } from "../job/sql/claim-due-jobs.ts";
+import type { JobDocument } from "../job/sql/read-job-documents.ts";
+import { matchAnswer, type AnswerItem } from "@sluice/inference";
+
+/** Codes that name a fault of the document itself: asking again would bring the same. */
+const FINAL: ReadonlySet<FailureCode> = new Set<FailureCode>(["invalid_input", "too_large"]);
+
+/**
+ * What an answer makes of a job: an outcome for each document it has a result for, and one follow-up
+ * job for those it has none for, until their attempts are used up. `documents` is the list that was
+ * sent; `null` stands for one that was deleted since, whose result is dropped.
+ */
+export function applyAnswer(
+  job: Pick<ClaimedJob, "round">,
+  documents: readonly (JobDocument | null)[],
+  items: readonly AnswerItem[],
+  more: {
+    readonly tokens: number | null;
+    readonly now: number;
+    readonly followUpAt: number;
+    readonly randomBytes: (count: number) => Uint8Array;
+  },
+): JobEnd {
+  const results = matchAnswer(
+    items,
+    documents.map((document) => ({
+      reference: document === null ? "" : externalReference(document.submission, document.place),
+      contexts: document?.contexts ?? 0,
+    })),
+  );
+  const outcomes: Outcome[] = [];
+  const again: JobDocument[] = [];
+  for (const [index, document] of documents.entries()) {
+    const result = results[index];
+    if (document === null || result === undefined) continue;
+    const { submission, document: id } = document;
+    if (result.kind === "scored") {
+      outcomes.push({ submission, document: id, scores: rankScores(result.scores, document.contextIds) });
+    } else if (FINAL.has(result.code) || job.round >= MAX_ATTEMPTS) {
+      const message = result.message ?? FAILURES[result.code].message;
+      outcomes.push({ submission, document: id, code: result.code, message });
+    } else {
+      again.push(document);
+    }
+  }
+  const children: ChildJob[] =
+    again.length === 0
+      ? []
+      : [
+          {
+            id: mintJobId(more.now, more.randomBytes(10)),
+            round: job.round + 1,
+            members: groupMembers(again),
+            dueAt: more.followUpAt,
+          },
+        ];
+  return { status: "succeeded", outcomes, children, tokens: more.tokens, error: null };
+}

@@ -1,0 +1,123 @@
+import { MAX_TRANSACTION_BYTES } from "@sluice/core";
+import { describeError } from "../platform/describe-error.ts";
+import { finalizeJobs, type EndingJob, type JobEnd } from "./sql/finalize-jobs.ts";
+import { isPassing } from "@sluice/db";
+import { readJobDocuments } from "../job/sql/read-job-documents.ts";
+import type { DispatchedJob } from "../job/sql/claim-due-jobs.ts";
+import type { AnswerItem } from "@sluice/inference";
+import { applyAnswer } from "./apply-answer.ts";
+import type { PollerIo } from "../job/poller-io.ts";
+
+/** The answer to a job's batch. */
+export interface AnsweredJob {
+  readonly job: DispatchedJob;
+  readonly items: readonly AnswerItem[];
+  /** Tokens of the whole batch; `null` if unknown. */
+  readonly tokens: number | null;
+}
+
+/** Statements of one set at most: its read, and lists of 1.9 MB of a transaction near 5 MB. */
+export const SET_STATEMENTS = 12;
+
+interface Ending extends EndingJob {
+  readonly job: DispatchedJob;
+  /** Documents that were sent. */
+  readonly documents: number;
+}
+
+/**
+ * Applies the answers of several jobs in as few transactions as their size allows. If D1 refuses a transaction, its
+ * jobs are finalized one by one, so that the one at fault keeps no other back. Returns the number of jobs that failed:
+ * the claim has set their next poll.
+ */
+export async function finalizeAnswers(io: PollerIo, answers: readonly AnsweredJob[]): Promise<number> {
+  const failed = (jobs: readonly DispatchedJob[], error: unknown): number => {
+    for (const { id, status } of jobs) io.log({ event: "job_broke_off", job: id, status, ...describeError(error) });
+    return jobs.length;
+  };
+  const jobs = answers.map(({ job }) => job);
+  let ending: Ending[];
+  try {
+    const lists = await readJobDocuments(io.db, jobs);
+    ending = answers.map((answer) => endOf(io, answer, lists.get(answer.job.id) ?? []));
+  } catch (error) {
+    return failed(jobs, error);
+  }
+  let failures = 0;
+  for (const set of transactions(ending)) {
+    try {
+      await finalizeSet(io, set);
+    } catch (error) {
+      const isOne = set.length === 1 || isPassing(error);
+      if (!isOne) io.log({ event: "set_refused", jobs: set.length, ...describeError(error) });
+      for (const one of isOne ? [] : set)
+        failures += await finalizeSet(io, [one]).then(
+          () => 0,
+          (refusal: unknown) => failed([one.job], refusal),
+        );
+      if (isOne)
+        failures += failed(
+          set.map(({ job }) => job),
+          error,
+        );
+    }
+  }
+  return failures;
+}
+
+function endOf(
+  io: PollerIo,
+  { job, items, tokens }: AnsweredJob,
+  documents: Parameters<typeof applyAnswer>[1],
+): Ending {
+  const now = io.now();
+  const followUpAt = now + io.runInterval / 2;
+  const end = applyAnswer(job, documents, items, { tokens, now, followUpAt, randomBytes: io.randomBytes });
+  return { job, end, documents: documents.length };
+}
+
+async function finalizeSet(io: PollerIo, set: readonly Ending[]): Promise<void> {
+  const ended = await finalizeJobs(io.db, set, io.now());
+  for (const { job, end, documents } of set)
+    io.log({
+      event: "job_finalized",
+      job: job.id,
+      attempt: job.attempt,
+      documents,
+      outcomes: end.outcomes.length,
+      follow_up: end.children.length,
+      held: ended.has(job.id),
+    });
+}
+
+/** Cuts ends into consecutive sets, each a transaction near 5 MB. */
+function transactions(ending: readonly Ending[]): Ending[][] {
+  const sets: Ending[][] = [];
+  let bytes = Infinity;
+  for (const one of ending) {
+    const size = weighEnd(one.end);
+    if (bytes + size > MAX_TRANSACTION_BYTES) {
+      sets.push([]);
+      bytes = 0;
+    }
+    sets.at(-1)?.push(one);
+    bytes += size;
+  }
+  return sets;
+}
+
+/** `[49999,-0.12345678901234568,""],` */
+const SCORE_BYTES = 32;
+/** An outcome's document and submission, with names, times and codes. */
+const OUTCOME_BYTES = 400;
+
+function weighEnd({ outcomes, children }: JobEnd): number {
+  let bytes = OUTCOME_BYTES;
+  for (const outcome of outcomes) {
+    bytes += OUTCOME_BYTES;
+    if (!("scores" in outcome)) continue;
+    for (const [, , id = ""] of outcome.scores) bytes += SCORE_BYTES + id.length;
+  }
+  for (const { members } of children) for (const [, documents] of members) bytes += documents.length * OUTCOME_BYTES;
+  return bytes;
+}

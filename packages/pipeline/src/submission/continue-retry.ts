@@ -1,0 +1,121 @@
+import { MAX_PARAMETER_BYTES, mintJobId, utf8Length, type JobId } from "@sluice/core";
+import { planJobs, weighDocument } from "../job/job.ts";
+import type { Database } from "@sluice/db";
+import type { RequestedRetry, RetryKey } from "./sql/request-retry.ts";
+import {
+  endRetry,
+  listFailed,
+  listRetryParts,
+  readRetry,
+  readRetryParts,
+  retryFailed,
+  type FailedDocument,
+  type RetryJob,
+  type RetryPart,
+  type RetryState,
+} from "./sql/retry-failed.ts";
+
+/** Failed documents whose parts one step lists. */
+const MAX_LISTED = 10_000;
+/** Parts, and documents of parts, that one step queues again; of a larger root all. */
+const MAX_PARTS = 1_000;
+const MAX_DOCUMENTS = 5_000;
+/** Bytes of ids and punctuation around a job's list of documents. */
+const JOB_FRAME_BYTES = 100;
+
+export interface RetryIo {
+  readonly db: Database;
+  /** Milliseconds since the epoch, by D1's clock. */
+  readonly now: () => number;
+  readonly randomBytes: (count: number) => Uint8Array;
+}
+
+/** What `continueRetry` did. */
+export interface RetriedSteps {
+  /** Documents that the retry has queued so far; of one that was through before, none. */
+  readonly queued: number;
+  /** Steps that it took. */
+  readonly steps: number;
+  readonly isThrough: boolean;
+}
+
+/**
+ * Carries a retry on by so many steps at most, of 12 statements each. Several Workers may do so at once. A step
+ * lists parts with failed documents, or, once all are listed, queues the failed documents of the next roots: those
+ * of a root together, in as few jobs as fit. Documents that fail again meanwhile are left to another retry.
+ */
+export async function continueRetry(io: RetryIo, key: RetryKey, maxSteps: number): Promise<RetriedSteps> {
+  let state = await readRetry(io.db, key);
+  if (state === null) return { queued: 0, steps: 0, isThrough: true };
+  const retry = { ...key, token: state.token };
+  let queued = state.queued;
+  let steps = 0;
+  const isSame = (next: RetryState | null): next is RetryState => next?.token === retry.token;
+  while (isSame(state) && !isOver(state) && steps < maxSteps) {
+    steps += 1;
+    state =
+      state.listedThrough === null
+        ? await queueNext(io, retry, state)
+        : await listRetryParts(io.db, retry, state.listedThrough, MAX_LISTED);
+    if (isSame(state)) queued = state.queued;
+  }
+  // Over, or ended by another Worker.
+  if (!isSame(state)) return { queued, steps, isThrough: true };
+  if (!isOver(state)) return { queued, steps, isThrough: false };
+  await endRetry(io.db, retry);
+  return { queued, steps, isThrough: true };
+}
+
+function isOver({ listedThrough, hasParts, isCanceled }: RetryState): boolean {
+  return isCanceled || (listedThrough === null && !hasParts);
+}
+
+async function queueNext(io: RetryIo, retry: RequestedRetry, { collection }: RetryState): Promise<RetryState | null> {
+  const [first, ...others] = wholeRoots(await readRetryParts(io.db, retry, MAX_PARTS));
+  // Another Worker was quicker.
+  if (first === undefined) return readRetry(io.db, retry);
+  const failed = await listFailed(io.db, retry, collection, [first, ...others]);
+  const { jobs, isPast } = planRetry(failed, io);
+  const past = others.filter(({ root }) => isPast(root));
+  return retryFailed(io.db, retry, collection, [first, ...past], jobs, io.now());
+}
+
+/** The first parts that belong to whole roots, up to so many documents; of a larger root all. */
+function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
+  const roots = [...Map.groupBy(parts, ({ root }) => root).values()];
+  // The last may go on behind the parts that were read.
+  const whole = parts.length === MAX_PARTS && roots.length > 1 ? roots.slice(0, -1) : roots;
+  let documents = 0;
+  const end = whole.findIndex((root, index) => {
+    documents += root.reduce((sum, part) => sum + part.documents, 0);
+    return index > 0 && documents > MAX_DOCUMENTS;
+  });
+  return whole.slice(0, end < 0 ? whole.length : end).flat();
+}
+
+/** The jobs of the first roots that one parameter of D1 can hold, and whether a root is among those. */
+function planRetry(
+  failed: readonly FailedDocument[],
+  io: RetryIo,
+): { readonly jobs: RetryJob[]; readonly isPast: (root: JobId) => boolean } {
+  const jobs: RetryJob[] = [];
+  const left = new Set<JobId>();
+  let bytes = 0;
+  for (const [root, documents] of Map.groupBy(failed, (one) => one.root)) {
+    const planned = planJobs(documents.map((one) => ({ ...one, weight: weighDocument({ ...one, id: one.document }) })));
+    const size = planned.reduce((sum, job) => sum + JOB_FRAME_BYTES + listBytes(job), 0);
+    if (left.size > 0 || (jobs.length > 0 && bytes + size > MAX_PARAMETER_BYTES)) {
+      left.add(root);
+      continue;
+    }
+    bytes += size;
+    for (const job of planned) {
+      jobs.push({ id: mintJobId(io.now(), io.randomBytes(10)), root, documents: job.map((one) => one.document) });
+    }
+  }
+  return { jobs, isPast: (root) => !left.has(root) };
+}
+
+function listBytes(documents: readonly FailedDocument[]): number {
+  return documents.reduce((sum, { document }) => sum + utf8Length(JSON.stringify(document)) + 1, 0);
+}

@@ -1,0 +1,93 @@
+import { ABANDONED_AFTER, FOLD_AFTER, MESSAGE_LIFE, stagedAfter, STALLED_AFTER } from "../job/schedule.ts";
+import { parseMessage } from "../message/message.ts";
+import { weighPart } from "../job/job.ts";
+import type { SubmissionId } from "@sluice/core";
+import { dropEndedPauses } from "../job/sql/pause-dispatching.ts";
+import { foldTotals } from "./sql/fold-totals.ts";
+import { keepMalformedMessage, STAGED_PARTS } from "../message/sql/keep-malformed-message.ts";
+import { listStagedParts, sweepSubmissions } from "./sql/sweep-submissions.ts";
+import { postponeStagedPart, unstagePart } from "../message/sql/stage-parts.ts";
+import {
+  dispatchRecorded,
+  planRecording,
+  STAGED_AT_ONCE,
+  type PlannedPart,
+  type RecordedJob,
+} from "../message/record-job.ts";
+import { recordApart } from "../message/record-apart.ts";
+import type { StepIo } from "../platform/io.ts";
+import type { Share } from "../job/share.ts";
+
+/** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
+const MOST_FOLDS = 20;
+/** Statements of a fold, and of a round of staged parts: nine at most, in jobs of their own where D1 refuses some. */
+const FOLD_STATEMENTS = 8;
+const STAGED_STATEMENTS = 60;
+/** As often as that in one run. */
+const MOST_STAGED_ROUNDS = 10;
+
+/**
+ * What no message and no job brings about: closes abandoned pushes, counts lost documents, and
+ * records staged parts whose message does not come, as far as the share of statements allows. Once every five minutes.
+ */
+export async function lookAfterSubmissions(io: StepIo, share: Share): Promise<void> {
+  const now = io.now();
+  await sweepSubmissions(io.db, {
+    now,
+    settledBy: now - STALLED_AFTER,
+    abandonedBefore: now - ABANDONED_AFTER,
+    lostBefore: now - MESSAGE_LIFE,
+  });
+  await dropEndedPauses(io.db, now);
+  const foldsOn = (folds: number) => folds < MOST_FOLDS && share.statementsLeft >= FOLD_STATEMENTS;
+  for (let folds = 1; (await foldTotals(io.db, now - FOLD_AFTER)) && foldsOn(folds); folds += 1);
+  const recordsOn = (round: number) => round < MOST_STAGED_ROUNDS && share.statementsLeft >= STAGED_STATEMENTS;
+  for (let round = 0; recordsOn(round) && (await recordStagedParts(io, now)); round += 1);
+}
+
+interface StagedPart extends PlannedPart {
+  readonly body: string;
+}
+
+/** Records the oldest staged parts whose message does not come. Gives whether there may be more. */
+async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
+  // Kept with the messages that cannot be read, so that it does not keep back those behind it.
+  const quarantine = async (submission: SubmissionId, part: number, reason: string, body: string) => {
+    await keepMalformedMessage(io.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
+    await unstagePart(io.db, submission, part);
+    io.log({ event: "staged_part_unreadable", submission, part, reason });
+  };
+  const staged = await listStagedParts(io.db, now - stagedAfter(io.runInterval), STAGED_AT_ONCE);
+  if (staged.length === 0) return false;
+  const parts: StagedPart[] = [];
+  for (const { body, submission, part: number } of staged) {
+    const read = parseMessage(body);
+    if (read.ok && read.value.kind === "part") {
+      parts.push({ part: read.value, weight: weighPart(read.value), body });
+      continue;
+    }
+    await quarantine(submission, number, read.ok ? "it refers to another part" : read.error, body);
+  }
+  const jobs: RecordedJob[] = [];
+  let recorded = 0;
+  let left = 0;
+  for (const job of planRecording(parts)) {
+    const apart = await recordApart(io, job, true);
+    jobs.push(...apart.jobs);
+    for (const { part: one, recording } of apart.parts) {
+      const { submission, part } = one.part;
+      if (recording.kind === "recorded") recorded += 1;
+      else if (recording.kind === "unrecorded") left += 1;
+      else if (recording.kind === "unreadable")
+        await quarantine(submission, part, "D1 cannot read its documents", one.body);
+      else {
+        // Those behind it come first from now on.
+        await postponeStagedPart(io.db, submission, part, now);
+        io.log({ event: "recording_refused", level: "error", constraint: recording.constraint, submission, part });
+      }
+    }
+  }
+  await dispatchRecorded(io, jobs);
+  io.log({ event: "staged_parts_recorded", parts: recorded });
+  return staged.length === STAGED_AT_ONCE && left === 0;
+}

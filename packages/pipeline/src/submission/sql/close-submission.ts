@@ -1,0 +1,51 @@
+import { sql } from "drizzle-orm";
+import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../../platform/clock.ts";
+import { type Database, transact } from "@sluice/db";
+
+/**
+ * Whether a push stands closed: `taken`, another request has it; `given_up`, the poller closed it as
+ * abandoned with what it had sent. It must not be answered as accepted then.
+ */
+export type Closing = "closed" | "taken" | "given_up";
+
+/**
+ * Nothing more will be sent. Ends the submission where every document has ended already. Repeated, it
+ * changes nothing and tells the same.
+ */
+export async function closeSubmission(
+  db: Database,
+  id: SubmissionId,
+  now: Time,
+  holder: string | null = null,
+): Promise<Closing> {
+  const held = sql`id = ${id} AND holder IS ${holder}`;
+  const [row] = await transact<{ whole: number }>(db, [
+    sql`
+      UPDATE submissions SET closed_at = ${now}, active_at = ${now},
+        completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
+      WHERE ${held} AND closed_at IS NULL`,
+    sql`
+      DELETE FROM sent_parts WHERE submission_id = ${id}
+        AND EXISTS (SELECT 1 FROM submissions WHERE ${held} AND closed_at IS NOT NULL AND NOT incomplete)`,
+    sql`SELECT NOT incomplete AS whole FROM submissions WHERE ${held} AND closed_at IS NOT NULL`,
+  ]);
+  if (row === undefined) return "taken";
+  return row.whole === 1 ? "closed" : "given_up";
+}
+
+/**
+ * Opens again a submission that was closed as it was opened and could not be sent; the poller looks
+ * after it again. What the Queue may have taken in all the same stays counted. One that was taken over,
+ * by the caller or another, stays closed: the request that had it before may have been answered.
+ */
+export async function reopenSubmission(db: Database, id: SubmissionId, holder: string | null = null): Promise<void> {
+  if (holder !== null) return;
+  const own = sql`id = ${id} AND completed_at IS NULL AND holder IS NULL`;
+  await transact(db, [
+    sql`
+      INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${own}
+      ON CONFLICT DO NOTHING`,
+    sql`UPDATE submissions SET closed_at = NULL WHERE ${own}`,
+  ]);
+}

@@ -1,0 +1,46 @@
+import { sql } from "drizzle-orm";
+import { ABANDONED_AFTER, IDEMPOTENCY_KEY_LIFE } from "../../job/schedule.ts";
+import type { SubmissionId } from "@sluice/core";
+import { type Database, query, transact } from "@sluice/db";
+import { closeIncomplete, countLost, lackingDocuments } from "./count-lost.ts";
+import { NOBODY } from "./open-submission.ts";
+
+/** Documents of a submission that were in a Queue which is gone. */
+export interface LostWithQueue {
+  readonly submission: SubmissionId;
+  readonly documents: number;
+  /** Whether its cancellation was requested. */
+  readonly canceled: boolean;
+}
+
+/**
+ * Ends what only a Queue held that is gone, as the one on a local machine is after its process has
+ * ended: such documents fail as `message_lost`, and their pushes are closed. Staged parts are exempt, and
+ * so is a push that its `Idempotency-Key` can resume, for an hour. No request is running anymore, so that
+ * every push can be resumed at once; one that had been answered, too, if documents of it are lost.
+ *
+ * Call it while no Worker runs. Returns what was lost; repeated, it finds nothing. Reads every submission
+ * and every key.
+ */
+export async function endQueue(db: Database, now: number): Promise<LostWithQueue[]> {
+  const resumable = sql`(
+    active_at >= ${now - ABANDONED_AFTER} AND id IN (
+      SELECT submission_id FROM idempotency_keys
+      WHERE api_key <> ${NOBODY} AND created_at > ${now - IDEMPOTENCY_KEY_LIFE} AND answer IS NULL))`;
+  const gone = sql`completed_at IS NULL AND NOT ${resumable}`;
+  await transact(db, [sql`UPDATE submissions SET holder = '' WHERE completed_at IS NULL`, closeIncomplete(gone, now)]);
+  const rows = await query<{ submission: SubmissionId; documents: number; canceled: 0 | 1 }>(
+    db,
+    sql`
+    SELECT l.id AS submission, l.documents - l.lost AS documents, s.cancel_requested_at IS NOT NULL AS canceled
+    FROM (${lackingDocuments(gone)}) l CROSS JOIN submissions s ON s.id = l.id ORDER BY l.id`,
+  );
+  await transact(db, [
+    countLost(gone, now),
+    // The answer said that they are in the Queue. Without one, the same push again sends what is missing.
+    sql`
+      UPDATE idempotency_keys SET status = NULL, answer = NULL WHERE answer IS NOT NULL AND submission_id IN (
+        SELECT id FROM submissions WHERE lost > 0 AND cancel_requested_at IS NULL)`,
+  ]);
+  return rows.map((row) => ({ ...row, canceled: row.canceled === 1 }));
+}

@@ -1,0 +1,180 @@
+import { sql, type SQL } from "drizzle-orm";
+import { IDEMPOTENCY_KEY_LIFE } from "../../job/schedule.ts";
+import type { Lane, ModelName, SubmissionId } from "@sluice/core";
+import { timeAfter, type Time } from "../../platform/clock.ts";
+import { type Database, transactTries } from "@sluice/db";
+
+export interface NewSubmission {
+  readonly collection: string;
+  readonly model: ModelName;
+  readonly lane: Lane;
+  readonly label: string | null;
+  readonly truncateInputs: boolean;
+  /** Documents sent or about to be. */
+  readonly total: number;
+  /** Whether nothing more will be sent: a push of one part is closed as it is opened, and saves a write. */
+  readonly closed: boolean;
+}
+
+export interface OpenedSubmission {
+  readonly id: SubmissionId;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** An `Idempotency-Key` that a push wants for its submission. */
+export interface KeyClaim {
+  /** The name of the API key that it belongs to. */
+  readonly apiKey: string;
+  readonly key: string;
+  /** `null`: not known before the body's end. */
+  readonly fingerprint: string | null;
+}
+
+/** Expired keys that each new one takes away, so that they do not pile up. */
+const PRUNED_KEYS = 20;
+
+/**
+ * Owner of the keys that repeated tries without an `Idempotency-Key` claim, each its token: no API key has an empty
+ * name. A try that D1 takes up late, when other submissions are the newest, sees by it that a later one did its work.
+ */
+export const NOBODY = "";
+
+/**
+ * Writes a submission's row and mints its id in the same statement: `now` and `token`, or the newest submission's
+ * id plus one where that is greater (D1's clock was set back, two in one millisecond), so that a later submission
+ * always has the greater id. `token` is `uuidTail` of random bytes: a repeated try finds the row by it that an
+ * error hid, and writes none. Reads one row, a repeated try those opened since the first; however many ids are
+ * ahead of the clock.
+ */
+export async function openSubmission(
+  db: Database,
+  submission: NewSubmission,
+  token: string,
+  now: Time,
+): Promise<OpenedSubmission> {
+  const row = await open(db, submission, null, token, now);
+  if (row === null) throw new Error("a submission's row is gone as soon as it was written");
+  return row;
+}
+
+/**
+ * The same under an `Idempotency-Key`, which is claimed in the same transaction: of two pushes with a
+ * new key one is opened. `null`: another push has the key.
+ */
+export async function openKeyedSubmission(
+  db: Database,
+  submission: NewSubmission,
+  claim: KeyClaim,
+  token: string,
+  now: Time,
+): Promise<OpenedSubmission | null> {
+  return open(db, submission, claim, token, now);
+}
+
+async function open(
+  db: Database,
+  submission: NewSubmission,
+  claim: KeyClaim | null,
+  token: string,
+  now: Time,
+): Promise<OpenedSubmission | null> {
+  const { apiKey, key, fingerprint } = claim ?? { apiKey: NOBODY, key: token, fingerprint: null };
+  const expiry = timeAfter(now, -IDEMPOTENCY_KEY_LIFE);
+  const [row] = await transactTries<OpenedSubmission>(db, (elapsed) => {
+    const own = ownRow(token, now, elapsed);
+    const guard = sql`
+      NOT EXISTS (${own})
+      AND NOT EXISTS (SELECT 1 FROM idempotency_keys
+        WHERE api_key = ${apiKey} AND key = ${key} AND created_at > ${expiry})`;
+    const insert = insertSubmission(submission, token, now, guard);
+    if (claim === null && elapsed === null) return [insert, own];
+    return [
+      insert,
+      sql`
+        INSERT INTO idempotency_keys (api_key, key, submission_id, fingerprint, created_at)
+        SELECT ${apiKey}, ${key}, id, ${fingerprint}, createdAt FROM (${own}) WHERE true
+        ON CONFLICT DO UPDATE SET submission_id = excluded.submission_id, fingerprint = excluded.fingerprint,
+          created_at = excluded.created_at, status = NULL, answer = NULL
+          WHERE created_at <= ${expiry}`,
+      sql`
+        DELETE FROM idempotency_keys WHERE (api_key, key) IN (
+          SELECT api_key, key FROM idempotency_keys WHERE created_at <= ${expiry} ORDER BY created_at LIMIT ${PRUNED_KEYS})`,
+      own,
+    ];
+  });
+  return row ?? null;
+}
+
+function insertSubmission(submission: NewSubmission, token: string, now: Time, guard: SQL): SQL {
+  return sql`
+    INSERT INTO submissions
+      (id, collection, model, lane, label, truncate_inputs, total, created_at, active_at, closed_at, opened_by)
+    SELECT iif(fresh > newest, fresh, ${idAfter(sql`newest`, token)}),
+      ${submission.collection}, ${submission.model}, ${submission.lane}, ${submission.label},
+      ${submission.truncateInputs ? 1 : 0}, ${submission.total}, now, now,
+      CASE WHEN ${submission.closed ? 1 : 0} THEN now END, ${token}
+    FROM (
+      SELECT now, printf('sub_%08x-%04x-', now >> 16, now & 65535) || ${token} AS fresh,
+        coalesce((SELECT id FROM submissions ORDER BY id DESC LIMIT 1), '') AS newest
+      FROM (SELECT CAST(${now} AS INTEGER) AS now)
+    )
+    WHERE ${guard}`;
+}
+
+/** Hexadecimal digits of an id's last group: 48 random bits. */
+const LOW_DIGITS = 12;
+
+/**
+ * The id after another: its low 48 bits plus one. Where they are all ones, its time plus one millisecond, with
+ * `token` behind it.
+ */
+function idAfter(id: SQL, token: string): SQL {
+  const low = sql`substr(${id}, -${sql.raw(String(LOW_DIGITS))})`;
+  const time = sql`substr(${id}, 5, 8) || substr(${id}, 14, 4)`;
+  const later = hexAfter(time, 12);
+  return sql`iif(${low} = 'ffffffffffff',
+    'sub_' || substr(${later}, 1, 8) || '-' || substr(${later}, 9) || '-' || ${token},
+    substr(${id}, 1, length(${id}) - ${sql.raw(String(LOW_DIGITS))}) || ${hexAfter(low, LOW_DIGITS)})`;
+}
+
+/** A hexadecimal number of so many digits, not all of them `f`, plus one: SQLite reads no hexadecimal text. */
+function hexAfter(number: SQL, digits: number): SQL {
+  const kept = sql`rtrim(${number}, 'f')`;
+  return sql`(substr(${kept}, 1, length(${kept}) - 1)
+    || substr('123456789abcdef', instr('0123456789abcde', substr(${kept}, -1)), 1)
+    || substr('000000000000', 1, ${sql.raw(String(digits))} - length(${kept})))`;
+}
+
+/** Milliseconds that D1 may take up a try late: stalls of 80 s are reported. The clocks may run apart meanwhile. */
+const TRY_SLACK_MS = 120_000;
+
+/**
+ * The row that a try with `token` wrote: the newest one, or, `elapsed` milliseconds after the first try, one of
+ * those opened since.
+ */
+function ownRow(token: string, now: Time, elapsed: number | null): SQL {
+  const columns = sql.raw("id, created_at, opened_by");
+  const newest = sql`SELECT ${columns} FROM submissions ORDER BY id DESC LIMIT 1`;
+  const recent =
+    elapsed === null
+      ? newest
+      : sql`
+        WITH RECURSIVE recent AS (
+          SELECT * FROM (${newest})
+          UNION ALL
+          SELECT s.id, s.created_at, s.opened_by FROM recent r CROSS JOIN submissions s
+            ON s.id = (SELECT id FROM submissions WHERE id < r.id ORDER BY id DESC LIMIT 1)
+          WHERE r.opened_by IS NOT ${token}
+            AND r.created_at BETWEEN ${timeAfter(now, -elapsed - TRY_SLACK_MS)} AND ${timeAfter(now, TRY_SLACK_MS)})
+        SELECT * FROM recent`;
+  return sql`SELECT id, created_at AS createdAt FROM (${recent}) WHERE opened_by = ${token}`;
+}
+
+/** No submission of this time or later has an id below this. */
+export function submissionIdAt(time: number): string {
+  return `sub_${time
+    .toString(16)
+    .padStart(12, "0")
+    .replace(/(.{8})/, "$1-")}`;
+}

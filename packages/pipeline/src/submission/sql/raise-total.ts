@@ -1,0 +1,43 @@
+import { sql } from "drizzle-orm";
+import type { SubmissionId } from "@sluice/core";
+import type { Time } from "../../platform/clock.ts";
+import { type Database, transact } from "@sluice/db";
+
+/** A part that is about to be sent. */
+export interface SentPart {
+  readonly part: number;
+  readonly hash: string;
+}
+
+/**
+ * Sets how many documents a submission has sent, before they are: `total` is a level and only rises. `sent` are
+ * the parts that a resumed push must not send differently: kept until it is closed.
+ * Gives whether the push is still the caller's: false where it was closed, or taken over by another.
+ */
+export async function raiseTotal(
+  db: Database,
+  id: SubmissionId,
+  total: number,
+  now: Time,
+  holder: string | null = null,
+  sent: readonly SentPart[] = [],
+): Promise<boolean> {
+  const held = sql`id = ${id} AND closed_at IS NULL AND holder IS ${holder}`;
+  const [first] = sent;
+  const hashes = JSON.stringify(Object.fromEntries(sent.map(({ part, hash }) => [part, hash])));
+  const keep =
+    first === undefined
+      ? []
+      : [
+          sql`
+          INSERT INTO sent_parts (submission_id, part, hashes)
+          SELECT id, ${first.part}, ${hashes} FROM submissions WHERE ${held}
+          ON CONFLICT DO UPDATE SET hashes = json_patch(hashes, excluded.hashes)`,
+        ];
+  const rows = await transact(db, [
+    ...keep,
+    sql`
+      UPDATE submissions SET total = max(total, ${total}), active_at = ${now} WHERE ${held} RETURNING id`,
+  ]);
+  return rows.length > 0;
+}

@@ -1,0 +1,54 @@
+import { and, desc, eq, lt, sql } from "drizzle-orm";
+import type { SubmissionId } from "@sluice/core";
+import { type Database, submissions, query } from "@sluice/db";
+import { submissionIdAt } from "./open-submission.ts";
+
+export type SubmissionRow = typeof submissions.$inferSelect;
+
+/** A submission by its id: one row. */
+export async function readSubmission(db: Database, id: SubmissionId): Promise<SubmissionRow | null> {
+  const [row] = await db.select().from(submissions).where(eq(submissions.id, id));
+  return row ?? null;
+}
+
+/** Failed documents of submissions by code. Reads an index entry a failed document. */
+export async function countFailures(
+  db: Database,
+  ids: readonly SubmissionId[],
+): Promise<{ submission: SubmissionId; code: string; count: number }[]> {
+  // The status is spelled out, since only the literal lets SQLite use the index on failures.
+  return query(
+    db,
+    sql`
+    SELECT o.submission_id AS submission, o.code AS code, count(*) AS count
+    FROM json_each(${JSON.stringify(ids)}) asked
+    CROSS JOIN outcomes o INDEXED BY outcomes_failed ON o.submission_id = asked.value AND o.status = 'failed'
+    GROUP BY o.submission_id, o.code`,
+  );
+}
+
+export interface SubmissionFilter {
+  /** Only those after which this one was opened: behind a cursor. */
+  readonly before: SubmissionId | null;
+  /** Opened at this time or later, in milliseconds. */
+  readonly since: number | null;
+  readonly label: string | null;
+}
+
+/** Submissions, the newest first. Reads as many rows as it gives, with a label as many index entries besides. */
+export async function listSubmissions(db: Database, filter: SubmissionFilter, limit: number): Promise<SubmissionRow[]> {
+  const { before, since, label } = filter;
+  return db
+    .select()
+    .from(submissions)
+    .where(
+      and(
+        before === null ? undefined : lt(submissions.id, before),
+        since === null ? undefined : sql`${submissions.id} >= ${submissionIdAt(since)}`,
+        // Said twice, since only the literal lets SQLite use the index on labelled ones.
+        label === null ? undefined : sql`${submissions.label} = ${label} AND ${submissions.label} IS NOT NULL`,
+      ),
+    )
+    .orderBy(desc(submissions.id))
+    .limit(limit);
+}

@@ -1,0 +1,208 @@
+import { sql, type SQL } from "drizzle-orm";
+import type { JobId } from "@sluice/core";
+import { type Database, query, transact } from "@sluice/db";
+import { unfoldSubmission } from "./fold-totals.ts";
+import type { RequestedRetry, RetryKey, RetryProgress } from "./request-retry.ts";
+
+/** A part with failed documents that a retry has not come to. */
+export interface RetryPart {
+  /** The job that recorded it: a job that follows that one up is found by all of its documents. */
+  readonly root: JobId;
+  readonly part: number;
+  /** All documents of the part. */
+  readonly documents: number;
+}
+
+/** A failed document whose input is there, with what it weighs in a job. */
+export interface FailedDocument {
+  readonly document: string;
+  readonly root: JobId;
+  readonly contexts: number;
+  readonly payloadBytes: number;
+  /** Bytes of its contexts' ids. */
+  readonly contextIdBytes: number;
+}
+
+/** A job to be: documents of one root. */
+export interface RetryJob {
+  readonly id: JobId;
+  readonly root: JobId;
+  readonly documents: readonly string[];
+}
+
+/** How far a retry is. */
+export interface RetryState extends RetryProgress {
+  readonly token: string;
+  /** JSON: parts with failed documents are listed up to here; `null`: all are. */
+  readonly listedThrough: string | null;
+  /** Whether parts are listed that it has not come to. */
+  readonly hasParts: boolean;
+  readonly isCanceled: boolean;
+  readonly collection: string;
+}
+
+const ofRetry = ({ submission, code }: RetryKey): SQL => sql`submission_id = ${submission} AND code = ${code}`;
+
+/** Whether it is this retry that is going on. A Worker may be late, and there may be another of the same key. */
+const isGoingOn = (retry: RequestedRetry): SQL => sql`
+  EXISTS (SELECT 1 FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token})`;
+
+function selectState(retry: RetryKey): SQL {
+  return sql`
+    SELECT r.token, r.documents, r.queued, r.requested_at AS requestedAt, r.listed_through AS listedThrough, s.collection,
+      EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)}) AS hasParts,
+      s.cancel_requested_at IS NOT NULL AS isCanceled
+    FROM retries r CROSS JOIN submissions s ON s.id = r.submission_id
+    WHERE r.submission_id = ${retry.submission} AND r.code = ${retry.code}`;
+}
+
+type StateRow = Omit<RetryState, "hasParts" | "isCanceled"> & { readonly hasParts: 0 | 1; readonly isCanceled: 0 | 1 };
+
+function stateOf(row: StateRow | undefined): RetryState | null {
+  return row === undefined ? null : { ...row, hasParts: row.hasParts === 1, isCanceled: row.isCanceled === 1 };
+}
+
+/** How far a retry is; `null`: it is through, or there is none. */
+export async function readRetry(db: Database, retry: RetryKey): Promise<RetryState | null> {
+  const [row] = await query<StateRow>(db, selectState(retry));
+  return stateOf(row);
+}
+
+/**
+ * Lists the parts of the next `limit` failed documents, in the order of the index on failures. Repeated from the
+ * same place it changes nothing. Reads three rows a document. Gives how far the retry is.
+ */
+export async function listRetryParts(
+  db: Database,
+  retry: RequestedRetry,
+  through: string,
+  limit: number,
+): Promise<RetryState | null> {
+  const isNext = sql`EXISTS (SELECT 1 FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token} AND listed_through = ${through})`;
+  const failed = sql`
+    SELECT o.code, o.collection, o.document_id FROM outcomes o INDEXED BY outcomes_failed
+    WHERE o.submission_id = ${retry.submission} AND o.status = 'failed' AND (${retry.code} = '' OR o.code = ${retry.code})
+      AND (o.code, o.collection, o.document_id) > (${through} ->> 0, ${through} ->> 1, ${through} ->> 2)
+    ORDER BY o.code, o.collection, o.document_id LIMIT ${limit}`;
+  const [row] = await transact<StateRow>(db, [
+    sql`
+      INSERT INTO retry_parts (submission_id, code, root_id, part, documents)
+      SELECT DISTINCT p.submission_id, ${retry.code}, p.job_id, p.part, p.document_count FROM (${failed}) f
+      CROSS JOIN documents d
+        ON d.collection = f.collection AND d.document_id = f.document_id AND d.submission_id = ${retry.submission}
+      CROSS JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
+      WHERE ${isNext}
+      ON CONFLICT DO NOTHING`,
+    sql`
+      UPDATE retries SET listed_through = (
+        SELECT json_array(code, collection, document_id) FROM (${failed}) LIMIT 1 OFFSET ${limit - 1})
+      WHERE ${ofRetry(retry)} AND token = ${retry.token} AND listed_through = ${through}`,
+    selectState(retry),
+  ]);
+  return stateOf(row);
+}
+
+/** The parts that a retry comes to next, in the order of their roots. */
+export async function readRetryParts(db: Database, retry: RetryKey, limit: number): Promise<RetryPart[]> {
+  return query(
+    db,
+    sql`
+    SELECT root_id AS root, part, documents FROM retry_parts WHERE ${ofRetry(retry)} ORDER BY root_id, part LIMIT ${limit}`,
+  );
+}
+
+/** The failed documents of parts, in the order of the parts and in theirs. Reads three rows a document of a part. */
+export async function listFailed(
+  db: Database,
+  { submission, code }: RetryKey,
+  collection: string,
+  parts: readonly Pick<RetryPart, "part">[],
+): Promise<FailedDocument[]> {
+  return query(
+    db,
+    sql`
+    SELECT d.document_id AS document, p.job_id AS root, d.context_count AS contexts, d.payload_bytes AS payloadBytes,
+      coalesce(length(CAST(d.context_ids AS BLOB)), 0) AS contextIdBytes
+    FROM json_each(${JSON.stringify(parts.map(({ part }) => part))}) n
+    CROSS JOIN parts p ON p.submission_id = ${submission} AND p.part = n.value
+    CROSS JOIN json_each(p.documents) i
+    CROSS JOIN outcomes o ON o.collection = ${collection} AND o.document_id = i.value AND o.submission_id = ${submission}
+      AND o.status = 'failed' AND o.job_id IS NOT NULL AND (${code} = '' OR o.code = ${code})
+    CROSS JOIN documents d
+      ON d.collection = o.collection AND d.document_id = o.document_id AND d.submission_id = o.submission_id
+    ORDER BY n.key, i.key`,
+  );
+}
+
+/**
+ * Queues failed documents again, under the same version, in new jobs that follow up the ones that recorded them:
+ * outcomes go, the submission is open again, the jobs are there, and the retry is past `parts`, in one transaction.
+ * `parts` are the next ones of the retry. What is not failed any more is left out; nothing is done where another
+ * Worker was here before, or the submission is canceled. Ten statements, however many jobs. Gives how far the
+ * retry is.
+ */
+export async function retryFailed(
+  db: Database,
+  retry: RequestedRetry,
+  collection: string,
+  parts: readonly [RetryPart, ...RetryPart[]],
+  jobs: readonly RetryJob[],
+  now: number,
+): Promise<RetryState | null> {
+  const { submission } = retry;
+  const [first] = parts;
+  const list = JSON.stringify(jobs.map(({ id, root, documents }) => [id, root, documents]));
+  // The first part goes with the last statement but one: until then this says whether it is this call's turn.
+  const isNext = sql`
+    ${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})
+    AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)`;
+  const failedOf = (documents: SQL) => sql`
+    FROM ${documents} i
+    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = ${collection} AND d.submission_id = ${submission}
+    CROSS JOIN outcomes o
+      ON o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id
+        AND o.status = 'failed'`;
+  const failed = sql`
+    SELECT d.document_id ${failedOf(sql`json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]')`)} WHERE ${isNext}`;
+  const [row] = await transact<StateRow>(db, [
+    ...unfoldSubmission(submission, sql`EXISTS (${failed})`),
+    sql`
+      UPDATE submissions SET failed = failed - counted.count, completed_at = iif(counted.count > 0, NULL, completed_at)
+      FROM (SELECT count(*) AS count FROM (${failed})) counted WHERE id = ${submission}`,
+    sql`
+      UPDATE retries SET queued = queued + (SELECT count(*) FROM (${failed})) WHERE ${ofRetry(retry)}`,
+    sql`
+      WITH planned AS MATERIALIZED (
+        SELECT g.value ->> 0 AS id, g.value ->> 1 AS root, (
+          SELECT json_object('count', count(*), 'contexts', sum(d.context_count), 'bytes', sum(d.payload_bytes),
+            'documents', json_group_array(d.document_id)) ${failedOf(sql`json_each(g.value, '$[2]')`)}) AS held
+        FROM json_each(${list}) g WHERE ${isNext})
+      INSERT INTO jobs (id, model, lane, status, parent_id, round, document_count, context_count, payload_bytes, due_at,
+        created_at, members)
+      SELECT p.id, s.model, s.lane, 'pending', p.root, 1, p.held ->> 'count', p.held ->> 'contexts', p.held ->> 'bytes',
+        ${now}, ${now}, json_array(json_array(s.id, json(p.held -> 'documents')))
+      FROM planned p CROSS JOIN submissions s ON s.id = ${submission}
+      WHERE p.held ->> 'count' > 0`,
+    sql`
+      DELETE FROM outcomes WHERE collection = ${collection} AND submission_id = ${submission} AND status = 'failed'
+        AND document_id IN (
+          SELECT i.value FROM json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,
+    sql`
+      DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isGoingOn(retry)} AND (root_id, part) IN (
+        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(parts.map(({ root, part }) => [root, part]))}))
+        AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)`,
+    selectState(retry),
+  ]);
+  return stateOf(row);
+}
+
+/** Ends a retry that is through, or whose submission was canceled. Repeated, or too soon, it changes nothing. */
+export async function endRetry(db: Database, retry: RequestedRetry): Promise<void> {
+  const isCanceled = sql`EXISTS (SELECT 1 FROM submissions WHERE id = ${retry.submission} AND cancel_requested_at IS NOT NULL)`;
+  await transact(db, [
+    sql`DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isGoingOn(retry)} AND ${isCanceled}`,
+    sql`
+      DELETE FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token} AND (${isCanceled} OR (
+        listed_through IS NULL AND NOT EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)})))`,
+  ]);
+}

@@ -1,0 +1,17 @@
+import { sql, type SQL } from "drizzle-orm";
+import { WRONG_CLOCK_MS } from "../../job/schedule.ts";
+import { submissionIdAt } from "./open-submission.ts";
+
+/**
+ * The next submissions by id behind `through` that were opened before a time, at most `limit`: up to the first one
+ * that was not. Ids are ahead of the clock after it was set back, so ids decide only as far as they are behind it:
+ * a submission is opened no later than its id says. Reads `limit` rows at most, twice.
+ */
+export function submissionsOpenedBefore(time: number, through: SQL, limit: number): SQL {
+  const next = sql`
+    SELECT id, created_at FROM submissions WHERE id >= max(${submissionIdAt(time)}, ${through}) ORDER BY id LIMIT ${limit}`;
+  const end = sql`
+    (SELECT id FROM (${next}) WHERE created_at >= ${time} AND created_at < ${time + WRONG_CLOCK_MS} LIMIT 1)`;
+  return sql`
+    SELECT * FROM submissions WHERE id > ${through} AND id < coalesce(${end}, 'sub_g') ORDER BY id LIMIT ${limit}`;
+}

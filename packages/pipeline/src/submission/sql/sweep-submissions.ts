@@ -1,0 +1,68 @@
+import { sql } from "drizzle-orm";
+import { IDEMPOTENCY_KEY_LIFE, WRONG_CLOCK_MS } from "../../job/schedule.ts";
+import type { SubmissionId } from "@sluice/core";
+import { type Database, query, transact } from "@sluice/db";
+import { closeIncomplete, countLost } from "./count-lost.ts";
+import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
+
+/** Times in milliseconds: what was last active before them has been left alone for long enough. */
+export interface SweepTimes {
+  readonly now: number;
+  /** Submissions created after this are looked at by a later sweep. */
+  readonly settledBy: number;
+  readonly abandonedBefore: number;
+  readonly lostBefore: number;
+}
+
+/** Submissions that one sweep passes at most. */
+const SWEEP_SIZE = 5_000;
+
+/**
+ * Looks after submissions that stand still: closes an abandoned push as incomplete with what it had
+ * sent, and counts documents as lost once no message can bring them any more.
+ *
+ * It remembers how far it has come, and the few that it left behind unsettled, so that its cost does
+ * not grow with the submissions there are. Every statement may be repeated.
+ */
+export async function sweepSubmissions(db: Database, times: SweepTimes): Promise<void> {
+  const through = sql`(SELECT coalesce(max(swept_through), '') FROM sweeps)`;
+  const passed = submissionsOpenedBefore(times.settledBy, through, SWEEP_SIZE);
+  const watched = sql`(SELECT submission_id FROM watched_submissions)`;
+  await transact(db, [
+    sql`
+      INSERT INTO watched_submissions (submission_id)
+      SELECT id FROM (${passed}) WHERE closed_at IS NULL OR recorded + lost < total
+      ON CONFLICT DO NOTHING`,
+    sql`
+      INSERT INTO sweeps (id, swept_through) SELECT 1, max(id) FROM (${passed}) HAVING max(id) IS NOT NULL
+      ON CONFLICT (id) DO UPDATE SET swept_through = excluded.swept_through`,
+    closeIncomplete(
+      sql`id IN ${watched} AND (active_at < ${times.abandonedBefore} OR active_at > ${times.now + WRONG_CLOCK_MS})`,
+      times.now,
+    ),
+    countLost(sql`id IN ${watched} AND active_at < ${times.lostBefore}`, times.now),
+    // Of pushes that nobody can resume any more.
+    sql`
+      DELETE FROM sent_parts WHERE (submission_id, part) IN (
+        SELECT t.submission_id, t.part FROM sent_parts t CROSS JOIN submissions s ON s.id = t.submission_id
+        WHERE s.active_at < ${times.now - IDEMPOTENCY_KEY_LIFE} LIMIT ${SWEEP_SIZE})`,
+    sql`
+      DELETE FROM watched_submissions WHERE submission_id IN (
+        SELECT id FROM submissions WHERE id IN ${watched} AND closed_at IS NOT NULL AND recorded + lost = total)`,
+  ]);
+}
+
+/** Staged parts that no message has brought to be recorded, the oldest first. */
+export async function listStagedParts(
+  db: Database,
+  stagedBefore: number,
+  limit: number,
+): Promise<{ readonly submission: SubmissionId; readonly part: number; readonly body: string }[]> {
+  return query(
+    db,
+    sql`
+    SELECT submission_id AS submission, part, body FROM staged_parts
+    WHERE staged_at < ${stagedBefore} OR staged_at > ${stagedBefore + WRONG_CLOCK_MS}
+    ORDER BY submission_id, part LIMIT ${limit}`,
+  );
+}

@@ -1,0 +1,66 @@
+import { sql, type SQL } from "drizzle-orm";
+import { PUSH_ALIVE } from "../../job/schedule.ts";
+import type { SubmissionId } from "@sluice/core";
+import { timeAfter, type Time } from "../../platform/clock.ts";
+import { type Database, query, transact } from "@sluice/db";
+import { unfoldSubmission } from "./fold-totals.ts";
+
+/**
+ * Takes over a push that broke off: one that was let go, or without activity for 60 s. Activity a minute ahead
+ * of `now` is of a clock that was wrong, and counts as none. From here on
+ * its former holder raises, stages and closes nothing. One that the poller closed as incomplete, or that
+ * lost documents, is open again, and looked after again: the lost ones are missing again, until their
+ * parts are sent anew. `token` is random. Gives whether the push is the caller's: of two at once it is one's.
+ */
+export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: Time): Promise<boolean> {
+  const isAlive = sql`active_at > ${timeAfter(now, -PUSH_ALIVE)} AND active_at < ${timeAfter(now, PUSH_ALIVE)}`;
+  const free = sql`id = ${id} AND (holder = '' OR NOT (${isAlive}) OR holder = ${token})`;
+  const reopens = sql`(incomplete OR lost > 0)`;
+  const rows = await transact(db, [
+    ...unfoldSubmission(id, sql`incomplete AND ${free}`),
+    sql`
+      INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${free} AND ${reopens}
+      ON CONFLICT DO NOTHING`,
+    sql`
+      UPDATE submissions SET holder = ${token}, active_at = ${now}, incomplete = 0, lost = 0,
+        closed_at = iif(${reopens}, NULL, closed_at), completed_at = iif(${reopens}, NULL, completed_at)
+      WHERE ${free}
+      RETURNING id`,
+  ]);
+  return rows.length > 0;
+}
+
+/** Lets a push go that its holder knows broke off, so that the same key need not wait for 60 s. */
+export async function letGoOfPush(db: Database, id: SubmissionId, holder: string | null): Promise<void> {
+  await query(db, sql`UPDATE submissions SET holder = '' WHERE id = ${id} AND holder IS ${holder}`);
+}
+
+/** A part of a push, as far as D1 knows it. */
+export interface CountedPart {
+  readonly part: number;
+  readonly hash: string;
+  /** Its documents; `null`: it was sent, or was about to be, and `total` counts it among others. */
+  readonly documents: number | null;
+  readonly state: "recorded" | "staged" | "sent";
+}
+
+/**
+ * The recorded, the staged and the sent parts of a submission, in their order, as one statement sees them: a part
+ * may move from one to the other at any time. Reads a row a part, and the bodies of the staged ones.
+ */
+export async function readCountedParts(db: Database, id: SubmissionId): Promise<CountedPart[]> {
+  const isRecorded = (part: SQL) =>
+    sql`EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${id} AND p.part = ${part})`;
+  return query<CountedPart>(
+    db,
+    sql`
+    SELECT part, document_count AS documents, hash, 'recorded' AS state FROM parts WHERE submission_id = ${id}
+    UNION ALL
+    SELECT s.part, json_array_length(s.body, '$.documents'), s.body ->> '$.hash', 'staged' FROM staged_parts s
+    WHERE s.submission_id = ${id} AND NOT ${isRecorded(sql`s.part`)}
+    UNION ALL
+    SELECT CAST(h.key AS INTEGER), NULL, h.value, 'sent' FROM sent_parts t CROSS JOIN json_each(t.hashes) h
+    WHERE t.submission_id = ${id} AND NOT ${isRecorded(sql`CAST(h.key AS INTEGER)`)}
+    ORDER BY part`,
+  );
+}

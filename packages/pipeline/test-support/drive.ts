@@ -1,0 +1,50 @@
+import { env } from "cloudflare:test";
+import { jobs, RUN, type BatchService, type TestIo } from "./index.ts";
+import { continueRun as continueInInvocation } from "../src/job/continue-run.ts";
+import { runPoller as runInInvocation } from "../src/job/run-poller.ts";
+
+/** In an invocation of its own: its statements are counted from here. */
+async function invoke<Io extends TestIo>(io: Io, run: (io: Io) => Promise<void>): Promise<void> {
+  const before = io.statements();
+  await run({ ...io, statements: () => io.statements() - before });
+}
+
+export const runPoller = (io: TestIo): Promise<void> => invoke(io, runInInvocation);
+export const continueRun = (io: TestIo, token: string): Promise<void> =>
+  invoke(io, (own) => continueInInvocation(own, token));
+
+/** The poller's next run, a run's interval after the last. */
+export async function nextRun(io: TestIo): Promise<void> {
+  io.clock.now += RUN;
+  await runPoller(io);
+}
+
+/** Runs the poller every minute until no job is open; gives how many runs that took. */
+export async function runUntilDone(io: TestIo, most = 40): Promise<number> {
+  for (let runs = 1; runs <= most; runs += 1) {
+    await nextRun(io);
+    if ((await jobs(env.DB)).every((job) => job.dueAt === null)) return runs;
+  }
+  throw new Error(`jobs are open after ${most} runs: ${JSON.stringify(await jobs(env.DB))}`);
+}
+
+/** Holds the service's next answers back until they are let go, each answered as it would be then. */
+export function hold(service: BatchService, kind: "onSubmit" | "onPoll") {
+  const started: (() => void)[] = [];
+  const waiters: (() => void)[] = [];
+  service[kind] = async () => {
+    await new Promise<void>((resolve) => {
+      started.push(resolve);
+      waiters.shift()?.();
+    });
+    return undefined;
+  };
+  return {
+    /** Settles with the next call. */
+    called: () => new Promise<void>((resolve) => waiters.push(resolve)),
+    letGo: () => {
+      service[kind] = null;
+      for (const resolve of started.splice(0)) resolve();
+    },
+  };
+}

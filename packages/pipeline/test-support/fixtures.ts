@@ -1,0 +1,124 @@
+import { listMembers, weighPart, type JobMembers } from "../src/job/job.ts";
+import {
+  mintJobId,
+  nameDocument,
+  serializeDocument,
+  uuidTail,
+  type JobId,
+  type RequestId,
+  type SubmissionId,
+} from "@sluice/core";
+import { parseMessage, partBody } from "../src/message/message.ts";
+import { rankScores } from "../src/score/rank-scores.ts";
+import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";
+import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
+import { openSubmission, type NewSubmission } from "../src/submission/sql/open-submission.ts";
+import { partToRecord } from "../src/message/part-to-record.ts";
+import { recordParts, type PartToRecord } from "../src/message/sql/record-parts.ts";
+import { startAttempt } from "../src/job/sql/start-attempt.ts";
+import type { ClaimLimits } from "../src/job/sql/claim-due-jobs.ts";
+import type { Database } from "@sluice/db";
+
+export const NOW = 1_790_000_000_000;
+export const MODEL = "@cf/baai/bge-m3";
+
+let minted = 0;
+/** Bytes that are never the same twice in a test file, and the same in every run. */
+export function bytes(count: number): Uint8Array {
+  minted += 1;
+  return Uint8Array.from({ length: count }, (_, index) => (minted >> (8 * (index % 4))) & 0xff);
+}
+
+export async function open(db: Database, more: Partial<NewSubmission> = {}, now = NOW): Promise<SubmissionId> {
+  const submission = {
+    collection: "default",
+    model: MODEL,
+    lane: "bulk",
+    label: null,
+    truncateInputs: true,
+    total: 1,
+    closed: true,
+    ...more,
+  } as const;
+  const opened = await openSubmission(db, submission, uuidTail(bytes(10)), now);
+  return opened.id;
+}
+
+export interface TestDocument {
+  readonly id?: string;
+  readonly query?: string;
+  readonly contexts?: readonly string[];
+  readonly contextIds?: readonly string[];
+}
+
+/** A part with the body of its message. */
+export interface TestPart extends PartToRecord {
+  readonly body: string;
+}
+
+/** A part as its message would bring it. `first` is the place of its first document. */
+export function part(
+  submission: SubmissionId,
+  number: number,
+  documents: readonly TestDocument[],
+  first = 0,
+  collection = "default",
+): TestPart {
+  const texts = documents.map((document, index) => {
+    const id = document.id ?? nameDocument(submission, first + index);
+    const serialized = serializeDocument(
+      {
+        id,
+        query: document.query ?? "a query",
+        contexts: document.contexts ?? ["one", "two"],
+        contextIds: document.contextIds ?? null,
+        metadata: null,
+      },
+      id,
+      first + index,
+    );
+    if (!serialized.ok) throw new Error("a test's document is refused");
+    return serialized.value.json;
+  });
+  const header = { submission, collection, model: MODEL, lane: "bulk", truncateInputs: true } as const;
+  const body = partBody(header, number, `hash-${number}`, texts.join(","));
+  const message = parseMessage(body);
+  if (!message.ok || message.value.kind !== "part") throw new Error("a test's part is no message");
+  return { ...partToRecord(message.value, weighPart(message.value)), body };
+}
+
+export function jobId(now = NOW): JobId {
+  return mintJobId(now, bytes(10));
+}
+
+/** Records parts in chunks, the texts of each part in a row of their own. */
+export async function record(db: Database, id: JobId, chunks: readonly (readonly PartToRecord[])[], now = NOW) {
+  const rows = chunks.map((chunk) => chunk.map((one) => [one]));
+  return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, rows, now);
+}
+
+/** Limits of a claim that are not reached. */
+export function claimLimits(now: number, more: Partial<ClaimLimits> = {}): ClaimLimits {
+  const pollWaits = { waitMs: 30_000, eagerMs: 600_000 };
+  return { polls: 60, pollWaits, dispatches: 600, payloadBytes: 20_000_000, leaseUntil: now + 120_000, ...more };
+}
+
+/** Starts and confirms the first attempt. */
+export async function dispatch(db: Database, id: JobId, now = NOW): Promise<JobMembers> {
+  const started = await startAttempt(
+    db,
+    { id, attempt: 0, status: "pending" },
+    { until: now + 120_000, token: "t" },
+    now,
+  );
+  if (started === null) throw new Error("the attempt did not start");
+  await confirmDispatch(db, { id, attempt: started.attempt }, "request-1" as RequestId, now + 30_000);
+  return started.members;
+}
+
+/** Finalizes a dispatched job with the same two scores for every document. */
+export async function succeed(db: Database, id: JobId, members: JobMembers, now = NOW, scores = [0.25, 0.75]) {
+  const outcomes = listMembers(members).map((member) => ({ ...member, scores: rankScores(scores, null) }));
+  const end = { status: "succeeded", outcomes, children: [], tokens: 1_000, error: null } as const;
+  return (await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], now)).has(id);
+}

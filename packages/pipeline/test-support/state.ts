@@ -1,0 +1,85 @@
+import { listMembers, type JobMembers } from "../src/job/job.ts";
+import type { JobId, JobStatus, SubmissionId } from "@sluice/core";
+
+export async function rows<Row = Record<string, unknown>>(d1: D1Database, sql: string): Promise<Row[]> {
+  return (await d1.prepare(sql).all<Row>()).results;
+}
+
+/** The counters of a submission, to be compared whole. */
+export interface Counters {
+  readonly total: number;
+  readonly recorded: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly canceled: number;
+  readonly completed: boolean;
+}
+
+export async function counters(d1: D1Database, submission: SubmissionId): Promise<Counters | undefined> {
+  const [row] = await rows<Omit<Counters, "completed"> & { completed: number }>(
+    d1,
+    `SELECT total, recorded, succeeded, failed, canceled, completed_at IS NOT NULL AS completed
+     FROM submissions WHERE id = '${submission}'`,
+  );
+  return row === undefined ? undefined : { ...row, completed: row.completed === 1 };
+}
+
+/** A job's row as tests look at it, `documents` in the order sent. */
+export interface JobRow {
+  readonly id: JobId;
+  readonly status: JobStatus;
+  readonly parent: JobId | null;
+  readonly round: number;
+  readonly attempt: number;
+  readonly refusals: number;
+  readonly requestId: string | null;
+  readonly dueAt: number | null;
+  readonly unconfirmed: number;
+  readonly repeated: number;
+  readonly documents: readonly string[];
+  readonly attempts: readonly {
+    readonly attempt: number;
+    readonly started_at: number;
+    readonly request_id?: string;
+    readonly ended_at?: number;
+    readonly error?: { readonly reason: string; readonly message: string };
+  }[];
+}
+
+/** Every job, the oldest first. */
+export async function jobs(d1: D1Database): Promise<JobRow[]> {
+  const found = await rows<Omit<JobRow, "documents" | "attempts"> & { members: string; attempts: string }>(
+    d1,
+    `SELECT id, status, parent_id AS parent, round, attempt, refusals, request_id AS requestId, due_at AS dueAt,
+       unconfirmed_dispatches AS unconfirmed, repeated_dispatches AS repeated, members, attempts
+     FROM jobs ORDER BY created_at, id`,
+  );
+  return found.map(({ members, attempts, ...row }) => ({
+    ...row,
+    documents: listMembers(JSON.parse(members) as JobMembers).map(({ document }) => document),
+    attempts: JSON.parse(attempts) as JobRow["attempts"],
+  }));
+}
+
+/** The one job there is. */
+export async function onlyJob(d1: D1Database): Promise<JobRow> {
+  const found = await jobs(d1);
+  const [job] = found;
+  if (job === undefined || found.length > 1) throw new Error(`there are ${found.length} jobs`);
+  return job;
+}
+
+/** Scores by document as the view shows them, the best first. */
+export async function scoresInView(d1: D1Database): Promise<Record<string, [contextId: string, score: number][]>> {
+  const found = await rows<{ document_id: string; context_id: string; score: number; rank: number }>(
+    d1,
+    "SELECT document_id, context_id, score, rank FROM scores ORDER BY document_id, rank",
+  );
+  const byDocument: Record<string, [string, number][]> = {};
+  for (const { document_id: document, context_id: context, score, rank } of found) {
+    const list = (byDocument[document] ??= []);
+    list.push([context, score]);
+    if (rank !== list.length) throw new Error(`${document} has rank ${rank} in place ${list.length}`);
+  }
+  return byDocument;
+}

@@ -1,0 +1,64 @@
+import { countStatements, openDatabase, type Patience } from "@sluice/db";
+import type { BatchBinding } from "@sluice/inference";
+import { MemoryLimit } from "../src/platform/memory.ts";
+import type { LogEvent, StepIo } from "../src/platform/io.ts";
+
+/** 2026-09-21T14:13:20Z. */
+export const NOW = 1_790_000_000_000;
+export const MIDNIGHT = Date.UTC(2026, 8, 22);
+export const RUN = 60_000;
+
+/** An error of D1 reaches whoever called at once. */
+export const impatient: Patience = { tries: 1, bounded: (call) => call(), rest: () => Promise.resolve() };
+
+/** The world outside of a step, in a test's hands. */
+export interface TestIo extends StepIo {
+  readonly stuckAfter: number;
+  readonly continueLater: (token: string) => Promise<void>;
+  /** Lets the clock go on. */
+  readonly sleep: (milliseconds: number) => Promise<void>;
+  /** The tokens that `continueLater` was given. */
+  readonly continued: string[];
+  /** What `now` tells; a test moves it. */
+  readonly clock: { now: number };
+  readonly events: LogEvent[];
+}
+
+let minted = 0;
+/** Bytes that are never the same twice, and rise: ids minted later are greater. */
+function risingBytes(count: number): Uint8Array {
+  minted += 1;
+  const bytes = new Uint8Array(count);
+  new DataView(bytes.buffer).setUint32(count - 4, minted);
+  return bytes;
+}
+
+export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly patience?: Patience } = {}): TestIo {
+  const clock = { now: NOW };
+  const events: LogEvent[] = [];
+  const continued: string[] = [];
+  const db = openDatabase(d1, more.patience ?? impatient);
+  return {
+    db,
+    statements: () => countStatements(db),
+    memory: new MemoryLimit(),
+    ai,
+    bounded: (call) => call,
+    now: () => clock.now,
+    databaseTime: () => clock.now,
+    random: () => 0.5,
+    randomBytes: risingBytes,
+    runInterval: RUN,
+    stuckAfter: 60 * 60_000,
+    continueLater: async (token) => {
+      continued.push(token);
+    },
+    continued,
+    sleep: async (milliseconds) => {
+      clock.now += milliseconds;
+    },
+    log: (event) => events.push(event),
+    clock,
+    events,
+  };
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { MAX_BATCHES, type PauseReason } from "@sluice/core";
+import type { FailureClass, Refusal } from "@sluice/inference";
+import { afterRefusal, type RefusalDecision } from "../../src/job/after-refusal.ts";
+
+const NOW = Date.UTC(2026, 8, 21, 14, 13, 20);
+const MIDNIGHT = Date.UTC(2026, 8, 22);
+const RUN = 60_000;
+const MINUTE = 60_000;
+
+const refusal = (failureClass: FailureClass, more: Partial<Refusal> = {}): Refusal => ({
+  class: failureClass,
+  code: null,
+  message: "the service's words",
+  retryAfterSeconds: null,
+  mayBeRunning: false,
+  ...more,
+});
+const again = (dueAt: number): RefusalDecision => ({ kind: "again", dueAt });
+const split = (batchesLeft: number): RefusalDecision => ({ kind: "split", batchesLeft });
+const NO_ANSWER = { kind: "fail", code: "no_answer" } as const;
+const paused = (reason: PauseReason, dueAt: number): RefusalDecision => ({ kind: "pause", reason, dueAt });
+
+interface Row {
+  readonly title: string;
+  readonly refusal: Refusal;
+  readonly documents?: number;
+  readonly refusals?: number;
+  /** Of a batch that may have been accepted: how many there were, with this one. */
+  readonly batches?: number;
+  /** Of a job whose submits time out while others get through: how often it was halved. */
+  readonly halvings?: number;
+  readonly random?: number;
+  readonly now?: number;
+  readonly then: RefusalDecision;
+}
+
+const table: readonly Row[] = [
+  { title: "waits half a run after the first", refusal: refusal("retry"), random: 0, then: again(NOW + 30_000) },
+  { title: "spreads by chance", refusal: refusal("retry"), random: 0.5, then: again(NOW + 45_000) },
+  { title: "doubles the wait", refusal: refusal("retry"), refusals: 1, random: 0, then: again(NOW + MINUTE) },
+  { title: "doubles it again", refusal: refusal("retry"), refusals: 2, random: 0, then: again(NOW + 2 * MINUTE) },
+  {
+    title: "waits 15 minutes at most",
+    refusal: refusal("retry"),
+    refusals: 50,
+    random: 0,
+    then: again(NOW + 15 * MINUTE),
+  },
+  {
+    title: "waits as long as the service says",
+    refusal: refusal("retry", { retryAfterSeconds: 600 }),
+    then: again(NOW + 10 * MINUTE),
+  },
+  {
+    title: "waits no shorter because the service says so",
+    refusal: refusal("retry", { retryAfterSeconds: 1 }),
+    random: 0,
+    then: again(NOW + 30_000),
+  },
+  {
+    title: "goes on until the 99th",
+    refusal: refusal("retry"),
+    refusals: 98,
+    random: 0,
+    then: again(NOW + 15 * MINUTE),
+  },
+  {
+    title: "gives up at the 100th in a row",
+    refusal: refusal("retry"),
+    refusals: 99,
+    then: { kind: "fail", code: "no_answer" },
+  },
+  {
+    title: "stops its model until 00:00 UTC",
+    refusal: refusal("pause"),
+    refusals: 500,
+    then: paused("daily_limit", MIDNIGHT),
+  },
+  {
+    title: "stops it for a whole day at 00:00 UTC",
+    refusal: refusal("pause"),
+    now: MIDNIGHT,
+    then: paused("daily_limit", MIDNIGHT + 24 * 60 * MINUTE),
+  },
+  {
+    title: "stops its model for 15 minutes, without end",
+    refusal: refusal("configuration"),
+    refusals: 500,
+    then: paused("configuration", NOW + 15 * MINUTE),
+  },
+  { title: "is dispatched again at once", refusal: refusal("forgotten"), then: again(NOW) },
+  { title: "is split while it has two documents", refusal: refusal("shrink"), documents: 2, then: split(9) },
+  {
+    title: "fails as too large alone",
+    refusal: refusal("shrink"),
+    documents: 1,
+    then: { kind: "fail", code: "too_large" },
+  },
+  { title: "is split while it has two documents", refusal: refusal("invalid"), documents: 2, then: split(9) },
+  {
+    title: "fails as invalid alone",
+    refusal: refusal("invalid"),
+    documents: 1,
+    then: { kind: "fail", code: "invalid_input" },
+  },
+  { title: "fails whole", refusal: refusal("permanent"), documents: 100, then: { kind: "fail", code: "refused" } },
+];
+
+const used: readonly Row[] = [
+  {
+    title: "waits half a run after the first batch",
+    refusal: refusal("retry"),
+    batches: 1,
+    random: 0,
+    then: again(NOW + 30_000),
+  },
+  {
+    title: "waits four times as long after each",
+    refusal: refusal("retry"),
+    batches: 4,
+    random: 0,
+    then: again(NOW + 32 * MINUTE),
+  },
+  {
+    title: "waits six hours, and up to a quarter more, at most",
+    refusal: refusal("retry"),
+    batches: 9,
+    random: 0.5,
+    then: again(NOW + 405 * MINUTE),
+  },
+  { title: "is given up after the tenth", refusal: refusal("retry"), batches: MAX_BATCHES, then: NO_ANSWER },
+  { title: "is halved", refusal: refusal("retry"), batches: 2, halvings: 0, then: { kind: "halve" } },
+  { title: "is halved down to an eighth", refusal: refusal("retry"), batches: 4, halvings: 2, then: { kind: "halve" } },
+  {
+    title: "waits as an eighth",
+    refusal: refusal("retry"),
+    batches: 4,
+    halvings: 3,
+    random: 0,
+    then: again(NOW + 32 * MINUTE),
+  },
+  {
+    title: "waits alone",
+    refusal: refusal("retry"),
+    batches: 4,
+    halvings: 0,
+    documents: 1,
+    random: 0,
+    then: again(NOW + 32 * MINUTE),
+  },
+  {
+    title: "is given up, not halved, after the tenth",
+    refusal: refusal("retry"),
+    batches: MAX_BATCHES,
+    halvings: 0,
+    then: NO_ANSWER,
+  },
+  { title: "is dispatched again after the ninth", refusal: refusal("forgotten"), batches: 9, then: again(NOW) },
+  { title: "is given up after the tenth", refusal: refusal("forgotten"), batches: MAX_BATCHES, then: NO_ANSWER },
+  { title: "is split within those that are left", refusal: refusal("invalid"), batches: 7, then: split(3) },
+  { title: "is split within those that are left", refusal: refusal("shrink"), batches: 9, then: split(1) },
+  { title: "is given up after the tenth", refusal: refusal("invalid"), batches: MAX_BATCHES, then: NO_ANSWER },
+  {
+    title: "fails as invalid alone, also in its tenth",
+    refusal: refusal("invalid"),
+    batches: MAX_BATCHES,
+    documents: 1,
+    then: { kind: "fail", code: "invalid_input" },
+  },
+];
+
+describe("a job that is refused", () => {
+  it.each(table.map((row) => ({ ...row, class: row.refusal.class })))("as $class $title", expectDecision);
+  it.each(used.map((row) => ({ ...row, class: row.refusal.class })))(
+    "as $class, its batch number $batches accepted, $title",
+    expectDecision,
+  );
+});
+
+function expectDecision(row: Row): void {
+  const job = {
+    documents: row.documents ?? 100,
+    refusals: row.refusals ?? 0,
+    accepted: row.batches !== undefined,
+    batches: row.batches ?? 1,
+    halvings: row.halvings ?? 0,
+    timesOutAlone: row.halvings !== undefined,
+  };
+  const decision = afterRefusal(job, row.refusal, {
+    now: row.now ?? NOW,
+    runInterval: RUN,
+    random: row.random ?? 0.5,
+  });
+  expect(decision).toEqual(row.then);
+}

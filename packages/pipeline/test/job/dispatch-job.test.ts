@@ -1,0 +1,179 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import { dispatchLease } from "../../src/job/schedule.ts";
+import { externalReference, type JobId } from "@sluice/core";
+import { readJobContent, type DocumentContent } from "../../src/job/sql/read-job-documents.ts";
+import {
+  BatchService,
+  document,
+  documents,
+  jobs,
+  NOW,
+  onlyJob,
+  recordJob,
+  testIo,
+  type TestIo,
+} from "../../test-support/index.ts";
+import { dispatchJob, type DispatchableJob } from "../../src/job/dispatch-job.ts";
+
+const DISPATCH_LEASE = dispatchLease(60_000);
+
+let service: BatchService;
+let io: TestIo;
+beforeEach(() => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+});
+
+const record = (list: Parameters<typeof recordJob>[1]) =>
+  recordJob(io.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE });
+const pending = (id: JobId): DispatchableJob => ({
+  id,
+  model: "@cf/baai/bge-m3",
+  status: "pending",
+  attempt: 0,
+  round: 1,
+  refusals: 0,
+  batches: 0,
+  halvings: 0,
+});
+const content = (id: JobId, attempt = 0): Promise<DocumentContent[]> => readJobContent(io.db, { id, attempt });
+
+describe("dispatching a job", () => {
+  it("does not begin a call that may outlast its lease, when D1 was slow", async () => {
+    const { job } = await record(documents("d", 3));
+    // The first time asked is when the attempt starts; D1 takes 61 s over it.
+    let asked = 0;
+    const slow = { ...io, now: () => NOW + (asked++ === 0 ? 0 : 61_000) };
+    expect(await dispatchJob(slow, pending(job), await content(job))).toBe("refused");
+    expect(service.submits).toEqual([]);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", attempt: 1, unconfirmed: 0, dueAt: NOW + 61_000 });
+    io.clock.now = NOW + 62_000;
+    expect(await dispatchJob(io, { ...pending(job), attempt: 1 }, await content(job, 1))).toBe("dispatched");
+  });
+
+  it("stores the attempt and its list before the call, and the request_id after", async () => {
+    const { job } = await record(documents("d", 3));
+    let during: unknown;
+    service.onSubmit = async () => {
+      during = await onlyJob(env.DB);
+    };
+    expect(await dispatchJob(io, pending(job), await content(job))).toBe("dispatched");
+    expect(during).toMatchObject({
+      status: "dispatching",
+      attempt: 1,
+      requestId: null,
+      dueAt: NOW + DISPATCH_LEASE,
+      documents: ["d0", "d1", "d2"],
+    });
+    expect(await onlyJob(env.DB)).toMatchObject({
+      status: "dispatched",
+      attempt: 1,
+      requestId: "batch-1",
+      dueAt: NOW + 10_000,
+      documents: ["d0", "d1", "d2"],
+      unconfirmed: 0,
+    });
+  });
+
+  it("sends the stored list in its order, whatever the order of the content", async () => {
+    const { submission, job } = await record(documents("d", 5));
+    await dispatchJob(io, pending(job), (await content(job)).toReversed());
+    expect(service.submits.map((call) => call.requests)).toEqual([
+      documents("d", 5).map(({ query, contexts }, place) => ({
+        query,
+        contexts: contexts.map((text) => ({ text })),
+        truncate_inputs: true,
+        external_reference: externalReference(submission, place),
+      })),
+    ]);
+  });
+
+  it("leaves out what was deleted after the content was read", async () => {
+    const { job } = await record(documents("d", 3));
+    const read = await content(job);
+    await env.DB.exec("DELETE FROM documents WHERE document_id = 'd1'");
+    await dispatchJob(io, pending(job), read);
+    expect(service.submits[0]?.requests.map(({ query }) => query)).toEqual([
+      document("d0").query,
+      document("d2").query,
+    ]);
+    expect((await onlyJob(env.DB)).documents).toEqual(["d0", "d2"]);
+  });
+
+  it("calls nobody when nothing is left to send", async () => {
+    const { job } = await record(documents("d", 2));
+    const read = await content(job);
+    await env.DB.exec("DELETE FROM documents");
+    expect(await dispatchJob(io, pending(job), read)).toBe("canceled");
+    expect(service.calls).toEqual([]);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "canceled", dueAt: null });
+  });
+
+  it("calls nobody when another attempt was started", async () => {
+    const { job } = await record(documents("d", 2));
+    const read = await content(job);
+    await dispatchJob(io, pending(job), read);
+    const before = await jobs(env.DB);
+    expect(await dispatchJob(io, pending(job), read)).toBe("superseded");
+    expect(service.submits).toHaveLength(1);
+    expect(await jobs(env.DB)).toEqual(before);
+  });
+
+  it("drops the request_id of an attempt that another has replaced", async () => {
+    const { job } = await record(documents("d", 2));
+    const read = await content(job);
+    const late = Promise.withResolvers<unknown>();
+    const called = Promise.withResolvers<void>();
+    service.onSubmit = () => {
+      service.onSubmit = null;
+      called.resolve();
+      return late.promise;
+    };
+    const first = dispatchJob(io, pending(job), read);
+    await called.promise;
+    io.clock.now += DISPATCH_LEASE;
+    const second = await dispatchJob(io, { ...pending(job), status: "dispatching", attempt: 1 }, read);
+    late.resolve({ status: "queued", request_id: "late" });
+    expect([await first, second]).toEqual(["superseded", "dispatched"]);
+    expect(await onlyJob(env.DB)).toMatchObject({
+      status: "dispatched",
+      attempt: 2,
+      requestId: "batch-1",
+      unconfirmed: 1,
+    });
+  });
+
+  it("leaves a refusal of an attempt that another has replaced without effect", async () => {
+    const { job } = await record(documents("d", 2));
+    const read = await content(job);
+    const late = Promise.withResolvers<unknown>();
+    const called = Promise.withResolvers<void>();
+    service.onSubmit = () => {
+      service.onSubmit = null;
+      called.resolve();
+      return late.promise;
+    };
+    const first = dispatchJob(io, pending(job), read);
+    await called.promise;
+    io.clock.now += DISPATCH_LEASE;
+    await dispatchJob(io, { ...pending(job), status: "dispatching", attempt: 1 }, read);
+    const before = await jobs(env.DB);
+    late.resolve({ success: false, errors: [{ code: 5006, message: "invalid" }] });
+    await first;
+    expect(await jobs(env.DB)).toEqual(before);
+  });
+
+  it("sends nothing rather than a list it has not all texts of", async () => {
+    const { job } = await record(documents("d", 2));
+    await expect(dispatchJob(io, pending(job), (await content(job)).slice(1))).rejects.toThrow(job);
+    expect(service.calls).toEqual([]);
+  });
+
+  it("logs ids and counts, and no text of a document", async () => {
+    const { job } = await record([{ id: "d0", query: "SECRET query", contexts: ["SECRET context"] }]);
+    service.onSubmit = () => ({ success: false, errors: [{ code: 3040, message: "busy with SECRET query" }] });
+    await dispatchJob(io, pending(job), await content(job));
+    expect(io.events).toEqual([{ event: "job_refused", job, attempt: 1, reason: "retry", code: 3040, then: "again" }]);
+  });
+});

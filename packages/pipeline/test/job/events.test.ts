@@ -1,0 +1,165 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  BatchService,
+  counters,
+  documents,
+  expectedScores,
+  jobs,
+  NOW,
+  onlyJob,
+  recordJob,
+  RUN,
+  scoresInView,
+  testIo,
+  unreliableDatabase,
+  type TestIo,
+} from "../../test-support/index.ts";
+import { consumeEvents } from "../../src/job/consume-events.ts";
+import { nextRun, runPoller } from "../../test-support/drive.ts";
+
+let service: BatchService;
+let io: TestIo;
+beforeEach(() => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+});
+
+const SECOND = 1_000;
+
+/** An event as a subscription sends it. */
+function ended(requestId: string, how: "succeeded" | "failed" = "succeeded") {
+  return {
+    type: `cf.workersAi.model.batch.${how}`,
+    source: { type: "workersAi.model", modelName: "@cf/baai/bge-m3" },
+    payload: { requestId },
+    metadata: { eventSchemaVersion: 1 },
+  };
+}
+
+/** Delivers these bodies together; gives what was decided about each. */
+async function consume(bodies: readonly unknown[], attempts = 1, by = io) {
+  const messages = bodies.map((body, n) => ({ id: `m${n}`, body, attempts }));
+  const decisions = await consumeEvents(by, messages);
+  return messages.map(({ id }) => decisions.get(id));
+}
+
+/** Records jobs of one document each and dispatches them: `batch-1`, `batch-2`, … */
+async function dispatched(names: readonly string[]) {
+  const recorded = [];
+  for (const name of names) recorded.push(await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW }));
+  // Dispatched before, so that they are not merged.
+  await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
+  await runPoller(io);
+  io.clock.now += 5 * SECOND;
+  return recorded;
+}
+
+const ACK = { kind: "ack" };
+
+describe("an event that reports the end of a batch", () => {
+  it("has its scores stored at once, without a run of the poller", async () => {
+    const [{ submission } = { submission: null }] = await dispatched(["a"]);
+    expect(await consume([ended("batch-1")])).toEqual([ACK]);
+    expect(await scoresInView(env.DB)).toEqual(expectedScores(documents("a", 1)));
+    expect(submission && (await counters(env.DB, submission))).toMatchObject({ succeeded: 1, completed: true });
+  });
+
+  it("is taken together with the others of its delivery: one claim for all", async () => {
+    const names = Array.from({ length: 20 }, (_, n) => `d${n}-`);
+    await dispatched(names);
+    const { d1, calls } = unreliableDatabase(env.DB);
+    const by = { ...testIo(d1, service), now: io.now };
+    const decisions = await consume(
+      names.map((_, n) => ended(`batch-${n + 1}`)),
+      1,
+      by,
+    );
+    expect(decisions).toEqual(names.map(() => ACK));
+    expect(calls.filter(({ sql }) => sql.includes("INDEXED BY jobs_request"))).toHaveLength(1);
+    expect(await scoresInView(env.DB)).toEqual(expectedScores(names.flatMap((name) => documents(name, 1))));
+  });
+
+  it("is polled for once, however often its delivery repeats it", async () => {
+    await dispatched(["a"]);
+    service.pendingPolls = Infinity;
+    expect(await consume([ended("batch-1"), ended("batch-1"), ended("batch-1", "failed")])).toEqual([ACK, ACK, ACK]);
+    expect(service.polls).toHaveLength(1);
+  });
+
+  it("moves the next poll: the run that comes then finds nothing to do", async () => {
+    await dispatched(["a"]);
+    service.pendingPolls = 1;
+    io.clock.now = NOW + RUN;
+    await consume([ended("batch-1")]);
+    await runPoller(io);
+    expect(service.polls).toHaveLength(1);
+    await nextRun(io);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("has a failed batch dispatched again, counted, without waiting for its next poll", async () => {
+    await dispatched(["a"]);
+    service.forget();
+    expect(await consume([ended("batch-1", "failed")])).toEqual([ACK]);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", repeated: 1, dueAt: io.clock.now });
+  });
+
+  it("leaves the jobs of other batches alone, and one whose poll fails to its next run", async () => {
+    await dispatched(["a", "b", "c"]);
+    const before = await jobs(env.DB);
+    service.onPoll = ({ requestId }) =>
+      requestId === "batch-1" ? Promise.reject(new Error("3040: Capacity temporarily exceeded")) : undefined;
+    await consume([ended("batch-1"), ended("batch-2")]);
+    const after = await jobs(env.DB);
+    expect(after.map(({ status }) => status).toSorted()).toEqual(["dispatched", "dispatched", "succeeded"]);
+    const failed = after.find(({ requestId, status }) => requestId === "batch-1" && status === "dispatched");
+    expect(failed?.dueAt).toBe(io.clock.now + RUN / 2);
+    const unnamed = before.find(({ requestId }) => requestId === "batch-3");
+    expect(after.find(({ id }) => id === unnamed?.id)).toEqual(unnamed);
+  });
+});
+
+describe("an event whose batch no open job has", () => {
+  it.each([
+    { attempts: 1, decision: { kind: "retry", delaySeconds: 2 } },
+    { attempts: 2, decision: { kind: "retry", delaySeconds: 10 } },
+    { attempts: 3, decision: ACK },
+    { attempts: 4, decision: ACK },
+  ])("is retried twice with a delay, then acknowledged: delivery $attempts", async ({ attempts, decision }) => {
+    await dispatched(["a"]);
+    const before = await onlyJob(env.DB);
+    expect(await consume([ended("foreign")], attempts)).toEqual([decision]);
+    expect(service.polls).toEqual([]);
+    expect(await onlyJob(env.DB)).toEqual(before);
+  });
+
+  it("finds its job when it comes again, where it came before the request_id was recorded", async () => {
+    const early = [ended("batch-1")];
+    expect(await consume(early)).toMatchObject([{ kind: "retry" }]);
+    await dispatched(["a"]);
+    expect(await consume(early, 2)).toEqual([ACK]);
+    expect(await scoresInView(env.DB)).toEqual(expectedScores(documents("a", 1)));
+  });
+
+  it("is not applied where the batch is that of an older attempt", async () => {
+    await dispatched(["a"]);
+    service.onPoll = () => Promise.reject(new Error("3042: not found"));
+    await nextRun(io);
+    service.onPoll = null;
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 3, requestId: "batch-2" });
+    const polls = service.polls.length;
+    expect(await consume([ended("batch-1")], 3)).toEqual([ACK]);
+    expect(service.polls).toHaveLength(polls);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 3 });
+  });
+
+  it("changes nothing where the job has ended", async () => {
+    await dispatched(["a"]);
+    await consume([ended("batch-1")]);
+    const before = await jobs(env.DB);
+    expect(await consume([ended("batch-1")], 3)).toEqual([ACK]);
+    expect(await jobs(env.DB)).toEqual(before);
+    expect(service.polls).toHaveLength(1);
+  });
+});

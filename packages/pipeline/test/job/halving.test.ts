@@ -1,0 +1,125 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  BatchService,
+  documents,
+  expectedScores,
+  jobs,
+  NOW,
+  recordJob,
+  rows,
+  scoresInView,
+  testIo,
+  type SubmitCall,
+  type TestIo,
+} from "../../test-support/index.ts";
+import { runPoller } from "../../test-support/drive.ts";
+
+let service: BatchService;
+let io: TestIo;
+beforeEach(() => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+});
+
+const MINUTE = 60_000;
+const LIST = documents("big", 16);
+const isBig = ({ requests }: SubmitCall) => requests.some(({ query }) => query.includes("big"));
+const timedOut = () => Promise.reject(new Error("Workers AI did not answer within 60 s."));
+
+/** Big batches time out unless they hold at most `most` documents; while one is submitted, `meanwhile` happens. */
+function timeOutAbove(most: number, meanwhile: () => Promise<unknown> = async () => undefined): void {
+  service.onSubmit = async (call) => {
+    if (!isBig(call) || call.requests.length <= most) return undefined;
+    io.clock.now += MINUTE / 2;
+    await meanwhile();
+    io.clock.now += MINUTE / 2;
+    return timedOut();
+  };
+}
+
+let others = 0;
+/** Another job is recorded and dispatched. */
+async function otherGetsThrough(): Promise<void> {
+  others += 1;
+  await recordJob(io.db, documents(`other${others}-`, 1), { now: io.clock.now, dueAt: io.clock.now });
+  await env.DB.exec(
+    `UPDATE jobs SET status = 'dispatched', attempt = 1, request_id = 'other', dispatched_at = ${io.clock.now},
+       due_at = ${io.clock.now + MINUTE * 10_000} WHERE members LIKE '%other${others}-%'`.replaceAll("\n", " "),
+  );
+}
+
+/** Runs the poller as big jobs are due, so often. */
+async function run(times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    const due = (await big()).flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
+    if (due.length === 0) return;
+    io.clock.now = Math.max(io.clock.now + 1_000, Math.min(...due));
+    await runPoller(io);
+  }
+}
+const big = async () => (await jobs(env.DB)).filter(({ documents: [first = ""] }) => first.startsWith("big"));
+const sizes = () => service.submits.filter(isBig).map(({ requests }) => requests.length);
+
+describe("a job whose submits time out", () => {
+  it("is halved at the second in a row while others get through, and its halves at their first", async () => {
+    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    timeOutAbove(4, otherGetsThrough);
+    await run(1);
+    expect((await big()).map(({ status }) => status)).toEqual(["pending"]);
+    await run(40);
+    expect(sizes().toSorted((a, b) => b - a)).toEqual([16, 16, 8, 8, 4, 4, 4, 4]);
+    expect(await scoresInView(env.DB)).toMatchObject(expectedScores(LIST));
+    // Dispatches that may have been paid are counted, also at those that were halved.
+    expect(await rows(env.DB, "SELECT unconfirmed_dispatches AS n FROM submissions WHERE total = 16")).toEqual([
+      { n: 4 },
+    ]);
+  });
+
+  it("is halved three times at most, and its documents are in ten batches at most", async () => {
+    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    timeOutAbove(1, otherGetsThrough);
+    await run(200);
+    expect(Math.min(...sizes())).toBe(2);
+    expect(sizes().filter((size) => size === 2)).toHaveLength(8 * 6);
+    expect(await rows(env.DB, "SELECT DISTINCT code FROM outcomes WHERE document_id LIKE 'big%'")).toEqual([
+      { code: "no_answer" },
+    ]);
+    expect(await rows(env.DB, "SELECT max(batches) AS most, max(halvings) AS halvings FROM jobs")).toEqual([
+      { most: 10, halvings: 3 },
+    ]);
+  });
+
+  it("is left whole while nothing gets through", async () => {
+    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    await otherGetsThrough();
+    timeOutAbove(0);
+    await run(9);
+    expect(sizes()).toEqual(Array.from({ length: 9 }, () => 16));
+    service.onSubmit = null;
+    await run(3);
+    expect(await scoresInView(env.DB)).toMatchObject(expectedScores(LIST));
+  });
+
+  it("is left whole while only another model's jobs get through", async () => {
+    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    timeOutAbove(0, async () => {
+      await otherGetsThrough();
+      await env.DB.exec("UPDATE jobs SET model = 'another' WHERE request_id = 'other'");
+    });
+    await run(4);
+    expect(sizes()).toEqual([16, 16, 16, 16]);
+  });
+});
+
+it("an outage leaves the jobs of a backlog whole", async () => {
+  for (let job = 0; job < 12; job += 1) {
+    await recordJob(io.db, documents(`big${job}-`, 2), { now: NOW, dueAt: NOW });
+    await env.DB.exec(`UPDATE jobs SET attempt = 1 WHERE attempt = 0`);
+  }
+  service.onSubmit = timedOut;
+  while (io.clock.now < NOW + 20 * 60 * MINUTE) await run(1);
+  expect(await big()).toHaveLength(12);
+  expect(service.submits.length).toBeGreaterThan(12 * 6);
+  expect(await rows(env.DB, "SELECT * FROM outcomes")).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { JobId, RequestId } from "@sluice/core";
+import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
+import { confirmDispatch } from "../../src/job/sql/confirm-dispatch.ts";
+import { openDatabase, type Database } from "@sluice/db";
+import { postponeJob, type DispatchCount } from "../../src/job/sql/postpone-job.ts";
+import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { claimLimits, dispatch, jobId, NOW, open, part, record } from "../../test-support/fixtures.ts";
+
+let db: Database;
+beforeEach(() => {
+  db = openDatabase(env.DB);
+});
+
+const MINUTE = 60_000;
+const ERROR = { reason: "retry", message: "3040" };
+
+const jobRow = (id: JobId) =>
+  env.DB.prepare(
+    "SELECT status, due_at, attempt, refusals, unconfirmed_dispatches, repeated_dispatches FROM jobs WHERE id = ?",
+  )
+    .bind(id)
+    .first();
+
+async function pending(): Promise<JobId> {
+  const id = jobId();
+  await record(db, id, [[part(await open(db), 0, [{}])]]);
+  return id;
+}
+
+const start = (id: JobId, attempt: number) =>
+  startAttempt(db, { id, attempt, status: "pending" }, { until: NOW + 2 * MINUTE, token: `t${attempt}` }, NOW);
+
+const postpone = (id: JobId, attempt: number, status: "dispatching" | "dispatched", counts: DispatchCount) =>
+  postponeJob(db, { id, attempt, status }, ERROR, { dispatch: counts, refused: true }, NOW + MINUTE, NOW);
+
+describe("postponing a job", () => {
+  it("counts a refusal once, though it is repeated after an error that hid the commit", async () => {
+    const id = await pending();
+    await start(id, 0);
+    await postpone(id, 1, "dispatching", "unconfirmed");
+    await postpone(id, 1, "dispatching", "unconfirmed");
+    expect(await jobRow(id)).toMatchObject({ status: "pending", refusals: 1, unconfirmed_dispatches: 1 });
+  });
+
+  it("counts a batch that is given up once, though it is repeated after an error that hid the commit", async () => {
+    const id = await pending();
+    await dispatch(db, id);
+    await postpone(id, 1, "dispatched", "repeated");
+    await postpone(id, 1, "dispatched", "repeated");
+    expect(await jobRow(id)).toMatchObject({ status: "pending", refusals: 1, repeated_dispatches: 1 });
+  });
+
+  it("leaves a job that is dispatched by now as it is", async () => {
+    const id = await pending();
+    await dispatch(db, id);
+    const before = await jobRow(id);
+    await postpone(id, 1, "dispatching", "unconfirmed");
+    expect(await jobRow(id)).toEqual(before);
+  });
+});
+
+describe("refusals in a row", () => {
+  it("add up over the attempts, and end with a dispatch that is taken in", async () => {
+    const id = await pending();
+    for (const attempt of [1, 2]) {
+      await start(id, attempt - 1);
+      await postpone(id, attempt, "dispatching", "none");
+    }
+    await start(id, 2);
+    expect(await jobRow(id)).toMatchObject({ attempt: 3, refusals: 2 });
+    await confirmDispatch(db, { id, attempt: 3 }, "request-3" as RequestId, NOW + MINUTE);
+    expect(await jobRow(id)).toMatchObject({ attempt: 3, refusals: 0 });
+  });
+});
+
+describe("claiming", () => {
+  it("leases what is to be dispatched for as long as a dispatch may take, and the rest until its next poll", async () => {
+    const [waiting, started, dispatched] = [await pending(), await pending(), await pending()];
+    await start(started, 0);
+    await dispatch(db, dispatched);
+    const now = NOW + 5 * MINUTE;
+    expect(await claimDueJobs(db, claimLimits(now), now)).toHaveLength(3);
+    expect(await jobRow(waiting)).toMatchObject({ status: "pending", due_at: now + 2 * MINUTE });
+    expect(await jobRow(started)).toMatchObject({ status: "dispatching", due_at: now + 2 * MINUTE });
+    expect(await jobRow(dispatched)).toMatchObject({ status: "dispatched", due_at: now + MINUTE / 2 });
+    expect(await claimDueJobs(db, claimLimits(now + MINUTE), now + MINUTE)).toMatchObject([{ id: dispatched }]);
+  });
+
+  it("sets the next poll at half a run, and at a tenth of the age of a job that is ten runs old", async () => {
+    const id = await pending();
+    await dispatch(db, id);
+    const waitAt = async (age: number) => {
+      await env.DB.exec(`UPDATE jobs SET due_at = 0`);
+      await claimDueJobs(db, claimLimits(NOW + age), NOW + age);
+      return Number((await jobRow(id))?.["due_at"]) - NOW - age;
+    };
+    for (const age of [0, MINUTE, 10 * MINUTE - 1]) expect(await waitAt(age)).toBe(MINUTE / 2);
+    expect(await waitAt(10 * MINUTE)).toBe(MINUTE);
+    expect(await waitAt(120 * MINUTE)).toBe(12 * MINUTE);
+    // A clock that is behind the one that dispatched it.
+    expect(await waitAt(-MINUTE)).toBe(MINUTE / 2);
+  });
+});

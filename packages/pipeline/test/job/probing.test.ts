@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
+import type { DispatchedJob } from "../../src/job/sql/claim-due-jobs.ts";
+import { NOW } from "../../test-support/index.ts";
+import { PollQueue, type PendingAges } from "../../src/job/poll-queue.ts";
+
+const SECOND = 1_000;
+
+function dispatched(age: number, lane: Lane = "interactive", model = "m"): DispatchedJob {
+  return {
+    id: `job-${age}` as JobId,
+    model: model as ModelName,
+    lane,
+    attempt: 1,
+    round: 1,
+    refusals: 0,
+    batches: 1,
+    halvings: 0,
+    contexts: 3,
+    payloadBytes: 200,
+    createdAt: NOW - age,
+    status: "dispatched",
+    requestId: `batch-${age}` as RequestId,
+    dispatchedAt: NOW - age,
+  };
+}
+
+/** Polls one after another; gives the ages that were polled, in that order. */
+function pollAll(queue: PollQueue, isPending: (age: number) => boolean): number[] {
+  const polled: number[] = [];
+  for (let job = queue.next(); job !== null; job = queue.next()) {
+    const age = NOW - job.dispatchedAt;
+    polled.push(age);
+    queue.report(job, isPending(age));
+  }
+  return polled;
+}
+
+/** Jobs of 1 s to `count` s. */
+const everySecond = (count: number) => Array.from({ length: count }, (_, index) => dispatched((index + 1) * SECOND));
+
+describe("the order of polls", () => {
+  it("is oldest first, and reaches every batch that is done", () => {
+    const polled = pollAll(new PollQueue(everySecond(300), NOW, new Map()), (age) => age < 30 * SECOND);
+    expect(polled[0]).toBe(300 * SECOND);
+    expect(polled.filter((age) => age >= 30 * SECOND)).toHaveLength(271);
+    expect(polled.length).toBeLessThanOrEqual(271 + 12);
+  });
+
+  it("leaves young batches without a call while those that are older are in progress", () => {
+    const ages: PendingAges = new Map();
+    expect(pollAll(new PollQueue(everySecond(300), NOW, ages), () => true)).toHaveLength(12);
+    expect(pollAll(new PollQueue(everySecond(250), NOW, ages), () => true)).toEqual([]);
+    expect(pollAll(new PollQueue([dispatched(400 * SECOND)], NOW, ages), () => true)).toHaveLength(1);
+  });
+
+  it("reaches those that are done behind many old ones that are stuck", () => {
+    const stuck = Array.from({ length: 100 }, (_, index) => dispatched(10_000 * SECOND + index));
+    const polled = pollAll(
+      new PollQueue([...everySecond(100), ...stuck], NOW, new Map()),
+      (age) => age > 1_000 * SECOND,
+    );
+    expect(polled.filter((age) => age <= 1_000 * SECOND)).toHaveLength(100);
+  });
+
+  it("is decided by model and lane apart", () => {
+    const jobs = [...everySecond(50), ...everySecond(50).map((job) => ({ ...job, lane: "bulk" as const }))];
+    const polled: string[] = [];
+    const queue = new PollQueue(jobs, NOW, new Map());
+    for (let job = queue.next(); job !== null; job = queue.next()) {
+      polled.push(job.lane);
+      queue.report(job, job.lane === "interactive");
+    }
+    expect(polled.filter((lane) => lane === "interactive")).toHaveLength(12);
+    expect(polled.filter((lane) => lane === "bulk")).toHaveLength(50);
+  });
+
+  it("takes every job where nothing may be left", () => {
+    expect(pollAll(new PollQueue(everySecond(50), NOW, null), () => true)).toHaveLength(50);
+  });
+
+  it("gives a job that was put back again", () => {
+    const queue = new PollQueue(everySecond(2), NOW, new Map());
+    const job = queue.next();
+    if (job !== null) queue.putBack(job);
+    expect(pollAll(queue, () => false)).toEqual([2 * SECOND, SECOND]);
+  });
+});

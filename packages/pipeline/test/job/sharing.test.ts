@@ -1,0 +1,171 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Lane } from "@sluice/core";
+import { BatchService, documents, jobs, NOW, recordJob, RUN, testIo, type TestIo } from "../../test-support/index.ts";
+import { countedDatabase } from "../../test-support/counted-database.ts";
+import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+
+let service: BatchService;
+let io: TestIo;
+beforeEach(() => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+});
+
+/** Jobs that are dispatched and under way for good; a batch is named after its lane. */
+async function underWay(
+  counts: Readonly<Record<Lane, number>>,
+  ages: (index: number) => number = () => 0,
+): Promise<void> {
+  const insert = env.DB.prepare(
+    `INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes,
+       request_id, due_at, created_at, dispatched_at, attempts, members)
+     VALUES (?1, '@cf/baai/bge-m3', ?2, 'dispatched', 1, 1, 1, 3, 200, ?3, ?4, ?4, ?5, '[{"attempt":1}]', '[]')`,
+  );
+  const lanes = (["bulk", "interactive"] as const).flatMap((lane) => Array.from({ length: counts[lane] }, () => lane));
+  await env.DB.batch(
+    lanes.map((lane, index) => insert.bind(`job-${index}`, lane, `${lane} ${index}`, NOW, NOW - ages(index))),
+  );
+  service.onPoll = ({ requestId }) => ({ status: "running", request_id: requestId });
+}
+const polledLanes = () => service.polls.map(({ requestId }) => requestId.split(" ")[0]);
+
+describe("a run", () => {
+  it("polls interactive jobs before bulk ones", async () => {
+    await underWay({ bulk: 8, interactive: 8 });
+    service.onPoll = () => service.answer([]);
+    await nextRun(io);
+    expect(polledLanes()).toEqual([
+      ...Array.from({ length: 8 }, () => "interactive"),
+      ...Array.from({ length: 8 }, () => "bulk"),
+    ]);
+  });
+
+  it("polls bulk jobs too, however many interactive ones are due", async () => {
+    await underWay({ bulk: 5, interactive: 400 });
+    service.onPoll = () => {
+      io.clock.now += 200;
+      return service.answer([]);
+    };
+    await nextRun(io);
+    expect(polledLanes().filter((lane) => lane === "bulk")).toHaveLength(5);
+    expect(polledLanes().filter((lane) => lane === "interactive").length).toBeLessThan(400);
+  });
+
+  it("polls every job that is due whose batch is done, and finalizes them in sets", async () => {
+    for (let job = 0; job < 150; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+    await env.DB.exec(
+      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+    );
+    await runPoller(io);
+    await runUntilDone(io);
+    const finalized = io.events.filter(({ event }) => event === "job_finalized");
+    expect(finalized).toHaveLength(150);
+    expect(finalized.every(({ held }) => held === true)).toBe(true);
+    expect(service.polls).toHaveLength(150);
+  });
+
+  it("makes a statement for every ten answers of single documents at most", async () => {
+    await underWay({ bulk: 0, interactive: 200 });
+    service.onPoll = () => service.answer([]);
+    const before = io.statements();
+    await nextRun(io);
+    expect((await jobs(env.DB)).filter(({ status }) => status === "succeeded")).toHaveLength(200);
+    expect(io.statements() - before).toBeLessThanOrEqual(4 + 3 + 20);
+  });
+
+  it.each([300, 120])(
+    "keeps inside the 1,000 statements of an invocation with %d jobs to dispatch one by one",
+    async (count) => {
+      for (let job = 0; job < count; job += 1)
+        await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+      await env.DB.exec(
+        `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+      );
+      const before = io.statements();
+      await runPoller(io);
+      expect(io.statements() - before).toBeLessThanOrEqual(1_000);
+      expect(service.submits.length).toBeGreaterThanOrEqual(60);
+      // What it claimed and did not start is due at once for the next.
+      for (let run = 2; run <= 5; run += 1) await runPoller(io);
+      expect(service.submits).toHaveLength(count);
+    },
+  );
+
+  it("keeps inside them where every answer leaves something out", async () => {
+    for (let job = 0; job < 90; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+    await env.DB.exec(
+      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+    );
+    await runPoller(io);
+    for (let job = 90; job < 300; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+    await env.DB.exec(
+      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+    );
+    // One document of each job gets nothing, so that each brings about a follow-up job.
+    service.items = (item) => (item.index === 0 ? [] : [item]);
+    io.clock.now = NOW + 5 * RUN;
+    const before = io.statements();
+    await runPoller(io);
+    expect(io.statements() - before).toBeLessThanOrEqual(1_000);
+    expect(io.statements() - before).toBeGreaterThan(550);
+  });
+
+  it("has at most six polls in flight", async () => {
+    await underWay({ bulk: 10, interactive: 20 });
+    let polls = 0;
+    let inFlight = 0;
+    let most = 0;
+    service.onPoll = async ({ requestId }) => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      // A turn through D1, so that whatever may run beside this does.
+      await env.DB.prepare("SELECT 1").run();
+      inFlight -= 1;
+      polls += 1;
+      return polls % 3 === 0 ? service.answer([]) : { status: "running", request_id: requestId };
+    };
+    await nextRun(io);
+    expect(service.polls).toHaveLength(30);
+    expect(most).toBe(6);
+  });
+
+  it("takes nothing more on when the next one is about to start", async () => {
+    await underWay({ bulk: 0, interactive: 60 });
+    service.onPoll = () => {
+      io.clock.now += 2_500;
+      return service.answer([]);
+    };
+    await nextRun(io);
+    expect(service.polls.length).toBeGreaterThanOrEqual(18);
+    expect(service.polls.length).toBeLessThanOrEqual(24);
+  });
+
+  it("goes on with the other jobs when one breaks off", async () => {
+    for (const name of ["a", "b"]) await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
+    await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
+    await runPoller(io);
+    await env.DB.exec("UPDATE jobs SET request_id = ' ' WHERE request_id = 'batch-1'");
+    await nextRun(io);
+    expect((await jobs(env.DB)).map(({ status }) => status).toSorted()).toEqual(["dispatched", "succeeded"]);
+    expect(io.events.filter(({ event }) => event === "job_broke_off")).toHaveLength(1);
+    expect(io.events.at(-1)).toMatchObject({ event: "poller_run", jobs: 2, failed: 1 });
+  });
+
+  it("with nothing due asks D1 once, whatever has ended or is not due yet", async () => {
+    for (let job = 0; job < 10; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+    await runPoller(io);
+    await runUntilDone(io);
+    await recordJob(io.db, documents("later", 1), { now: NOW, dueAt: NOW + 1_000 * RUN });
+    const { d1, counts } = countedDatabase(env.DB);
+    const idle = testIo(d1, service);
+    const calls = service.calls.length;
+    await runPoller(idle);
+    // One transaction: the heartbeat, which writes no row where the last is half a minute old, the end of pauses, the claim.
+    expect(counts).toHaveLength(4);
+    expect(counts.reduce((sum, count) => sum + count.written, 0)).toBeLessThanOrEqual(1);
+    expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(25);
+    expect(service.calls).toHaveLength(calls);
+    expect(idle.events).toEqual([]);
+  });
+});

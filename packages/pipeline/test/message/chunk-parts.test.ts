@@ -1,0 +1,75 @@
+import { MAX_PARAMETER_BYTES, MAX_SHARED_TEXT_BYTES, MAX_TRANSACTION_BYTES, type SubmissionId } from "@sluice/core";
+import type { PartToRecord } from "../../src/message/sql/record-parts.ts";
+import { describe, expect, it } from "vitest";
+import { chunkParts } from "../../src/message/chunk-parts.ts";
+
+let submissions = 0;
+
+/** A part of one submission, with so many bytes of texts and of rows for `documents`. */
+function partOf(ids: readonly string[], more: { texts?: number; rows?: number; collection?: string } = {}) {
+  submissions += 1;
+  return {
+    submission: `sub_${String(submissions).padStart(36, "0")}` as SubmissionId,
+    part: 0,
+    hash: "hash",
+    collection: more.collection ?? "default",
+    documents: ids,
+    contextCount: ids.length,
+    payloadBytes: 100,
+    rows: "r".repeat(more.rows ?? 100),
+    texts: "t".repeat(more.texts ?? 1_000),
+  } satisfies PartToRecord;
+}
+
+const parts = (count: number, more: Parameters<typeof partOf>[1] = {}) =>
+  Array.from({ length: count }, (_, n) => partOf([`d${n}`], more));
+
+/** How many parts lie in each row of texts, by chunks, by transactions. */
+const shape = (list: readonly PartToRecord[]) =>
+  chunkParts(list).map((chunks) => chunks.map((rows) => rows.map((row) => row.length)));
+
+describe("the parts of a job", () => {
+  it("keep their order, and none is left out", () => {
+    const list = [...parts(300, { texts: 60_000 }), ...parts(40, { rows: 700_000 })];
+    expect(chunkParts(list).flat(3)).toEqual(list);
+    expect(chunkParts([])).toEqual([]);
+  });
+
+  it("share a row of texts as far as 128 KB go, and a larger one has a row to itself", () => {
+    const eighth = MAX_SHARED_TEXT_BYTES / 8;
+    expect(shape(parts(20, { texts: eighth }))).toEqual([[[8, 8, 4]]]);
+    expect(shape(parts(9, { texts: eighth + 1 }))).toEqual([[[7, 2]]]);
+    const bulk = { texts: MAX_SHARED_TEXT_BYTES - 500 };
+    expect(shape([...parts(3, bulk), partOf(["staged"], { texts: 1_000_000 }), partOf(["small"])])).toEqual([
+      [[1, 1, 1, 1, 1]],
+    ]);
+  });
+
+  it("share none where two of their documents have one id in one collection", () => {
+    const list = [
+      partOf(["a", "b"]),
+      partOf(["c", "d"]),
+      partOf(["d", "e"]),
+      partOf(["a"]),
+      partOf(["a"], { collection: "other" }),
+      partOf(["a"]),
+    ];
+    expect(shape(list)).toEqual([[[2, 3, 1]]]);
+  });
+
+  it("begin a row with each chunk, and a chunk with each transaction", () => {
+    const half = MAX_PARAMETER_BYTES / 2;
+    expect(shape(parts(4, { rows: half - 1_000 }))).toEqual([[[2], [2]]]);
+    expect(shape(parts(3, { rows: half }))).toEqual([[[1], [1], [1]]]);
+    expect(shape(parts(3, { texts: MAX_TRANSACTION_BYTES / 2 }))).toEqual([[[1]], [[1]], [[1]]]);
+  });
+
+  it("with their texts, rows and ids keep each transaction within 5 MB", () => {
+    // All but the last, which holds what is left.
+    for (const chunks of chunkParts(parts(400, { texts: 100_000, rows: 20_000 })).slice(0, -1)) {
+      const bytes = chunks.flat(2).reduce((sum, { texts, rows }) => sum + texts.length + rows.length, 0);
+      expect(bytes).toBeLessThanOrEqual(MAX_TRANSACTION_BYTES);
+      expect(bytes).toBeGreaterThan(0.95 * MAX_TRANSACTION_BYTES);
+    }
+  });
+});

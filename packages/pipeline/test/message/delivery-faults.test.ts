@@ -1,0 +1,168 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import { dispatchLease } from "../../src/job/schedule.ts";
+import type { SubmissionId } from "@sluice/core";
+import type { Patience } from "@sluice/db";
+import {
+  BatchService,
+  counters,
+  documents,
+  jobs,
+  NOW,
+  onlyJob,
+  open,
+  part,
+  rows,
+  testIo,
+  unreliableDatabase,
+  type Fault,
+  type TestIo,
+} from "../../test-support/index.ts";
+import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
+
+const DISPATCH_LEASE = dispatchLease(60_000);
+
+let service: BatchService;
+let io: TestIo;
+let submission: SubmissionId;
+let messages: TestMessage[];
+beforeEach(async () => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+  submission = await open(io.db, { total: 6 });
+  messages = [0, 1].map((number) => messageOf(part(submission, number, documents(`p${number}-`, 3), number * 3)));
+});
+
+const ALL = ["p0-0", "p0-1", "p0-2", "p1-0", "p1-1", "p1-2"];
+/** Calls to D1 that one delivery of two new messages makes. */
+const CALLS = ["SELECT CASE WHEN s.id", "INSERT INTO parts", "FROM pauses", "attempt = attempt + 1", "request_id ="];
+/** Bears with an error, and does not wait for it to pass. */
+const patient: Patience = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
+
+/** A delivery as the Queue sees it: what throws comes again whole. */
+async function attemptDelivery(d1: D1Database): Promise<string[]> {
+  try {
+    return await deliver(testIo(d1, service), messages);
+  } catch {
+    return messages.map(() => "retry");
+  }
+}
+
+async function expectRecordedOnce(): Promise<void> {
+  expect(await counters(env.DB, submission)).toMatchObject({ total: 6, recorded: 6, succeeded: 0, failed: 0 });
+  expect(await rows(env.DB, "SELECT document_id AS id FROM documents ORDER BY id")).toEqual(ALL.map((id) => ({ id })));
+  const job = await onlyJob(env.DB);
+  expect(job.documents).toEqual(ALL);
+  expect(job.attempt).toBe(job.attempts.length);
+  expect(service.submits.length).toBeLessThanOrEqual(job.attempt);
+  expect(job.dueAt).toBeLessThanOrEqual(NOW + DISPATCH_LEASE);
+}
+
+describe("an error of D1", () => {
+  it("can befall these calls of a delivery", async () => {
+    const { d1, calls } = unreliableDatabase(env.DB);
+    await deliver(testIo(d1, service), messages);
+    expect(calls).toHaveLength(CALLS.length);
+    for (const [index, call] of calls.entries()) expect(call.sql).toContain(CALLS[index]);
+  });
+
+  const faults = CALLS.flatMap((name, index) => [
+    { name, call: index + 1, fault: "before" as const },
+    { name, call: index + 1, fault: "after" as const },
+  ]);
+
+  it.each(faults)("loses nothing and records nothing twice: $fault call $call, $name", async ({ call, fault }) => {
+    const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
+    await attemptDelivery(d1);
+    // Whatever became of them, the messages may come again, to a D1 that is well.
+    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    await expectRecordedOnce();
+  });
+
+  it.each(faults)("is borne with where it passes: $fault call $call, $name", async ({ call, fault }) => {
+    const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
+    expect(await deliver(testIo(d1, service, { patience: patient }), messages)).toEqual(["ack", "ack"]);
+    await expectRecordedOnce();
+    expect(await onlyJob(env.DB)).toMatchObject({
+      status: "dispatched",
+      attempt: 1,
+      requestId: "batch-1",
+      unconfirmed: 0,
+    });
+    expect(service.submits).toHaveLength(1);
+  });
+
+  it.each<{ fault: Fault; recorded: number }>([
+    { fault: "before", recorded: 0 },
+    { fault: "after", recorded: 6 },
+  ])("in recording has the messages come again: $fault its commit", async ({ fault, recorded }) => {
+    const { d1 } = unreliableDatabase(env.DB, (_, sql) => (sql.includes("INSERT INTO parts") ? fault : null));
+    expect(await attemptDelivery(d1)).toEqual(["retry", "retry"]);
+    expect(await counters(env.DB, submission)).toMatchObject({ recorded });
+    expect(service.calls).toEqual([]);
+  });
+
+  it("in recording one job leaves the messages of another alone", async () => {
+    const interactive = await open(io.db, { total: 1, lane: "interactive" });
+    const other = messageOf(part(interactive, 0, documents("i", 1)), { lane: "interactive" });
+    let recordings = 0;
+    const { d1 } = unreliableDatabase(env.DB, (_, sql) => {
+      if (sql.includes("INSERT INTO parts")) recordings += 1;
+      return recordings === 1 && sql.includes("INSERT INTO parts") ? "before" : null;
+    });
+    expect(await deliver(testIo(d1, service), [...messages, other])).toEqual(["retry", "retry", "ack"]);
+    expect(await counters(env.DB, interactive)).toMatchObject({ recorded: 1 });
+    expect(await counters(env.DB, submission)).toMatchObject({ recorded: 0 });
+  });
+
+  it("in keeping a malformed message has it come again", async () => {
+    const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
+      sql.includes("INSERT INTO malformed_messages") ? "before" : null,
+    );
+    await expect(deliver(testIo(d1, service), [{ id: "bad", body: "x" }])).rejects.toThrow();
+  });
+});
+
+describe("a death of the Worker", () => {
+  it("between recording and acknowledging changes nothing when the messages come again", async () => {
+    await deliver(io, messages);
+    const before = await jobs(env.DB);
+    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await jobs(env.DB)).toEqual(before);
+    await expectRecordedOnce();
+    expect(service.submits).toHaveLength(1);
+  });
+
+  it("during the call leaves the attempt with its list to the lease, and the messages need nothing more", async () => {
+    const called = Promise.withResolvers<void>();
+    service.onSubmit = () => {
+      called.resolve();
+      return new Promise(() => undefined);
+    };
+    void deliver(io, messages);
+    await called.promise;
+    const left = await onlyJob(env.DB);
+    expect(left).toMatchObject({
+      status: "dispatching",
+      attempt: 1,
+      requestId: null,
+      dueAt: NOW + DISPATCH_LEASE,
+      documents: ALL,
+    });
+    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await onlyJob(env.DB)).toEqual(left);
+    expect(service.calls).toHaveLength(1);
+  });
+
+  it("between recording and the attempt leaves a pending job to the lease", async () => {
+    const { d1 } = unreliableDatabase(env.DB, (_, sql) => (sql.includes("attempt = attempt + 1") ? "before" : null));
+    expect(await deliver(testIo(d1, service), messages)).toEqual(["ack", "ack"]);
+    expect(service.calls).toEqual([]);
+    expect(await onlyJob(env.DB)).toMatchObject({
+      status: "pending",
+      attempt: 0,
+      dueAt: NOW + DISPATCH_LEASE,
+      documents: ALL,
+    });
+  });
+});

@@ -1,0 +1,215 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import { lookUpParts } from "../../src/message/sql/look-up-parts.ts";
+import { openDatabase, type Database } from "@sluice/db";
+import { readJobContent, readJobDocuments } from "../../src/job/sql/read-job-documents.ts";
+import { readStagedPart, stagePart } from "../../src/message/sql/stage-parts.ts";
+import { readSubmission } from "../../src/submission/sql/read-submission.ts";
+import { recordParts } from "../../src/message/sql/record-parts.ts";
+import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { dispatch, jobId, MODEL, NOW, open, part, record } from "../../test-support/fixtures.ts";
+
+let db: Database;
+beforeEach(() => {
+  db = openDatabase(env.DB);
+});
+
+const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+
+describe("opening a submission", () => {
+  it("mints ids that rise, in one millisecond and with a clock that went back", async () => {
+    const ids = [
+      await open(db, {}, NOW),
+      await open(db, {}, NOW),
+      await open(db, {}, NOW - 5_000),
+      await open(db, {}, NOW + 1),
+    ];
+    expect(ids.toSorted()).toEqual(ids);
+    expect(new Set(ids).size).toBe(4);
+    for (const id of ids)
+      expect(id).toMatch(/^sub_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it("puts the time into the id as a UUIDv7 does", async () => {
+    const id = await open(db, {}, NOW);
+    expect(Number.parseInt(id.slice(4, 12) + id.slice(13, 17), 16)).toBe(NOW);
+  });
+});
+
+describe("recording parts", () => {
+  it("keeps documents to the letter", async () => {
+    const submission = await open(db, { total: 1 });
+    const query = 'quotes " and \\ back, line\nbreak, é, 漢, 😀, \u007f';
+    const document = { id: "a/b 漢", query, contexts: ["one\t", "two 😀"], contextIds: ["x", "1"] };
+    await record(db, jobId(), [[part(submission, 0, [document])]]);
+    const [row] = await rows("SELECT * FROM documents");
+    expect(row).toMatchObject({
+      document_id: "a/b 漢",
+      collection: "default",
+      submission_id: submission,
+      part: 0,
+      place: 0,
+      query,
+      context_count: 2,
+      metadata: null,
+    });
+    const [kept] = await rows("SELECT texts FROM contexts");
+    expect(JSON.parse(String(kept?.["texts"]))).toEqual([document.contexts]);
+    expect(JSON.parse(String(row?.["context_ids"]))).toEqual(document.contextIds);
+  });
+
+  it("changes nothing when it is repeated after it was committed", async () => {
+    const submission = await open(db, { total: 4 });
+    const id = jobId();
+    const chunks = [[part(submission, 0, [{}, {}])], [part(submission, 1, [{}, {}], 2)]];
+    expect(await record(db, id, chunks)).toEqual([true, true]);
+    const before = await rows("SELECT * FROM jobs");
+    expect(await record(db, id, chunks)).toEqual([true, true]);
+    expect(await rows("SELECT * FROM jobs")).toEqual(before);
+    expect(await readSubmission(db, submission)).toMatchObject({ total: 4, recorded: 4 });
+  });
+
+  it("gives a part that two consumers record to the first, and to no job of the second", async () => {
+    const submission = await open(db, { total: 3 });
+    const [first, second] = [jobId(), jobId()];
+    const shared = part(submission, 0, [{}, {}]);
+    await record(db, first, [[shared]]);
+    const other = part(submission, 1, [{}], 2);
+    // All of a transaction or none: what came with it comes again by itself.
+    expect(await record(db, second, [[shared, other]])).toEqual([true, false]);
+    expect(await rows("SELECT id FROM jobs")).toEqual([{ id: first }]);
+    expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 1 }]);
+    expect(await record(db, second, [[other]])).toEqual([true]);
+    expect(await dispatch(db, first)).toEqual([[submission, [`${submission}-0`, `${submission}-1`]]]);
+    expect(await dispatch(db, second)).toEqual([[submission, [`${submission}-2`]]]);
+    expect(await readSubmission(db, submission)).toMatchObject({ recorded: 3 });
+  });
+
+  it("writes nothing where a part is of no submission that is known", async () => {
+    const submission = await open(db, { total: 1 });
+    const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;
+    expect(await record(db, jobId(), [[part(submission, 0, [{}]), part(stranger, 0, [{}])]])).toEqual([false, false]);
+    for (const table of ["documents", "contexts", "parts", "jobs"])
+      expect(await rows(`SELECT count(*) AS n FROM ${table}`), table).toEqual([{ n: 0 }]);
+  });
+
+  it("finds each document's texts again, of more rows than a statement binds and in several chunks", async () => {
+    const submission = await open(db, { total: 600 });
+    const own = (place: number) => ({ contexts: [`text of ${place}`, `"${place}"`] });
+    // Three parts a row of texts, two documents a part, so that 100 rows of texts are written at once.
+    const parts = Array.from({ length: 300 }, (_, n) => part(submission, n, [own(2 * n), own(2 * n + 1)], 2 * n));
+    const shared = Array.from({ length: 100 }, (_, n) => parts.slice(3 * n, 3 * n + 3));
+    const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
+    // Behind another's, so that ids do not begin at 1.
+    await record(db, jobId(), [[part(await open(db), 0, [{}])]]);
+    const recorded = await recordParts(db, job, [shared.slice(0, 30), shared.slice(30)], NOW);
+    expect(new Set(recorded)).toEqual(new Set([true]));
+    expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 101 }]);
+    const content = await readJobContent(db, { id: job.id, attempt: 0 });
+    expect(content.map(({ place, contexts }) => ({ place, contexts })).toSorted((a, b) => a.place - b.place)).toEqual(
+      Array.from({ length: 600 }, (_, place) => ({ place, ...own(place) })),
+    );
+  });
+
+  it("adds to a job over several transactions until its first attempt, and not after", async () => {
+    const submission = await open(db, { total: 3 });
+    const id = jobId();
+    await record(db, id, [[part(submission, 0, [{}])]]);
+    await record(db, id, [[part(submission, 1, [{}], 1)]]);
+    expect(await dispatch(db, id)).toEqual([
+      [submission, [`${submission}-0`]],
+      [submission, [`${submission}-1`]],
+    ]);
+    expect(await record(db, id, [[part(submission, 2, [{}], 2)]])).toEqual([false]);
+    expect(await rows("SELECT count(*) AS n FROM documents")).toEqual([{ n: 2 }]);
+    expect(await readSubmission(db, submission)).toMatchObject({ recorded: 2 });
+  });
+
+  it("tells new parts from recorded ones and from those of no submission", async () => {
+    const submission = await open(db, { total: 2 });
+    await record(db, jobId(), [[part(submission, 0, [{}])]]);
+    const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;
+    const asked = [0, 1].map((number) => ({ submission, part: number }));
+    expect(await lookUpParts(db, [...asked, { submission: stranger, part: 0 }])).toEqual([
+      "recorded",
+      "new",
+      "unknown_submission",
+    ]);
+  });
+
+  it("clears a staged part with its recording", async () => {
+    const submission = await open(db, { total: 1 });
+    const staged = part(submission, 0, [{}]);
+    await stagePart(db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
+    await stagePart(db, submission, { part: 0, body: "another body", total: 1 }, NOW);
+    expect(await readStagedPart(db, submission, 0)).toBe(staged.body);
+    await record(db, jobId(), [[staged]]);
+    expect(await readStagedPart(db, submission, 0)).toBeNull();
+  });
+
+  it("ends the documents of a canceled submission at once, and dispatches none of them", async () => {
+    const [kept, canceled] = [await open(db, { total: 1 }), await open(db, { total: 2 })];
+    await env.DB.prepare("UPDATE submissions SET cancel_requested_at = ? WHERE id = ?").bind(NOW, canceled).run();
+    const id = jobId();
+    await record(db, id, [[part(canceled, 0, [{}, {}]), part(kept, 0, [{}])]]);
+    expect(await dispatch(db, id)).toEqual([[kept, [`${kept}-0`]]]);
+    expect(await readSubmission(db, canceled)).toMatchObject({ recorded: 2, canceled: 2, completedAt: NOW });
+    expect(await rows("SELECT status FROM outcomes")).toEqual([{ status: "canceled" }, { status: "canceled" }]);
+  });
+});
+
+describe("starting an attempt", () => {
+  it("is done by one of two that try", async () => {
+    const submission = await open(db, { total: 1 });
+    const id = jobId();
+    await record(db, id, [[part(submission, 0, [{}])]]);
+    const job = { id, attempt: 0, status: "pending" } as const;
+    const tries = await Promise.all(
+      ["one", "two"].map((token) => startAttempt(db, job, { until: NOW + 1, token }, NOW)),
+    );
+    expect(tries.filter((started) => started !== null)).toHaveLength(1);
+    expect(await rows("SELECT attempt, status FROM jobs")).toEqual([{ attempt: 1, status: "dispatching" }]);
+  });
+
+  it("leaves out what was deleted or canceled since, and keeps the list from then on", async () => {
+    const [kept, canceled] = [await open(db, { total: 3 }), await open(db, { total: 1 })];
+    const id = jobId();
+    await record(db, id, [[part(kept, 0, [{ id: "a" }, { id: "b" }, { id: "c" }]), part(canceled, 0, [{ id: "d" }])]]);
+    await env.DB.prepare("DELETE FROM documents WHERE document_id = 'b'").run();
+    await env.DB.prepare("UPDATE submissions SET cancel_requested_at = ? WHERE id = ?").bind(NOW, canceled).run();
+    expect(await dispatch(db, id)).toEqual([[kept, ["a", "c"]]]);
+    await env.DB.prepare("DELETE FROM documents WHERE document_id = 'a'").run();
+    const listed = (await readJobDocuments(db, [{ id, attempt: 1 }])).get(id) ?? [];
+    expect(listed.map((document) => document?.document ?? null)).toEqual([null, "c"]);
+    expect(await readSubmission(db, canceled)).toMatchObject({ canceled: 1, completedAt: NOW });
+  });
+
+  it("ends a job that has nothing left to send", async () => {
+    const submission = await open(db, { total: 1 });
+    const id = jobId();
+    await record(db, id, [[part(submission, 0, [{ id: "a" }])]]);
+    await env.DB.prepare("DELETE FROM documents").run();
+    expect(await dispatchEmpty(id)).toEqual([]);
+    expect(await rows("SELECT status, due_at FROM jobs")).toEqual([{ status: "canceled", due_at: null }]);
+  });
+
+  it("counts an attempt that broke off as unconfirmed", async () => {
+    const submission = await open(db, { total: 1 });
+    const id = jobId();
+    await record(db, id, [[part(submission, 0, [{}])]]);
+    await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
+    await startAttempt(
+      db,
+      { id, attempt: 1, status: "dispatching" },
+      { until: NOW + 200_001, token: "t" },
+      NOW + 200_000,
+    );
+    expect(await rows("SELECT attempt, unconfirmed_dispatches FROM jobs")).toEqual([
+      { attempt: 2, unconfirmed_dispatches: 1 },
+    ]);
+  });
+});
+
+async function dispatchEmpty(id: ReturnType<typeof jobId>) {
+  return (await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW))?.members;
+}

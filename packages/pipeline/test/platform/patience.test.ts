@@ -1,0 +1,117 @@
+import { env } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
+import { isPassing, openDatabase, type Patience } from "@sluice/db";
+import { readSubmission } from "../../src/submission/sql/read-submission.ts";
+import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+
+const LOST = "D1_ERROR: Network connection lost.";
+
+/** Three tries without waiting. */
+const patience = (tries = 3): Patience => ({ tries, bounded: (call) => call(), rest: async () => undefined });
+
+/** A D1 whose every call fails at first, before or after it did its work; the try after it works. */
+function failing(when: "before" | "after", message = LOST) {
+  let calls = 0;
+  let failed = false;
+  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+    calls += 1;
+    const fails = !failed;
+    failed = fails;
+    if (fails && when === "before") throw new Error(message);
+    const result = await work();
+    if (fails) throw new Error(message);
+    return result;
+  };
+  const statement = (inner: D1PreparedStatement): D1PreparedStatement =>
+    new Proxy(inner, {
+      get(target, property) {
+        if (property === "bind") return (...values: unknown[]) => statement(target.bind(...values));
+        if (property === "all") return () => attempt(() => target.all());
+        if (property === "raw") return () => attempt(() => target.raw());
+        if (property === "inner") return target;
+        return Reflect.get(target, property) as unknown;
+      },
+    });
+  const d1 = new Proxy(env.DB, {
+    get(target, property) {
+      if (property === "prepare") return (sql: string) => statement(target.prepare(sql));
+      if (property === "batch") {
+        return (statements: (D1PreparedStatement & { inner: D1PreparedStatement })[]) =>
+          attempt(() => target.batch(statements.map((one) => one.inner)));
+      }
+      return Reflect.get(target, property) as unknown;
+    },
+  });
+  return { d1, calls: () => calls };
+}
+
+describe.each(["before", "after"] as const)("a D1 whose every call fails %s its work", (when) => {
+  it("takes a document its whole way all the same, and writes each thing once", async () => {
+    const db = openDatabase(failing(when).d1, patience());
+    const submission = await open(db, { total: 2 });
+    const id = jobId();
+    expect(await record(db, id, [[part(submission, 0, [{ id: "a" }, { id: "b" }])]])).toEqual([true]);
+    const members = await dispatch(db, id);
+    expect(members).toEqual([[submission, ["a", "b"]]]);
+    await claimDueJobs(db, claimLimits(NOW), NOW + 60_000);
+    await succeed(db, id, members);
+    expect(await readSubmission(db, submission)).toMatchObject({
+      total: 2,
+      recorded: 2,
+      succeeded: 2,
+      jobs: 1,
+      completedAt: NOW,
+    });
+    const { results } = await env.DB.prepare("SELECT attempt, status, unconfirmed_dispatches FROM jobs").all();
+    expect(results).toEqual([{ attempt: 1, status: "succeeded", unconfirmed_dispatches: 0 }]);
+    expect((await env.DB.prepare("SELECT id FROM submissions").all()).results).toHaveLength(1);
+  });
+});
+
+describe("patience", () => {
+  it("ends after its tries", async () => {
+    const { d1, calls } = failing("before");
+    await expect(open(openDatabase(d1, patience(1)))).rejects.toThrow(LOST);
+    expect(calls()).toBe(1);
+  });
+
+  it("does not repeat what will not pass", async () => {
+    const { d1, calls } = failing("before", "D1_ERROR: no such table: nothing: SQLITE_ERROR");
+    await expect(open(openDatabase(d1, patience()))).rejects.toThrow("no such table");
+    expect(calls()).toBe(1);
+  });
+
+  it("gives an attempt up to one of two starters even where an error hides its commit", async () => {
+    const submission = await open(openDatabase(env.DB), { total: 1 });
+    const id = jobId();
+    await record(openDatabase(env.DB), id, [[part(submission, 0, [{ id: "a" }])]]);
+    const job = { id, attempt: 0, status: "pending" } as const;
+    const mine = await startAttempt(
+      openDatabase(failing("after").d1, patience()),
+      job,
+      { until: NOW + 1, token: "mine" },
+      NOW,
+    );
+    const theirs = await startAttempt(openDatabase(env.DB), job, { until: NOW + 1, token: "theirs" }, NOW);
+    expect([mine?.attempt, theirs]).toEqual([1, null]);
+  });
+
+  it("knows passing errors by D1's words, under Drizzle's too", () => {
+    const words = [
+      "D1_ERROR: Network connection lost.",
+      "D1 DB storage operation exceeded timeout which caused object to be reset.",
+      "D1 DB reset because its code was updated.",
+      "Cannot resolve D1 DB due to transient issue on remote node.",
+      "internal error; reference = abc",
+      "D1 DB is overloaded. Requests queued for too long.",
+    ];
+    for (const message of words) {
+      expect(isPassing(new Error(message))).toBe(true);
+      expect(isPassing(new Error("Failed query", { cause: new Error(message) }))).toBe(true);
+    }
+    expect(isPassing(new Error("D1_ERROR: UNIQUE constraint failed"))).toBe(false);
+    expect(isPassing("Network connection lost")).toBe(false);
+  });
+});

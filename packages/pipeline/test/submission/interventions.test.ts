@@ -1,0 +1,234 @@
+import { env } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
+import { deferJob } from "../../src/job/sql/start-attempt.ts";
+import { deleteDocument } from "../../src/document/sql/delete-document.ts";
+import { listStagedParts, sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts";
+import { openDatabase, type Database } from "@sluice/db";
+import { pauseDispatching, readPauses, resumeDispatching } from "../../src/job/sql/pause-dispatching.ts";
+import { readDocument } from "../../src/document/sql/read-document.ts";
+import { readSubmission } from "../../src/submission/sql/read-submission.ts";
+import { recordParts } from "../../src/message/sql/record-parts.ts";
+import { stagePart } from "../../src/message/sql/stage-parts.ts";
+import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+
+let db: Database;
+beforeEach(() => {
+  db = openDatabase(env.DB);
+});
+
+const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+const MINUTE = 60_000;
+
+async function recorded(ids: readonly string[], now = NOW) {
+  const submission = await open(db, { total: ids.length }, now);
+  const id = jobId(now);
+  await record(
+    db,
+    id,
+    [
+      [
+        part(
+          submission,
+          0,
+          ids.map((name) => ({ id: name })),
+        ),
+      ],
+    ],
+    now,
+  );
+  return { submission, id };
+}
+
+describe("canceling", () => {
+  it("makes the submission's pending jobs due, and no others", async () => {
+    const [mine, other] = [await recorded(["a"]), await recorded(["b"])];
+    await cancelSubmission(db, mine.submission, NOW + 1);
+    expect(await rows("SELECT id, due_at FROM jobs ORDER BY id")).toEqual(
+      [
+        { id: mine.id, due_at: NOW + 1 },
+        { id: other.id, due_at: NOW + 120_000 },
+      ].toSorted((a, b) => a.id.localeCompare(b.id)),
+    );
+  });
+
+  it("lets what is dispatched finish, and leaves a submission that ended as it is", async () => {
+    const { submission, id } = await recorded(["a"]);
+    const members = await dispatch(db, id);
+    await cancelSubmission(db, submission, NOW);
+    await succeed(db, id, members);
+    expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1, canceled: 0, cancelRequestedAt: NOW });
+    const ended = await recorded(["b"]);
+    await succeed(db, ended.id, await dispatch(db, ended.id));
+    await cancelSubmission(db, ended.submission, NOW);
+    expect(await readSubmission(db, ended.submission)).toMatchObject({ cancelRequestedAt: null });
+  });
+
+  it("is not held up by a pause", async () => {
+    const { submission, id } = await recorded(["a", "b"]);
+    await cancelSubmission(db, submission, NOW);
+    await pauseDispatching(db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
+    await deferJob(db, { id, attempt: 0, status: "pending" }, { scope: "all" }, NOW);
+    expect(await readSubmission(db, submission)).toMatchObject({ canceled: 2, completedAt: NOW });
+    expect(await rows("SELECT status, attempt FROM jobs")).toEqual([{ status: "canceled", attempt: 0 }]);
+  });
+});
+
+describe("pausing", () => {
+  const pause = {
+    scope: `model:${MODEL}`,
+    reason: "daily_limit",
+    message: "4006",
+    since: NOW,
+    until: NOW + MINUTE,
+  } as const;
+
+  it("is in force until its time, and is not weakened by a fault when it was asked for", async () => {
+    await pauseDispatching(db, pause);
+    expect(await readPauses(db, NOW)).toEqual([pause]);
+    expect(await readPauses(db, NOW + MINUTE)).toEqual([]);
+    const requested = { ...pause, reason: "requested", message: null, until: null } as const;
+    await pauseDispatching(db, requested);
+    await pauseDispatching(db, pause);
+    expect(await readPauses(db, NOW + MINUTE)).toEqual([requested]);
+  });
+
+  it("asked for again keeps its start, and its message unless there is a new one", async () => {
+    const requested = (message: string | null, since: number) =>
+      pauseDispatching(db, { scope: pause.scope, reason: "requested", message, since, until: null });
+    await pauseDispatching(db, pause);
+    await requested("too dear", NOW + 1);
+    const kept = { scope: pause.scope, reason: "requested", message: "too dear", since: NOW + 1, until: null };
+    expect(await readPauses(db, NOW)).toEqual([kept]);
+    await requested(null, NOW + 2);
+    expect(await readPauses(db, NOW)).toEqual([kept]);
+    await requested("on holiday", NOW + 3);
+    expect(await readPauses(db, NOW)).toEqual([{ ...kept, message: "on holiday" }]);
+  });
+
+  it("asked for does not take a fault's message for its own", async () => {
+    await pauseDispatching(db, pause);
+    await pauseDispatching(db, { ...pause, reason: "requested", message: null, until: null });
+    expect(await readPauses(db, NOW)).toMatchObject([{ reason: "requested", message: null }]);
+  });
+
+  it("is given back by its end, if it was in force", async () => {
+    await pauseDispatching(db, pause);
+    expect(await resumeDispatching(db, pause.scope, NOW)).toEqual(pause);
+    expect(await resumeDispatching(db, pause.scope, NOW)).toBeNull();
+    await pauseDispatching(db, pause);
+    expect(await resumeDispatching(db, pause.scope, NOW + MINUTE)).toBeNull();
+  });
+});
+
+describe("deleting", () => {
+  it("forgets every version, ends the one in flight as canceled, and drops its answer", async () => {
+    const first = await recorded(["a", "b"]);
+    await succeed(db, first.id, await dispatch(db, first.id));
+    const second = await recorded(["a"], NOW + 1);
+    const members = await dispatch(db, second.id);
+    expect(await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2)).toBe(2);
+    expect(await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2)).toBe(0);
+    expect(await readSubmission(db, first.submission)).toMatchObject({ succeeded: 2, canceled: 0 });
+    expect(await readSubmission(db, second.submission)).toMatchObject({ canceled: 1, completedAt: NOW + 2 });
+    await succeed(db, second.id, members);
+    expect(await readDocument(db, { collection: "default", id: "a" }, false)).toBeNull();
+    expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
+    expect(await readSubmission(db, second.submission)).toMatchObject({ succeeded: 0, canceled: 1 });
+  });
+
+  it("forgets the texts of every version, and its neighbours' nowhere", async () => {
+    await recorded(["a", "b"]);
+    await recorded(["c", "a", "d"], NOW + 1);
+    await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
+    const texts = ["one", "two"];
+    expect(await contextsKept()).toEqual([
+      [null, texts],
+      [texts, null, texts],
+    ]);
+    expect(await rows("SELECT document_id FROM documents ORDER BY document_id")).toHaveLength(3);
+    for (const id of ["b", "c", "d"])
+      expect(await readDocument(db, { collection: "default", id }, true)).toMatchObject({
+        contexts: JSON.stringify(texts),
+      });
+  });
+
+  it("forgets its texts where those of other pushes lie beside them", async () => {
+    const [first, second] = [await open(db, { total: 2 }), await open(db, { total: 1, collection: "other" }, NOW + 1)];
+    const own = (id: string) => ({ id, contexts: [`text of ${id}`, "another"] });
+    const parts = [part(first, 0, [own("a"), own("b")]), part(second, 0, [own("a")], 0, "other")];
+    const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
+    await recordParts(db, job, [[parts]], NOW);
+    await deleteDocument(db, { collection: "other", id: "a" }, NOW + 2);
+    expect(await contextsKept()).toEqual([[own("a").contexts, own("b").contexts, null]]);
+    await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
+    expect(await contextsKept()).toEqual([[null, own("b").contexts, null]]);
+    expect(await readDocument(db, { collection: "default", id: "b" }, true)).toMatchObject({
+      contexts: JSON.stringify(own("b").contexts),
+    });
+  });
+
+  const contextsKept = async () =>
+    (await rows("SELECT texts FROM contexts ORDER BY id")).map((row) => JSON.parse(String(row["texts"])) as unknown);
+});
+
+describe("the sweep", () => {
+  const times = (now: number) => ({
+    now,
+    settledBy: now - 10 * MINUTE,
+    abandonedBefore: now - 60 * MINUTE,
+    lostBefore: now - 1_000 * MINUTE,
+  });
+
+  it("closes a push that broke off an hour ago with what it sent", async () => {
+    const submission = await open(db, { total: 1, closed: false });
+    const fresh = await open(db, { total: 1, closed: false }, NOW + 30 * MINUTE);
+    await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
+    await sweepSubmissions(db, times(NOW + 61 * MINUTE));
+    expect(await readSubmission(db, submission)).toMatchObject({
+      closedAt: NOW + 61 * MINUTE,
+      incomplete: true,
+      total: 1,
+    });
+    expect(await readSubmission(db, fresh)).toMatchObject({ closedAt: null, incomplete: false });
+    await sweepSubmissions(db, times(NOW + 95 * MINUTE));
+    expect(await readSubmission(db, fresh)).toMatchObject({ incomplete: true });
+  });
+
+  it("counts what no message can bring any more as lost, and a late arrival undoes it", async () => {
+    const submission = await open(db, { total: 2 });
+    await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
+    await deleteDocument(db, { collection: "default", id: "a" }, NOW);
+    await sweepSubmissions(db, times(NOW + 999 * MINUTE));
+    expect(await readSubmission(db, submission)).toMatchObject({ lost: 0, completedAt: null });
+    await sweepSubmissions(db, times(NOW + 1_001 * MINUTE));
+    expect(await readSubmission(db, submission)).toMatchObject({ lost: 1, completedAt: NOW + 1_001 * MINUTE });
+    expect(await rows("SELECT * FROM watched_submissions")).toEqual([]);
+    const late = jobId();
+    await record(db, late, [[part(submission, 1, [{ id: "b" }], 1)]], NOW + 1_002 * MINUTE);
+    expect(await readSubmission(db, submission)).toMatchObject({ lost: 0, recorded: 2, completedAt: null });
+    await succeed(db, late, await dispatch(db, late), NOW + 1_003 * MINUTE);
+    expect(await readSubmission(db, submission)).toMatchObject({
+      succeeded: 1,
+      canceled: 1,
+      completedAt: NOW + 1_003 * MINUTE,
+    });
+  });
+
+  it("does not look at settled submissions again", async () => {
+    const { id } = await recorded(["a"]);
+    await succeed(db, id, await dispatch(db, id));
+    await sweepSubmissions(db, times(NOW + 11 * MINUTE));
+    const [sweep] = await rows("SELECT swept_through FROM sweeps");
+    expect(sweep).toEqual({ swept_through: (await rows("SELECT max(id) AS id FROM submissions"))[0]?.["id"] });
+    expect(await rows("SELECT * FROM watched_submissions")).toEqual([]);
+  });
+
+  it("finds staged parts whose message does not come", async () => {
+    const submission = await open(db, { total: 1 });
+    const { body } = part(submission, 0, [{ id: "a" }]);
+    await stagePart(db, submission, { part: 0, body, total: 1 }, NOW);
+    expect(await listStagedParts(db, NOW, 9)).toEqual([]);
+    expect(await listStagedParts(db, NOW + 1, 9)).toEqual([{ submission, part: 0, body }]);
+  });
+});

@@ -1,0 +1,131 @@
+import { createExecutionContext, createMessageBatch, env, getQueueResult } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  BatchService,
+  bodyOf,
+  counters,
+  document,
+  documents,
+  onlyJob,
+  open,
+  part,
+  rows,
+  testIo,
+  unreliableDatabase,
+  type TestIo,
+} from "@sluice/pipeline/test-support";
+import { deliver, messageOf, QUEUE, type TestMessage } from "@sluice/pipeline/test-support/deliver.ts";
+import worker from "../src/index.ts";
+
+let service: BatchService;
+let io: TestIo;
+beforeEach(() => {
+  service = new BatchService();
+  io = testIo(env.DB, service);
+});
+
+interface QueueResult {
+  readonly explicitAcks: readonly string[];
+  readonly retryMessages: readonly { readonly msgId: string }[];
+}
+
+/** The Worker as the Queue calls it: the ids of what it acknowledged, and of what it wants again. */
+export async function queueDelivery(
+  bindings: { readonly DB: D1Database; readonly AI: unknown },
+  messages: readonly TestMessage[],
+  queue = QUEUE,
+) {
+  const batch = createMessageBatch(
+    queue,
+    messages.map((message) => ({ attempts: 1, ...message, timestamp: new Date(0) })),
+  );
+  const context = createExecutionContext();
+  await worker.queue(batch, { ...bindings, RUN_INTERVAL_SECONDS: "60" });
+  const result: QueueResult = await getQueueResult(batch, context);
+  return { acknowledged: result.explicitAcks, again: result.retryMessages.map(({ msgId }) => msgId) };
+}
+
+describe("the consumer", () => {
+  let lines: unknown[];
+  beforeEach(() => {
+    lines = [];
+    vi.spyOn(console, "log").mockImplementation((line) => void lines.push(line));
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it("acknowledges what it recorded", async () => {
+    const submission = await open(io.db, { total: 2 });
+    const messages = [0, 1].map((number) => messageOf(part(submission, number, [document(`d${number}`)], number)));
+    const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
+    expect(acknowledged).toEqual(messages.map(({ id }) => id));
+    expect(again).toEqual([]);
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", requestId: "batch-1" });
+    expect(lines.map((line) => (JSON.parse(String(line)) as { event: string }).event)).toEqual([
+      "job_dispatched",
+      "delivery_consumed",
+    ]);
+  });
+
+  it("wants again what D1 did not take, and acknowledges the rest", async () => {
+    const submission = await open(io.db, { total: 1 });
+    const recorded = messageOf(part(submission, 0, [document("old")]));
+    await deliver(io, [recorded]);
+    const next = messageOf(part(await open(io.db, { total: 1 }), 0, [document("new")]));
+    const { d1 } = unreliableDatabase(
+      env.DB,
+      (_, sql) => (sql.includes("INSERT INTO parts") ? "before" : null),
+      "D1_ERROR: something that no retry mends",
+    );
+    const { acknowledged, again } = await queueDelivery({ DB: d1, AI: service }, [
+      recorded,
+      next,
+      { id: "bad", body: "x" },
+    ]);
+    expect(acknowledged).toEqual([recorded.id, "bad"]);
+    expect(again).toEqual([next.id]);
+  });
+
+  it("acknowledges a message that nobody can read, and its neighbours", async () => {
+    const submission = await open(io.db, { total: 1 });
+    const messages = [{ id: "bad", body: { not: "a part" } }, messageOf(part(submission, 0, [document("d")]))];
+    const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
+    expect(acknowledged).toEqual(messages.map(({ id }) => id));
+    expect(again).toEqual([]);
+  });
+
+  it.each(["sluice-bulk-dead", "sluice-interactive-dead"])(
+    "records what is valid in %s like any other",
+    async (queue) => {
+      const submission = await open(io.db, { total: 1 });
+      const messages = [messageOf(part(submission, 0, [document("d")])), { id: "bad", body: "not JSON" }];
+      const { acknowledged } = await queueDelivery({ DB: env.DB, AI: service }, messages, queue);
+      expect(acknowledged).toEqual(messages.map(({ id }) => id));
+      expect(await counters(env.DB, submission)).toMatchObject({ total: 1, recorded: 1 });
+      expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", documents: ["d"] });
+      expect(await rows(env.DB, "SELECT queue, message_id FROM malformed_messages")).toEqual([
+        { queue, message_id: "bad" },
+      ]);
+    },
+  );
+
+  it("dispatches at most what it recorded: its queue's name is no part of the work", async () => {
+    const submission = await open(io.db, { total: 1 });
+    const message = messageOf(part(submission, 0, [document("d")]));
+    await queueDelivery({ DB: env.DB, AI: service }, [message], QUEUE);
+    await queueDelivery({ DB: env.DB, AI: service }, [message], `${QUEUE}-dead`);
+    expect(service.submits).toHaveLength(1);
+    expect(await counters(env.DB, submission)).toMatchObject({ total: 1, recorded: 1 });
+  });
+
+  it("retries what D1 refuses with its delay", async () => {
+    const submission = await open(io.db, { total: 2 });
+    const refused = { id: "bad", attempts: 2, body: bodyOf(part(submission, 0, documents("a", 3))) };
+    const retried: unknown[] = [];
+    const message = { ...refused, timestamp: new Date(0), ack: () => retried.push("ack") };
+    const batch = { queue: QUEUE, messages: [{ ...message, retry: (options: unknown) => retried.push(options) }] };
+    await worker.queue(batch as unknown as MessageBatch, { DB: env.DB, AI: service, RUN_INTERVAL_SECONDS: "60" });
+    expect(retried).toEqual([{ delaySeconds: 60 }]);
+  });
+});

@@ -1,9 +1,0 @@
-import type { StepIo } from "@sluice/dispatch";
-
-export interface PollerIo extends StepIo {
-  /** Milliseconds without an answer after which a batch is dispatched again. */
-  readonly stuckAfter: number;
-  /** Sends the message that has a fresh invocation continue this run: see `continueRun`. */
-  readonly continueLater: (token: string) => Promise<void>;
-  readonly sleep: (milliseconds: number) => Promise<void>;
-}

@@ -1,9 +1,0 @@
-declare global {
-  namespace Cloudflare {
-    interface Env {
-      readonly EVENTS: Queue;
-    }
-  }
-}
-
-export {};
