@@ -1,62 +1,16 @@
 import { env } from "cloudflare:test";
+import type { SubmissionId } from "@sluice/core";
 import { rankScores } from "@sluice/pipeline/score/rank-scores.ts";
-import type { JobId, Lane, SubmissionId } from "@sluice/core";
-import { finalizeJobs, type JobEnd } from "@sluice/pipeline/score/sql/finalize-jobs.ts";
-import { openDatabase, type Database } from "@sluice/db";
+import { openDatabase } from "@sluice/db";
 import { postponeJob } from "@sluice/pipeline/job/sql/postpone-job.ts";
 import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
-import {
-  dispatch,
-  jobId,
-  open,
-  part,
-  record,
-  succeed,
-  type TestDocument,
-} from "@sluice/pipeline/test-support/fixtures.ts";
+import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
 import { NOW, testApi, type ProblemBody } from "./api.ts";
-
-interface Page<T> {
-  readonly data: T[];
-  readonly next_cursor: string | null;
-}
-
-const db = (): Database => openDatabase(env.DB);
-
-/** A submission whose documents are recorded in one job, and dispatched. */
-async function recorded(documents: readonly TestDocument[], more: { label?: string; lane?: Lane } = {}, now = NOW) {
-  const submission = await open(db(), { total: documents.length, ...more }, now);
-  const job = jobId(now);
-  await record(db(), job, [[part(submission, 0, documents)]], now);
-  return { submission, job };
-}
-
-async function scored(documents: readonly TestDocument[], scores = [0.25, 0.75], now = NOW): Promise<SubmissionId> {
-  const { submission, job } = await recorded(documents, {}, now);
-  await succeed(db(), job, await dispatch(db(), job, now), now, scores);
-  return submission;
-}
-
-/** Ends the job's only dispatch as told. */
-async function end(job: JobId, end: JobEnd): Promise<void> {
-  await dispatch(db(), job);
-  await finalizeJobs(db(), [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], NOW + 1_000);
-}
-
-async function read<T>(path: string, accept = "application/json"): Promise<T> {
-  const response = await (await testApi()).fetch(path, { headers: { accept } });
-  expect(response.status).toBe(200);
-  return (await response.json()) as T;
-}
-
-/** A body as text, of whatever type. */
-const text = async (response: Response) => new TextDecoder().decode(await response.arrayBuffer());
-const documentPath = (id: string) => `/v1/collections/default/documents/${encodeURIComponent(id)}`;
-const at = (time: number) => new Date(time).toISOString();
+import { at, db, documentPath, end, read, recorded, scored, text, type Page } from "./reading.ts";
 
 describe("GET a document", () => {
   it("gives its scores best first, under every key of the shape", async () => {
