@@ -33,7 +33,8 @@ import type {
   SubmissionFilter,
 } from "./options.ts";
 import { cutIds, documentsPath, pauseBody, toTime, view } from "./parameters.ts";
-import { push, type PushOptions, type PushResult } from "./push/push.ts";
+import { push, type PushOptions } from "./push/push.ts";
+import type { PushResult } from "./push/result.ts";
 import type { PushInput } from "./push/source.ts";
 import type {
   DeletedDocument,

@@ -1,4 +1,4 @@
-import type { PushResult } from "./push/push.ts";
+import type { PushResult } from "./push/result.ts";
 import { problemPlaceShape, problemShape } from "./answers/answers.ts";
 import type { Problem, ProblemName, ProblemPlace } from "./types.ts";
 

@@ -1,16 +1,20 @@
 import type { BatchEvent } from "./batch-events.ts";
-import type { EventSender } from "./event-sender.ts";
 
 /** How scores are made: by the real model beside the runtime, by shared words, or at no cost at all. */
 const modes = ["minilm", "lexical", "instant"] as const;
 export type Mode = (typeof modes)[number];
+
+/** What `EventSender` is asked to do from outside. */
+interface Watching extends Rpc.DurableObjectBranded {
+  watch(requestId: string): Promise<void>;
+}
 
 /** The bindings and vars of `wrangler.jsonc`; vars are text. */
 export interface Env {
   readonly STATE: KVNamespace;
   /** The queue that an event subscription would send to. */
   readonly EVENTS: Queue<BatchEvent>;
-  readonly EVENT_SENDER: DurableObjectNamespace<EventSender>;
+  readonly EVENT_SENDER: DurableObjectNamespace<Watching>;
   /** `on`: states of batches are reported as events. */
   readonly SEND_EVENTS: string;
   readonly MODE: string;

@@ -4,16 +4,9 @@ import type { Freshness } from "../measures/freshness.ts";
 import type { Lookup, Usage } from "../measures/operations.ts";
 import type { Poison } from "../measures/poison.ts";
 import type { PollerRun } from "../measures/poller-cost.ts";
+import type { BudgetLine } from "./budget-line.ts";
 import { judgeCapacity, judgeFreshness } from "./capacity.ts";
 import { figure } from "./table.ts";
-
-/** What was counted, beside what it may be. */
-export interface BudgetLine {
-  readonly what: string;
-  readonly budget: string;
-  readonly measured: string;
-  readonly ok: boolean;
-}
 
 export interface Counted {
   readonly usages: readonly Usage[];

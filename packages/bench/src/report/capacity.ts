@@ -3,7 +3,7 @@ import type { Freshness } from "../measures/freshness.ts";
 import { describeCase } from "../measures/virtual-threads.ts";
 import type { WorkerName } from "../virtual/invocations.ts";
 import { TARGET_FULL_JOBS, TARGET_SMALL_JOBS } from "../plans.ts";
-import type { BudgetLine } from "./budgets.ts";
+import type { BudgetLine } from "./budget-line.ts";
 import { logChart } from "./chart.ts";
 import { figure, megabytes, table } from "./table.ts";
 

@@ -1,7 +1,7 @@
 import type { ArmName } from "../arms/arm.ts";
 import type { HeapUse } from "../measures/memory.ts";
 import { medianRun, rate, type ThroughputRun } from "../measures/throughput.ts";
-import type { BudgetLine } from "./budgets.ts";
+import type { BudgetLine } from "./budget-line.ts";
 import type { Results } from "./results.ts";
 import { figure, megabytes } from "./table.ts";
 

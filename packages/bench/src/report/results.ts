@@ -1,6 +1,7 @@
 import type { HeapUse } from "../measures/memory.ts";
 import type { ThroughputRun } from "../measures/throughput.ts";
-import type { BudgetLine, Counted } from "./budgets.ts";
+import type { BudgetLine } from "./budget-line.ts";
+import type { Counted } from "./budgets.ts";
 import type { Machine } from "./machine.ts";
 
 /** Everything that a full run measured: `results.json`. */

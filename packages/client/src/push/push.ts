@@ -4,6 +4,7 @@ import { SluiceError, SluicePushError } from "../errors.ts";
 import type { Lane, ProblemPlace, PushAccepted, RejectedLine, Submission } from "../types.ts";
 import { isUnconnected } from "../transport.ts";
 import { PushPart, type Held } from "./part.ts";
+import type { PushResult } from "./result.ts";
 import { SentCount } from "./sent.ts";
 import { openSource, type PushInput } from "./source.ts";
 
@@ -48,18 +49,6 @@ export interface PushProgress {
   readonly submissions: readonly Submission[];
   /** What is waited out before the request is made again, and for how many milliseconds. */
   readonly retry: { readonly error: SluiceError; readonly wait: number } | null;
-}
-
-export interface PushResult {
-  /** One, but for pushes too big for a request; each as it was answered, which for a repeated push was then. */
-  readonly submissions: readonly Submission[];
-  readonly accepted: number;
-  readonly rejectedCount: number;
-  /** Counted from 1 over all documents pushed: the first 100 of each request. */
-  readonly rejected: readonly RejectedLine[];
-  /** Of the accepted: how many an earlier push under the same key had brought in. */
-  readonly alreadyThere: number;
-  readonly idempotencyKey: string;
 }
 
 /**

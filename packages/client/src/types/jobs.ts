@@ -1,4 +1,4 @@
-import type { DocumentStatus, Lane, Waiting } from "../types.ts";
+import type { DocumentStatus, Lane, Waiting } from "./documents.ts";
 
 /**
  * `pending`: waits to be dispatched · `dispatching`: it is not known whether Workers AI has it ·

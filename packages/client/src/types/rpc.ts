@@ -1,14 +1,5 @@
-import type {
-  Document,
-  DocumentIn,
-  MalformedMessage,
-  Page,
-  PushAccepted,
-  PushParameters,
-  Replayed,
-  Stats,
-  Submission,
-} from "../types.ts";
+import type { Document, DocumentIn, Page, PushAccepted, PushParameters, Submission } from "./documents.ts";
+import type { MalformedMessage, Replayed, Stats } from "./jobs.ts";
 
 export interface RpcPushOptions extends PushParameters {
   /** Pushing the same documents under the same key again, within 24 h, goes on where it broke off. */

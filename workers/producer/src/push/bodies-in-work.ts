@@ -1,5 +1,4 @@
 import { MAX_JSON_BODY_BYTES } from "@sluice/core";
-import type { Dependencies } from "../dependencies.ts";
 import type { BodyPiece } from "../http/body.ts";
 import type { Problem } from "../http/problems.ts";
 
@@ -15,6 +14,12 @@ const LONGEST_STAY = 60_000;
 /** Between two looks whether there is room, and for how long in all. Milliseconds. */
 const LOOK_AGAIN = 50;
 const LONGEST_WAIT = 30_000;
+
+interface Clock {
+  /** Milliseconds. */
+  readonly now: () => number;
+  readonly sleep: (milliseconds: number) => Promise<void>;
+}
 
 interface Body {
   readonly bytes: number;
@@ -47,14 +52,14 @@ export class BodiesInWork {
    * `bytes`: how long it will be, as far as its sender says. Where there is no room in 30 s it ends with
    * a problem.
    */
-  guard(io: Pick<Dependencies, "now" | "sleep">, body: AsyncIterable<BodyPiece>, bytes: number): GuardedBody {
+  guard(clock: Clock, body: AsyncIterable<BodyPiece>, bytes: number): GuardedBody {
     let leave = (): void => {};
     const enter = async (): Promise<boolean> => {
-      for (let waited = 0; !this.#hasRoom(bytes, io.now()); waited += LOOK_AGAIN) {
+      for (let waited = 0; !this.#hasRoom(bytes, clock.now()); waited += LOOK_AGAIN) {
         if (waited >= LONGEST_WAIT) return false;
-        await io.sleep(LOOK_AGAIN);
+        await clock.sleep(LOOK_AGAIN);
       }
-      const place = { bytes, since: io.now() };
+      const place = { bytes, since: clock.now() };
       this.#bodies.add(place);
       leave = () => this.#bodies.delete(place);
       return true;

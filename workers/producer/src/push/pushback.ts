@@ -1,4 +1,4 @@
-import type { SendingIo } from "./sending.ts";
+import type { Dependencies } from "../dependencies.ts";
 
 /** What a Queue says when it is given more than it takes in for now (Cloudflare's own words). */
 const PUSHBACK = /queue is overloaded|too many requests/i;
@@ -10,7 +10,7 @@ const WAITS = [500, 1_000, 2_000, 4_000, 8_000, 16_000];
  * body is read meanwhile. Throws what the last try threw.
  */
 export async function sendPatiently(
-  io: Pick<SendingIo, "sleep" | "random" | "log">,
+  io: Pick<Dependencies, "random" | "log"> & Partial<Pick<Dependencies, "sleep">>,
   send: () => Promise<unknown>,
 ): Promise<void> {
   for (const wait of io.sleep === undefined ? [] : WAITS) {

@@ -1,4 +1,4 @@
-import type { FormatName } from "./index.ts";
+import type { FormatName } from "./formats.ts";
 import type { Place, Refusal } from "./format.ts";
 import { explainTsv } from "./tsv.ts";
 

@@ -1,15 +1,9 @@
-import { cohere } from "./cohere.ts";
-import type { Format } from "./format.ts";
-import { sluice } from "./sluice.ts";
-import { tsv } from "./tsv.ts";
-import { voyage } from "./voyage.ts";
-
 export { explain } from "./explain.ts";
+export { formatNames, formats, type FormatName } from "./formats.ts";
 export {
   describePlace,
   placeKey,
   type Entry,
-  type Format,
   type FormatOptions,
   type Header,
   type Line,
@@ -17,8 +11,3 @@ export {
   type Refusal,
 } from "./format.ts";
 export { splitValues } from "./values.ts";
-
-/** What `push --format` reads. */
-export const formats = { sluice, cohere, voyage, tsv } as const satisfies Record<string, Format>;
-export type FormatName = keyof typeof formats;
-export const formatNames = Object.keys(formats) as FormatName[];
