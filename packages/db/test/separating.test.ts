@@ -1,7 +1,14 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { SubmissionId } from "@sluice/core";
-import { openDatabase, separateSubmissions, startAttempt, type Database } from "../src/index.ts";
+import { NEVER_DUE, submissionScope, type SubmissionId } from "@sluice/core";
+import {
+  cancelSubmission,
+  openDatabase,
+  pauseDispatching,
+  separateSubmissions,
+  startAttempt,
+  type Database,
+} from "../src/index.ts";
 import { countedDatabase } from "./counted-database.ts";
 import { jobId, NOW, open, part, record } from "./fixtures.ts";
 
@@ -50,6 +57,21 @@ describe("separating submissions from a job", () => {
       created_at: NOW + 1,
     });
     expect(Number(rest?.["payload_bytes"]) + Number(moved?.["payload_bytes"])).toBe(before?.["payload_bytes"]);
+  });
+
+  it.each([
+    { what: "holds what it moves by its pause", isCanceled: false },
+    { what: "does not hold what was canceled", isCanceled: true },
+  ])("$what", async ({ isCanceled }) => {
+    const { a, job } = await mixed();
+    const scope = submissionScope(a);
+    await pauseDispatching(db, { scope, reason: "requested", message: null, since: NOW, until: null });
+    if (isCanceled) await cancelSubmission(db, a, NOW);
+    const own = jobId();
+    expect(await separateSubmissions(db, job, [a], own, NOW + 1)).toBe("some");
+    expect(await rows(`SELECT due_at, paused_by FROM jobs WHERE id = '${own}'`)).toEqual([
+      isCanceled ? { due_at: NOW + 1, paused_by: null } : { due_at: NEVER_DUE, paused_by: scope },
+    ]);
   });
 
   it("repeated with the same id changes nothing more", async () => {
