@@ -53,11 +53,4 @@ export const MERGING: readonly Mutation[] = [
     "of planJobs(oldestFirst)",
     "of [oldestFirst]",
   ),
-  mutation(
-    "merged-into-dispatched",
-    "documents are merged into a job that was dispatched meanwhile",
-    MERGE,
-    "AND ${isFresh(sql`t`)} AND ${isFresh(sql`j`)}",
-    "AND ${isFresh(sql`j`)}",
-  ),
 ];
