@@ -1,8 +1,11 @@
+import { MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
 import { expect, it } from "vitest";
 import { AskedPauses } from "../src/checks/asked-pauses.ts";
-import { startTimeFlaw } from "../src/checks/attempts.ts";
+import { startTimeFlaw, submitFlaw } from "../src/checks/attempts.ts";
+import { Chain } from "../src/checks/chain.ts";
 import type { JobRow } from "../src/checks/changes.ts";
 import { bagFlaw, listFlaw } from "../src/checks/compare-lists.ts";
+import { HeldMemory } from "../src/checks/held-memory.ts";
 import { paymentFlaw } from "../src/checks/payments.ts";
 import { newAttempt, newVersion, versionKey, type Version } from "../src/checks/state.ts";
 import { Invocation } from "../src/world/invocation.ts";
@@ -83,6 +86,41 @@ it("finds the start of an attempt wrong if its Worker did not run then", () => {
   expect(startTimeFlaw(row(-19_000), by, 2_000)).toBeNull();
   expect(startTimeFlaw(row(-19_001), by, 2_000)).toContain("attempt 2 of job_1 has -19001 as its start");
   expect(startTimeFlaw(row(22_001), by, 2_000)).toContain("22001");
+});
+
+it("finds a submit that its lease may not outlast", () => {
+  const attempt = attemptOf("job_1");
+  // A minute is left for the call, and a clock may be 20 s off.
+  expect(submitFlaw(attempt, 1_000 + 80_000)).toBeNull();
+  expect(submitFlaw(attempt, 1_000 + 80_001)).toContain("80001 ms after its start");
+});
+
+it("finds a chain that is taken from a run that is alive", () => {
+  const chain = new Chain();
+  const change = (event: "insert" | "update" | "delete", token: string, at: number) =>
+    ["heartbeats", event, "chain", token, at] as const;
+  const holder = new Invocation(timeline, "poller", 2, 0);
+  expect(chain.take(change("insert", "a", 0), holder, 0)).toBeNull();
+  expect(chain.take(change("update", "b", 1_000), holder, 1_000)).toBeNull();
+  expect(chain.take(change("update", "c", 92_000), by, 92_000)).toBeNull();
+  expect(chain.take(change("delete", "c", 92_000), holder, 93_000)).toContain("deletes the chain of another run");
+  expect(new Chain().take(["heartbeats", "update", "poller", null, 5], by, 5)).toBeNull();
+});
+
+it("finds memory that a Worker leaves held, unless it died", () => {
+  const limit = new MemoryLimit();
+  const memory = new HeldMemory(limit);
+  const [living, dead] = [new Invocation(timeline, "poller", 3, 0), new Invocation(timeline, "poller", 4, 0)];
+  const release = limit.hold(10, 0);
+  expect(memory.flawAtEnd(living, [dead])).toBeNull();
+  expect(memory.flawAtEnd(living, [])).toContain("10 bytes of memory are held");
+  release?.();
+  limit.hold(20, 0);
+  dead.die();
+  expect(memory.flawAtEnd(dead, [])).toBeNull();
+  expect(memory.flawAtEnd(living, [])).toBeNull();
+  limit.hold(1, 0);
+  expect(memory.flawAtEnd(living, [])).toContain("21 bytes");
 });
 
 it("compares lists as lists: repeated, missing and misplaced lines are found", () => {

@@ -135,7 +135,9 @@ export async function workThrough(
       share.reserve(CLAIM_STATEMENTS)?.();
       continue;
     }
-    await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]);
+    // Where one half fails, the other comes to its end first: a batch under way would be cut off with this invocation.
+    for (const half of await Promise.allSettled([pollAll(polls), dispatchAll(waiting, leaseUntil)]))
+      if (half.status === "rejected") throw half.reason;
   }
   unreserveChain?.();
   if (share.isUsedUp && (!state.isIdle || claimed >= MIN_CHAIN_JOBS)) {

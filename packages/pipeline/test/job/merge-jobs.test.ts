@@ -1,3 +1,4 @@
+import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { JobId, SubmissionId } from "@sluice/core";
@@ -102,6 +103,22 @@ describe("merging jobs", () => {
     await startAttempt(db, { id: target.id, attempt: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
     const before = await rows("SELECT * FROM jobs ORDER BY id");
     expect(await mergeJobs(db, target.id, others(made), NOW)).toEqual(new Set());
+    expect(await rows("SELECT * FROM jobs ORDER BY id")).toEqual(before);
+  });
+
+  it("merges nothing into a job that ended meanwhile, with nothing left to send or merged itself", async () => {
+    const [emptied, absorbed, another, waiting] = (await small(4)) as [SmallJob, SmallJob, SmallJob, SmallJob];
+    await deleteDocument(db, { collection: "default", id: "d0" }, NOW);
+    await startAttempt(db, { id: emptied.id, attempt: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
+    await mergeJobs(db, another.id, [absorbed.id], NOW);
+    const before = await rows("SELECT * FROM jobs ORDER BY id");
+    expect(before).toMatchObject([
+      { status: "canceled" },
+      { status: "merged" },
+      { status: "pending" },
+      { status: "pending" },
+    ]);
+    for (const { id } of [emptied, absorbed]) expect(await mergeJobs(db, id, [waiting.id], NOW)).toEqual(new Set());
     expect(await rows("SELECT * FROM jobs ORDER BY id")).toEqual(before);
   });
 

@@ -17,7 +17,7 @@ import {
   unreliableDatabase,
   type Fault,
 } from "../../test-support/index.ts";
-import { runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { runPoller, runUntilDone, hold } from "../../test-support/drive.ts";
 
 const DISPATCH_LEASE = dispatchLease(60_000);
 
@@ -32,6 +32,28 @@ beforeEach(async () => {
   service.items = (item, { query }) =>
     service.submits.length === 1 && (query === LIST[1]?.query || query === LIST[4]?.query) ? [] : [item];
   ({ submission } = await recordJob(testIo(env.DB, service).db, LIST, { now: NOW, dueAt: NOW }));
+});
+
+it("a run whose polls break off ends after the batch that it has under way", async () => {
+  const io = testIo(env.DB, service);
+  await runPoller(io);
+  const other = await recordJob(io.db, documents("e", 1), { now: NOW, dueAt: NOW });
+  service.pendingPolls = Infinity;
+  const { letGo } = hold(service, "onSubmit");
+  const { d1 } = unreliableDatabase(
+    env.DB,
+    (_, sql) => {
+      const isNextClaim = sql.startsWith("UPDATE jobs SET due_at = iif(");
+      // Whoever does not wait for the batch has ended by the next turn.
+      if (isNextClaim) setTimeout(letGo, 0);
+      return isNextClaim ? "before" : null;
+    },
+    "D1_ERROR: something odd",
+  );
+  const failing = testIo(d1, service);
+  failing.clock.now += RUN;
+  await expect(runPoller(failing)).rejects.toThrow();
+  expect(await jobs(env.DB)).toContainEqual(expect.objectContaining({ id: other.job, status: "dispatched" }));
 });
 
 /** Runs a minute apart over a D1 that fails as told, each ended by what it throws. */

@@ -1,3 +1,4 @@
+import { MAX_ISOLATE_BYTES } from "../../src/platform/memory.ts";
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
@@ -85,6 +86,23 @@ describe("a batch that is under way", () => {
 });
 
 describe("a poll", () => {
+  it("holds memory no longer than its run, whether it finds an answer or none", async () => {
+    await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+    service.pendingPolls = 1;
+    await runPoller(io);
+    for (let run = 1; run <= 2; run += 1) {
+      let during = MAX_ISOLATE_BYTES;
+      service.onPoll = () => {
+        during = io.memory.free(io.clock.now);
+        return undefined;
+      };
+      await nextRun(io);
+      expect(during).toBeLessThan(MAX_ISOLATE_BYTES);
+      expect(io.memory.free(io.clock.now)).toBe(MAX_ISOLATE_BYTES);
+    }
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded" });
+  });
+
   it("asks the job's own model for the job's own batch", async () => {
     for (const name of ["a", "b"]) await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET model = '@cf/other/' || (members LIKE '%"a0"%')`);

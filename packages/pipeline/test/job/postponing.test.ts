@@ -1,3 +1,6 @@
+import { pauseDispatching } from "../../src/job/sql/pause-dispatching.ts";
+import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
+import { EVERYTHING } from "../../src/job/pause-scopes.ts";
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { JobId, RequestId } from "@sluice/core";
@@ -58,6 +61,38 @@ describe("postponing a job", () => {
     const before = await jobRow(id);
     await postpone(id, 1, "dispatching", "unconfirmed");
     expect(await jobRow(id)).toEqual(before);
+  });
+});
+
+describe("a job that waits for the end of a pause", () => {
+  const hold = (id: JobId) =>
+    postponeJob(
+      db,
+      { id, attempt: 1, status: "dispatching" },
+      ERROR,
+      { dispatch: "none", refused: false },
+      NOW + 600 * MINUTE,
+      NOW + 1,
+      EVERYTHING,
+    );
+
+  it.each([
+    { what: "is due at that end", isCanceled: false, expected: { due_at: NOW + 600 * MINUTE, paused_by: EVERYTHING } },
+    {
+      what: "is due now if it was canceled meanwhile",
+      isCanceled: true,
+      expected: { due_at: NOW + 1, paused_by: null },
+    },
+  ])("$what", async ({ isCanceled, expected }) => {
+    const [mine, other] = [await open(db), await open(db)];
+    const id = jobId();
+    await record(db, id, [[part(other, 0, [{ id: "b" }]), part(mine, 0, [{ id: "a" }])]]);
+    await start(id, 0);
+    if (isCanceled) await cancelSubmission(db, mine, NOW);
+    const until = NOW + 600 * MINUTE;
+    await pauseDispatching(db, { scope: EVERYTHING, reason: "daily_limit", message: null, since: NOW, until });
+    await hold(id);
+    expect(await env.DB.prepare("SELECT due_at, paused_by FROM jobs").first()).toEqual(expected);
   });
 });
 

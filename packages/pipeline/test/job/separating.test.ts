@@ -1,3 +1,7 @@
+import { pauseDispatching } from "../../src/job/sql/pause-dispatching.ts";
+import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
+import { submissionScope } from "../../src/job/pause-scopes.ts";
+import { NEVER_DUE } from "../../src/job/schedule.ts";
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SubmissionId } from "@sluice/core";
@@ -52,6 +56,21 @@ describe("separating submissions from a job", () => {
       created_at: NOW + 1,
     });
     expect(Number(rest?.["payload_bytes"]) + Number(moved?.["payload_bytes"])).toBe(before?.["payload_bytes"]);
+  });
+
+  it.each([
+    { what: "holds what it moves by its pause", isCanceled: false },
+    { what: "does not hold what was canceled", isCanceled: true },
+  ])("$what", async ({ isCanceled }) => {
+    const { a, job } = await mixed();
+    const scope = submissionScope(a);
+    await pauseDispatching(db, { scope, reason: "requested", message: null, since: NOW, until: null });
+    if (isCanceled) await cancelSubmission(db, a, NOW);
+    const own = jobId();
+    expect(await separateSubmissions(db, job, [a], own, NOW + 1)).toBe("some");
+    expect(await rows(`SELECT due_at, paused_by FROM jobs WHERE id = '${own}'`)).toEqual([
+      isCanceled ? { due_at: NOW + 1, paused_by: null } : { due_at: NEVER_DUE, paused_by: scope },
+    ]);
   });
 
   it("repeated with the same id changes nothing more", async () => {

@@ -97,6 +97,25 @@ describe("a retry", () => {
     expect(await continueRetry(io(), all(submission), 10)).toMatchObject({ queued: 1, isThrough: true });
   });
 
+  it("leaves what failed with another code beside its documents as it is", async () => {
+    const { submission, jobs } = await recorded([["a", "b", "c"]]);
+    const job = jobs[0] ?? jobId();
+    const outcomes = (["too_large", "model_error", "too_large"] as const).map((code, index) => ({
+      submission,
+      document: ["a", "b", "c"][index] ?? "",
+      code,
+      message: "no",
+    }));
+    const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
+    await dispatch(db, job);
+    await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], NOW);
+    const retry = { submission, code: "too_large", token: "t" } as const;
+    await requestRetry(db, retry, NOW);
+    expect(await continueRetry(io(), retry, 10)).toMatchObject({ queued: 2, isThrough: true });
+    expect(await waiting()).toMatchObject([{ members: JSON.stringify([[submission, ["a", "c"]]]) }]);
+    expect(await rows("SELECT document_id, code FROM outcomes")).toEqual([{ document_id: "b", code: "model_error" }]);
+  });
+
   it("says how far it is, goes on where it was, and is the same one asked for again", async () => {
     const { submission } = await failed([["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);

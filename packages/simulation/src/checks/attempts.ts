@@ -1,6 +1,8 @@
+import { callTimeout, dispatchLease } from "@sluice/pipeline/job/schedule.ts";
 import { RUN_INTERVAL } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
+import type { Attempt } from "./state.ts";
 
 /**
  * What is wrong with the time that D1 has as the start of an attempt, or `null`: the Worker that started it ran
@@ -10,6 +12,13 @@ export function startTimeFlaw({ id, attempt, dispatched_at: at }: JobRow, by: In
   const earliest = now - by.ranFor - MAX_CLOCK_SKEW;
   if (at !== null && at >= earliest && at <= now + MAX_CLOCK_SKEW) return null;
   return `attempt ${attempt} of ${id} has ${at} as its start, but ${by.name} ran from ${now - by.ranFor} to ${now}`;
+}
+
+/** What is wrong with a submit that is made at this time, or `null`: its call must end before its lease has run out. */
+export function submitFlaw({ job, number, startedAt }: Attempt, sentAt: number): string | null {
+  const waited = sentAt - startedAt;
+  if (waited <= dispatchLease(RUN_INTERVAL) - callTimeout(RUN_INTERVAL) + MAX_CLOCK_SKEW) return null;
+  return `attempt ${number} of ${job} is submitted ${waited} ms after its start: the call may outlast its lease`;
 }
 
 /** Time that a slow D1 may add to the age that a poll is planned by. */

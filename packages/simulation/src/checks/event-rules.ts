@@ -30,6 +30,11 @@ export class EventDelivery {
     this.#open = this.#findOpen();
   }
 
+  /** The tokens of the chain that its messages carry. */
+  get chainTokens(): string[] {
+    return this.#messages.map(({ body }) => fieldOf(body, "token")).filter((token) => typeof token === "string");
+  }
+
   /** Hears of a poll by the invocation that has the delivery; gives what is wrong with it, or `null`. */
   pollFlaw(requestId: string): string | null {
     if (this.#continuesRun) return null;

@@ -55,9 +55,27 @@ function hurryFlaw(before: JobRow, row: JobRow, list: readonly VersionKey[], kno
   const { submissions, worker } = known;
   const waits = before.status === "pending" && row.status === "pending" && before.paused_by === null;
   if (worker !== "producer" || !waits || (row.due_at ?? 0) >= (before.due_at ?? 0)) return null;
-  const isCanceled = (key: VersionKey) =>
-    submissions.get(key.slice(0, key.indexOf("\n")))?.row.cancel_requested_at != null;
-  return list.some(isCanceled) ? null : `${row.id} is due at ${row.due_at}, before its time ${before.due_at}`;
+  return list.some((key) => isCanceled(key, submissions))
+    ? null
+    : `${row.id} is due at ${row.due_at}, before its time ${before.due_at}`;
+}
+
+/** A pause does not hold a cancelation up. `before` is `null` where the job is new. */
+export function holdFlaw(
+  before: JobRow | null,
+  row: JobRow,
+  list: readonly VersionKey[],
+  { now, submissions }: Pick<Known, "now" | "submissions">,
+): string | null {
+  // Whoever claims a job takes it for as long as a lease lasts.
+  const isBeyondLease = (row.due_at ?? 0) > now + dispatchLease(RUN_INTERVAL) + MAX_CLOCK_SKEW;
+  const isHeldAnew = row.paused_by !== null && isBeyondLease && row.due_at !== before?.due_at;
+  const canceled = isHeldAnew ? list.find((key) => isCanceled(key, submissions)) : undefined;
+  return canceled === undefined ? null : `${row.id} is held by ${row.paused_by}, with ${canceled}, which is canceled`;
+}
+
+function isCanceled(key: VersionKey, submissions: Known["submissions"]): boolean {
+  return submissions.get(key.slice(0, key.indexOf("\n")))?.row.cancel_requested_at != null;
 }
 
 /** An attempt that ends without an answer counts once, by whatever it is counted; what is taken in ends a row of refusals. */

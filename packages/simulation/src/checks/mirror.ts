@@ -2,7 +2,9 @@ import { NEVER_DUE } from "@sluice/pipeline/job/schedule.ts";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { pollFlaw, startTimeFlaw } from "./attempts.ts";
-import { isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
+import { Chain } from "./chain.ts";
+import { forgottenFlaw } from "./malformed.ts";
+import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
 import { outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
@@ -47,6 +49,7 @@ export class Mirror {
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
   readonly #rate = new SubmitRate();
+  readonly #chain = new Chain();
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -82,6 +85,8 @@ export class Mirror {
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
       else if (table === "retries") this.#tell(this.retries.take(event, change, this));
+      else if (table === "malformed_messages") this.#tell(forgottenFlaw(event, change, by));
+      else if (table === "heartbeats") this.#tell(this.#chain.take(change, by, this.#rules.now()));
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
@@ -187,6 +192,7 @@ export class Mirror {
       if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
       if (submission.row.cancel_requested_at !== null) this.#rules.fail(`${key} is retried, and it is canceled`);
+      this.#tell(this.retries.queueFlaw(version));
       submission.failed -= 1;
       startOver(version);
       this.#retriedNow.add(key);
@@ -210,6 +216,7 @@ export class Mirror {
       };
       this.jobs.set(row.id, job);
       newJobs.push(job);
+      this.#tell(holdFlaw(null, row, job.list, { now: this.#rules.now(), submissions: this.submissions }));
     } else {
       const list = job.row.members === row.members ? job.list : listOf(row.members);
       const before = job.row;
@@ -221,6 +228,7 @@ export class Mirror {
       const attempt = job.attempts.get(row.attempt);
       const world = { now, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#tell(jobFlaw(job, row, list, world));
+      this.#tell(holdFlaw(before, row, list, world));
       if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
       if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now));
       this.#tell(countUsage({ before, row, list, attempt }, this.versions, this.submissions));

@@ -14,6 +14,12 @@ export class Retries {
     return this.#retries.size;
   }
 
+  /** What is wrong with a failed document that is queued again, or `null`: somebody asked for that, by its code or by none. */
+  queueFlaw({ key, submission, outcome }: Version): string | null {
+    if (["", outcome?.code ?? ""].some((code) => this.#retries.has(`${submission} ${code}`))) return null;
+    return `${key} failed as ${outcome?.code} and is retried, which nobody asked for`;
+  }
+
   /** Takes in a change. What is wrong with it, or `null`: a retry that ends has queued all that it was requested for. */
   take(event: Change[1], change: Change, { submissions, versions }: Known): string | null {
     const [submission, code] = [String(change[2]), String(change[3])];

@@ -19,7 +19,7 @@ export function runDirectly(world: World, by: Invocation, model: string, inputs:
 
 function answer(world: World, by: Invocation, model: string, request: SentRequest): unknown {
   const { accounts, faults, random } = world;
-  const { attempt, entries } = accounts.open(by, model, [request]);
+  const { attempt, entries } = accounts.open(by, model, { requests: [request], sentAt: world.databaseNow() });
   const refusal = refusalOf(world, attempt, entries);
   if (refusal !== null) return refusal();
   if (entries.some((entry) => entry.isPoison)) return codedError(random, 5006, "Invalid input")();

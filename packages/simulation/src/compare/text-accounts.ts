@@ -1,6 +1,6 @@
 import { newAttempt, newVersion, versionKey, type Content } from "../checks/state.ts";
 import { isPoison, isUnanswerable, type Accounts } from "../world/accounts.ts";
-import type { BatchEntry, SentRequest } from "../world/batch-answer.ts";
+import type { BatchEntry, SentBatch, SentRequest } from "../world/batch-answer.ts";
 import type { Invocation } from "../world/invocation.ts";
 import type { Push } from "../world/pushes.ts";
 import type { World } from "../world/world.ts";
@@ -15,7 +15,7 @@ export class TextAccounts implements Accounts {
     this.#contents = new Map(pushes.flatMap(({ documents }) => documents.map((one) => [one.query, one])));
   }
 
-  open(by: Invocation, _model: string, requests: readonly SentRequest[]) {
+  open(by: Invocation, _model: string, { requests }: SentBatch) {
     const attempt = newAttempt({
       job: "",
       number: 1,

@@ -52,6 +52,8 @@ export const AUDITED = {
   ],
   pauses: ["scope", "reason", "until"],
   retries: ["submission_id", "code"],
+  heartbeats: ["name", "token", "at"],
+  malformed_messages: ["queue", "message_id", "body"],
 } as const;
 
 /** Triggers that tell of every row that is inserted, updated or deleted, through the function `tell`. */

@@ -59,4 +59,18 @@ export const DELIVERING: readonly Mutation[] = [
       "j.attempt = ${job.attempt} AND j.status = ${job.status}`;",
     ),
   ),
+  mutation(
+    "chain-taken-again",
+    "a stale or repeated message takes the chain from the run that has it",
+    "packages/pipeline/src/job/sql/chain.ts",
+    "token = ${holder} WHERE name = 'chain' AND token = ${token}",
+    "token = ${holder} WHERE name = 'chain'",
+  ),
+  mutation(
+    "replay-forgets-first",
+    "a quarantined message is forgotten before its queue has it again",
+    "workers/producer/src/handlers/malformed.ts",
+    "      if (!(await send(io, destination.lane, body))) return notSent();\n      await dropMalformedMessage(io.db, key);",
+    "      await dropMalformedMessage(io.db, key);\n      if (!(await send(io, destination.lane, body))) return notSent();",
+  ),
 ];

@@ -126,4 +126,11 @@ export const ENDING: readonly Mutation[] = [
     "AND n.finalized_at > o.finalized_at AND n.status = 'succeeded'",
     3,
   ),
+  mutation(
+    "retries-other-codes",
+    "a retry that is limited to a code takes what failed beside it with another",
+    "packages/pipeline/src/submission/sql/retry-failed.ts",
+    "AND o.job_id IS NOT NULL AND (${code} = '' OR o.code = ${code})",
+    "AND o.job_id IS NOT NULL",
+  ),
 ];

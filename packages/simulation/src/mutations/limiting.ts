@@ -113,4 +113,11 @@ export const LIMITING: readonly Mutation[] = [
       "halvings: 0,",
     ),
   ),
+  mutation(
+    "poll-keeps-memory",
+    "a poll that finds its batch in progress holds memory after its run",
+    "packages/pipeline/src/job/poll-jobs.ts",
+    "if (!isHeld) release();",
+    "if (isHeld) release();",
+  ),
 ];

@@ -50,4 +50,35 @@ export const TIMING: readonly Mutation[] = [
       "await readPauses(io.db, io.now())",
     ),
   ),
+  mutation(
+    "submitted-too-late",
+    "a submit begins so late that it may outlast the lease of its attempt",
+    "packages/pipeline/src/job/dispatch-job.ts",
+    "dispatchLease(io.runInterval) - callTimeout(io.runInterval)",
+    "dispatchLease(io.runInterval)",
+  ),
+  mutation(
+    "canceled-stays-held",
+    "what is canceled while a pause holds it ends with the pause",
+    "packages/pipeline/src/job/sql/pause-dispatching.ts",
+    "AND NOT ${holdsCanceled(sql`j.members`)})",
+    ")",
+  ),
+  withKind(
+    "sharing",
+    mutation(
+      "canceled-held-after-attempt",
+      "what is canceled during an attempt that puts a pause up ends with the pause",
+      "packages/pipeline/src/job/sql/postpone-job.ts",
+      "{ until: dueAt, members: sql`members` }",
+      "{ until: dueAt }",
+    ),
+  ),
+  mutation(
+    "half-of-run-cut-off",
+    "a run ends with its polls while it has a batch under way, and nobody hears of that",
+    "packages/pipeline/src/job/run-poller.ts",
+    "await Promise.allSettled([pollAll(polls), dispatchAll(waiting, leaseUntil)]))",
+    "(await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]), [] as PromiseSettledResult<void>[]))",
+  ),
 ];

@@ -1,7 +1,8 @@
+import { submitFlaw } from "../checks/attempts.ts";
 import { paymentFlaw } from "../checks/payments.ts";
 import type { Attempt } from "../checks/state.ts";
 import { MAX_BATCHES } from "../limits.ts";
-import type { BatchEntry, SentRequest } from "./batch-answer.ts";
+import type { BatchEntry, SentBatch, SentRequest } from "./batch-answer.ts";
 import { MAX_CLOCK_SKEW, type Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
 
@@ -11,7 +12,7 @@ export interface Accounts {
   open(
     by: Invocation,
     model: string,
-    requests: readonly SentRequest[],
+    batch: SentBatch,
   ): { readonly attempt: Attempt; readonly entries: readonly BatchEntry[] };
   /** The service takes these in, and computes them. */
   pay(entries: readonly BatchEntry[], attempt: Attempt): void;
@@ -27,7 +28,7 @@ export class AttemptAccounts implements Accounts {
     this.#world = world;
   }
 
-  open(by: Invocation, model: string, requests: readonly SentRequest[]) {
+  open(by: Invocation, model: string, { requests, sentAt }: SentBatch) {
     const { mirror } = this.#world;
     const attempt = mirror.attemptFor(by, requests.map((request) => request.external_reference).join());
     if (attempt === null) {
@@ -35,6 +36,8 @@ export class AttemptAccounts implements Accounts {
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
+    const late = submitFlaw(attempt, sentAt);
+    if (late !== null) this.#world.fail(late);
     const pause =
       mirror.pauses.keepingBack(model, attempt.list, by.startedAt + this.#world.d1Ahead) ??
       this.#world.asked.keepingBack(model, attempt.list, by.startedAt);

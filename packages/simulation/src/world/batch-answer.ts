@@ -10,6 +10,13 @@ export interface SentRequest {
   readonly external_reference: string;
 }
 
+/** A batch as a Worker sends it. */
+export interface SentBatch {
+  readonly requests: readonly SentRequest[];
+  /** By D1's clock. */
+  readonly sentAt: number;
+}
+
 /** One document of a batch: what was sent, whose it is, and whether the service refuses it for ever. */
 export interface BatchEntry {
   readonly request: SentRequest;

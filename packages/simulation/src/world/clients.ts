@@ -1,9 +1,11 @@
 import { DEFAULT_MODEL } from "@sluice/core";
 import { cancelSubmission } from "@sluice/producer/src/handlers/cancel-submission.ts";
 import { deleteDocument } from "@sluice/producer/src/handlers/delete-document.ts";
+import { replayMalformed } from "@sluice/producer/src/handlers/malformed.ts";
 import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
 import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
 import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.ts";
+import { writeMalformedId } from "@sluice/producer/src/shapes/malformed.ts";
 import type { Call, Handler } from "@sluice/producer/src/dependencies.ts";
 import type { Invocation } from "./invocation.ts";
 import { boundPushToScore, drawLoadTimes, drawSmallPush } from "./load.ts";
@@ -174,8 +176,15 @@ export class Clients {
     return () => this.#retry(id);
   }
 
+  /** Retries all that failed, or what failed with one code. */
   #retry(id: string): void {
-    const call = callOf({ path: `/v1/submissions/${id}/retry`, parameters: { id } });
+    const { mirror, random } = this.#world;
+    const failed = [...mirror.versions.values()].filter(
+      ({ submission, outcome }) => submission === id && outcome?.status === "failed",
+    );
+    const code = failed.length > 0 && random.chance(0.3) ? random.pick(failed).outcome?.code : null;
+    const path = `/v1/submissions/${id}/retry${code == null ? "" : `?code=${code}`}`;
+    const call = callOf({ path, parameters: { id } });
     this.#ask("retries what failed", retrySubmission, () => call);
   }
 
@@ -206,8 +215,19 @@ export class Clients {
     this.#ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
   }
 
+  /** Somebody sends what was quarantined to its queue again. */
+  #replayAny(): void {
+    const { random, sqlite } = this.#world;
+    const [row] = random.shuffled(sqlite.rows("SELECT queue, message_id FROM malformed_messages"));
+    if (row === undefined) return;
+    const id = writeMalformedId({ queue: String(row["queue"]), id: String(row["message_id"]) });
+    const call = callOf({ path: `/v1/malformed/${id}/replay`, parameters: { id } });
+    this.#ask("replays a quarantined message", replayMalformed, () => call);
+  }
+
   #sendGarbage(): void {
-    const { random } = this.#world;
+    const { random, timeline } = this.#world;
+    timeline.after(random.spread(MINUTE, 60 * MINUTE), () => this.#replayAny());
     const queue = this.#stack.queues[random.pick(["interactive", "bulk"] as const)];
     queue.take(
       random.pick<unknown>([

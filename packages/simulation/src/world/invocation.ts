@@ -19,6 +19,10 @@ export class Invocation {
   readonly attempts: Attempt[] = [];
   /** Scopes that it paused, and when D1 had that. */
   readonly raised = new Map<string, number>();
+  /** Tokens of the chain of runs that it has: those of messages that it got, and its own. */
+  readonly chainTokens = new Set<string>();
+  /** Bodies of messages that queues took from it, or lost. */
+  readonly handedOver = new Set<unknown>();
   /** The submission that it opened. */
   opened: string | null = null;
   /** When it last gave a call up: after tries in a row that each failed for a moment, or at once. */

@@ -68,7 +68,10 @@ export class SimulatedQueue {
     return ports.call(by, `send ${this.settings.queue} x${bodies.length}`, passage, () => {
       // An error may hide that a part of the batch was taken in.
       const taken = passage.error === undefined ? bodies : bodies.slice(0, random.int(1, bodies.length));
-      for (const body of taken) this.take(body);
+      for (const body of taken) {
+        by.handedOver.add(body);
+        this.take(body);
+      }
     });
   }
 

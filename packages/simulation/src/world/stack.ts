@@ -80,6 +80,7 @@ export class Stack {
       worker,
       async (by) => {
         by.events = events;
+        for (const token of events?.chainTokens ?? []) by.chainTokens.add(token);
         await this.#isolated(by, () => ENTRIES[worker].queue(delivery.batch, this.#environment(worker, by)));
         return delivery.decisions;
       },

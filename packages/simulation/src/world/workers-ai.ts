@@ -1,7 +1,7 @@
 import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
 import type { BatchBinding } from "@sluice/inference";
 import type { Attempt } from "../checks/state.ts";
-import { answerBatch, type BatchAnswer, type BatchEntry, type SentRequest } from "./batch-answer.ts";
+import { answerBatch, type BatchAnswer, type BatchEntry, type SentBatch, type SentRequest } from "./batch-answer.ts";
 import { streamOf } from "./forms.ts";
 import type { Invocation } from "./invocation.ts";
 import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
@@ -60,14 +60,15 @@ export class SimulatedAi {
     let passage: Passage = { fault: null };
     if (faults.strikes("submit_answer_lost")) passage = { fault: "submit_answer_lost", error: unclearError(random) };
     else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(61_000, 100_000) };
+    const sentAt = this.#world.databaseNow();
     return ports.call(by, `submit x${requests.length}`, passage, () =>
-      this.#take(by, model, requests, passage.fault !== null),
+      this.#take(by, model, { requests, sentAt }, passage.fault !== null),
     );
   }
 
-  #take(by: Invocation, model: string, requests: readonly SentRequest[], unheard: boolean): unknown {
+  #take(by: Invocation, model: string, sent: SentBatch, unheard: boolean): unknown {
     const { accounts, faults, random, timeline } = this.#world;
-    const { attempt, entries } = accounts.open(by, model, requests);
+    const { attempt, entries } = accounts.open(by, model, sent);
     const refusal = refusalOf(this.#world, attempt, entries);
     if (refusal !== null || unheard) this.#turnAway(entries);
     if (refusal !== null) return refusal();

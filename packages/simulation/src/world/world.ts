@@ -2,6 +2,7 @@ import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/d
 import { isolateMemory } from "@sluice/pipeline/platform/step-io.ts";
 import type { Change } from "../checks/changes.ts";
 import { AskedPauses } from "../checks/asked-pauses.ts";
+import { HeldMemory } from "../checks/held-memory.ts";
 import { Mirror } from "../checks/mirror.ts";
 import type { Content, VersionKey } from "../checks/state.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
@@ -83,6 +84,7 @@ export class World {
   accounts: Accounts = new AttemptAccounts(this);
   /** Those of Workers that have not ended. */
   readonly #ends = new Map<Invocation, (result: unknown) => void>();
+  readonly #memory = new HeldMemory(isolateMemory);
   #invocations = 0;
 
   constructor(seed: number, sqlite: Sqlite, { keepsTrace, kind, configuration = readConfiguration() }: SeedOptions) {
@@ -234,6 +236,8 @@ export class World {
     if (ended === undefined) return;
     this.#ends.delete(invocation);
     invocation.finish();
+    const flaw = this.#memory.flawAtEnd(invocation, [...this.#ends.keys()]);
+    if (flaw !== null) this.fail(flaw);
     ended(result);
   }
 }

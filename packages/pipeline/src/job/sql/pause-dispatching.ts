@@ -100,12 +100,24 @@ export function firstSubmissionScope(members: SQL): SQL {
   return sql`${SUBMISSION_SCOPE} || (${members} ->> '$[0][0]')`;
 }
 
+/** Whether a job's list holds documents of a canceled submission. */
+export function holdsCanceled(members: SQL): SQL {
+  return sql`EXISTS (SELECT 1 FROM json_each(${members}) g
+    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL)`;
+}
+
 /**
  * What holding a job by the pause of a scope sets: nothing but the end of the pause makes it due before
- * `until`. Where the pause has ended meanwhile, the job is due now.
+ * `until`. Where the pause has ended meanwhile, the job is due now; and where its list, `members`, holds documents
+ * of a canceled submission: those end at once, and the rest is held then. Without `members` it has none.
  */
-export function holdingBy(scope: SQL, now: number, until = NEVER_DUE): { readonly pausedBy: SQL; readonly dueAt: SQL } {
-  const isInForce = sql`EXISTS (SELECT 1 FROM pauses WHERE scope = ${scope})`;
+export function holdingBy(
+  scope: SQL,
+  now: number,
+  { until = NEVER_DUE, members }: { readonly until?: number; readonly members?: SQL } = {},
+): { readonly pausedBy: SQL; readonly dueAt: SQL } {
+  const isFree = members === undefined ? sql`` : sql`AND NOT ${holdsCanceled(members)}`;
+  const isInForce = sql`(EXISTS (SELECT 1 FROM pauses WHERE scope = ${scope}) ${isFree})`;
   return {
     pausedBy: sql`iif(${isInForce}, ${scope}, NULL)`,
     dueAt: sql`CAST(iif(${isInForce}, ${until}, ${now}) AS INTEGER)`,
@@ -146,8 +158,7 @@ export async function holdPausedJobs(
         LIMIT ${MAX_HELD}) due
       CROSS JOIN jobs j ON j.id = due.id
       WHERE j.status = 'pending' AND ${covers}
-        AND NOT EXISTS (SELECT 1 FROM json_each(j.members) g
-          CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL))
+        AND NOT ${holdsCanceled(sql`j.members`)})
     RETURNING id`,
   );
   return rows.map(({ id }) => id);

@@ -27,7 +27,7 @@ export interface AttemptCounts {
 
 /**
  * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`. `pausedBy` is the
- * scope of the pause that it waits for, which ends at `dueAt`; where that was resumed meanwhile, it is due now.
+ * scope of the pause that it waits for, which ends at `dueAt`; where that was resumed meanwhile, or a submission in it was canceled, it is due now.
  * Refusals in a row are bounded, so only those of the job itself are counted.
  */
 export async function postponeJob(
@@ -40,7 +40,9 @@ export async function postponeJob(
   pausedBy: string | null = null,
 ): Promise<void> {
   const hold =
-    pausedBy === null ? { pausedBy: sql`NULL`, dueAt: sql`${dueAt}` } : holdingBy(sql`${pausedBy}`, now, dueAt);
+    pausedBy === null
+      ? { pausedBy: sql`NULL`, dueAt: sql`${dueAt}` }
+      : holdingBy(sql`${pausedBy}`, now, { until: dueAt, members: sql`members` });
   await query(
     db,
     sql`

@@ -17,7 +17,7 @@ export async function separateSubmissions(
   apart: JobId,
   now: number,
 ): Promise<"all" | "some" | "none" | "under_way"> {
-  const { pausedBy, dueAt } = holdingBy(firstSubmissionScope(sql`(moved -> 3)`), now);
+  const { pausedBy, dueAt } = holdingBy(firstSubmissionScope(sql`(moved -> 3)`), now, { members: sql`(moved -> 3)` });
   const list = JSON.stringify(submissions);
   const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = 'pending'`;
   const theirs = (value: SQL) => sql`${value} ->> 0 IN (SELECT value FROM json_each(${list}))`;
