@@ -77,6 +77,7 @@ export class SimulatedAi {
     attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
+    attempt.readyAt = readyAt;
     const batch: Batch = {
       requestId,
       model,

@@ -76,7 +76,7 @@ export class World {
   onRecorded: (collection: string, id: string) => void = () => undefined;
   onFailed: (submission: string) => void = () => undefined;
   /** Called when a document of a submission gets its scores. */
-  onScored: (submission: string) => void = () => undefined;
+  onScored: (submission: string, document: string) => void = () => undefined;
   /** Called for each document that Workers AI takes in, each time. */
   onPaid: (content: Content) => void = () => undefined;
   /** Sluice's, unless another design is under test. */
@@ -215,7 +215,7 @@ export class World {
     for (const [table, , first, second, third, fourth] of inserted) {
       if (table === "documents") this.onRecorded(String(second), String(first));
       if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));
-      if (table === "outcomes" && fourth === "succeeded") this.onScored(String(third));
+      if (table === "outcomes" && fourth === "succeeded") this.onScored(String(third), String(first));
     }
   }
 
