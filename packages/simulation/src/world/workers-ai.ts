@@ -129,8 +129,7 @@ export class SimulatedAi {
     const batch = this.#batches.get(requestId);
     // Other designs keep no attempts, and nobody said when they give a batch up.
     const isOurs = batch !== undefined && batch.attempt.job !== "";
-    // Once faults have stopped, cron fires only where something was due when the clock jumped.
-    if (isOurs && faults.isOn && timeline.now - batch.takenAt > MAX_POLLED_MS)
+    if (isOurs && timeline.now - batch.takenAt > MAX_POLLED_MS)
       this.#world.fail(`${requestId} is polled ${timeline.now - batch.takenAt} ms after it was taken`);
     const flaw = by.events?.pollFlaw(requestId) ?? null;
     if (flaw !== null) this.#world.fail(`${by.name} ${flaw}`);
