@@ -1,16 +1,7 @@
 import { env } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
 import { DEFAULT_MODEL, SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "@sluice/core";
-import {
-  BatchService,
-  documents,
-  jobs,
-  NOW,
-  recordJob,
-  RUN,
-  testIo,
-  type TestIo,
-} from "@sluice/dispatch/test-support";
+import { BatchService, documents, jobs, NOW, recordJob, RUN, testIo, type TestIo } from "@sluice/dispatch/test-support";
 import { runPoller } from "./drive.ts";
 
 let service: BatchService;
@@ -25,7 +16,9 @@ beforeEach(async () => {
 const record = (name: string) => recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
 /** As after so many submits that the model takes the next one at this time. */
 const noSubmitBefore = (time: number) =>
-  env.DB.exec(`INSERT INTO submit_rates VALUES ('${DEFAULT_MODEL}', ${time}) ON CONFLICT DO UPDATE SET next_at = ${time}`);
+  env.DB.exec(
+    `INSERT INTO submit_rates VALUES ('${DEFAULT_MODEL}', ${time}) ON CONFLICT DO UPDATE SET next_at = ${time}`,
+  );
 const sizes = () => service.submits.map(({ requests }) => requests.length);
 
 it("a run over the rate of submits waits for its turn, and dispatches all of its jobs", async () => {

@@ -27,7 +27,11 @@ import {
 
 interface Rules {
   readonly fail: (flaw: string) => void;
+  /** By D1's clock, and by the world's. */
   readonly now: () => number;
+  readonly worldNow: () => number;
+  /** By how much D1's clock was set since a time of the world. */
+  readonly clockSetSince: (time: number) => number;
   /** What a client pushed under this key; undefined where nobody did. */
   readonly contentOf: (key: VersionKey) => Content | undefined;
 }
@@ -55,7 +59,7 @@ export class Mirror {
 
   constructor(rules: Rules) {
     this.#rules = rules;
-    this.pauses = new Pauses(rules.now);
+    this.pauses = new Pauses(rules.now, rules.worldNow);
   }
 
   /** Takes in what one transaction changed, committed on behalf of `by`. */
@@ -222,7 +226,7 @@ export class Mirror {
       const world = { now, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#tell(jobFlaw(job, row, list, world));
       if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
-      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now));
+      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now, this.#rules.clockSetSince(by.startedAt)));
       this.#tell(countUsage({ before, row, list, attempt }, this.versions, this.submissions));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
@@ -238,7 +242,7 @@ export class Mirror {
   }
 
   #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
-    this.#tell(startTimeFlaw(row, by, this.#rules.now()));
+    this.#tell(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
     const attempt = attemptIn(row, list, by, (key) => this.version(key)?.content.place);
     job.attempts.set(row.attempt, attempt);
     if (list.length > 0) this.#tell(this.#rate.flawAt(attempt.startedAt));

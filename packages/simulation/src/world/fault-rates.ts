@@ -9,6 +9,8 @@ export const FAULTS = {
   clocks_hours_apart: 0.1,
   // D1, from the start: its clock is hours off.
   d1_clock_off: 0.3,
+  // D1, in the middle: its clock is set.
+  d1_clock_set: 0.4,
   // D1, at any call.
   d1_error_before: 0.03,
   d1_error_after_commit: 0.03,
