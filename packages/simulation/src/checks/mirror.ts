@@ -138,7 +138,7 @@ export class Mirror {
       this.submissions.set(row.id, submission);
       return void this.#touchedSubmissions.add(submission);
     }
-    this.#tell(submissionFlaw(known, row, this.#rules.now()));
+    this.#tell(submissionFlaw(known, row, this.#rules.now(), this.#rules.clockSetSince(known.heldBy.startedAt)));
     Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
     this.#touchedSubmissions.add(known);

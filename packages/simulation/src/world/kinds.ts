@@ -18,7 +18,6 @@ export interface Kind {
 const RACES: readonly ChosenFault[] = [
   "worker_frozen",
   "clocks_apart",
-  "d1_clock_set",
   "d1_error_after_commit",
   "d1_stall_answered_late",
   "d1_late_commit",
@@ -134,7 +133,6 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     share: 0.06,
     of: [
       "worker_frozen",
-      "d1_clock_set",
       "d1_error_after_commit",
       "d1_stall_answered_late",
       "queue_send_refused",

@@ -104,7 +104,6 @@ export class World {
       this.fail(`waiting for nothing that will come: ${hanging.map(({ name }) => name).join(", ") || "a body"}`);
     };
     this.ports.onDeath = (invocation) => this.#end(invocation, null);
-    this.d1Clock = new DatabaseClock(this);
     this.mirror = new Mirror({
       fail: (flaw) => this.fail(flaw),
       now: () => this.databaseNow(),
@@ -116,6 +115,7 @@ export class World {
     this.events = new SimulatedEvents(this);
     // One isolate that all Workers share here, fresh for each seed.
     isolateMemory.clear();
+    this.d1Clock = new DatabaseClock(seed, this);
     sqlite.now = () => this.databaseNow();
     const from = this.faults.strikes("d1_outage") ? START + this.random.int(1, 60) * MINUTE : Infinity;
     this.outage = { from, to: from + this.random.int(1, 30) * MINUTE };
