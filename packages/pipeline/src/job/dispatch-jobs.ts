@@ -13,6 +13,13 @@ const MAX_DISPATCHES_AT_ONCE = 4;
 /** What is canceled or paused is taken out of the job, its texts are read, an attempt starts, and a refusal is settled. */
 const DISPATCH_STATEMENTS = 30;
 
+export interface DispatchedJobs {
+  readonly failed: number;
+  readonly left: number;
+  /** Whether the rate of submits of a model allows no more now. */
+  readonly isOverRate: boolean;
+}
+
 /**
  * Dispatches claimed jobs, interactive ones first, where `pauses` allow it: those are kept up to date. What does not
  * start within its lease, is behind one over the rate of submits, or for which there is no share or no memory left, is left to another run, and is due at once.
@@ -24,7 +31,7 @@ export async function dispatchJobs(
   share: Share,
   leaseUntil: number,
   pauses: Pause[],
-): Promise<{ readonly failed: number; readonly left: number }> {
+): Promise<DispatchedJobs> {
   const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
   const running = new Set<Promise<void>>();
   let failed = 0;
@@ -71,5 +78,5 @@ export async function dispatchJobs(
     io.log({ event: "dispatches_left", jobs: left.length });
     await releaseJobs(io.db, left, io.now());
   }
-  return { failed, left: left.length };
+  return { failed, left: left.length, isOverRate: rate.isOver };
 }

@@ -22,6 +22,8 @@ export async function hasBatchLeft(io: StepIo, job: DispatchableJob): Promise<bo
   if ((await deferJob(io.db, job, null, now)) === null) return false;
   const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
   const left = documents.filter((document) => document !== null);
+  // The others were deleted or canceled: it is alone now, and due at once.
+  if (!isUsedUp && left.length < 2) return false;
   const end: JobEnd = isUsedUp
     ? {
         status: "failed",

@@ -24,7 +24,10 @@ const MAX_CLAIMED_POLLS = 300;
 const MAX_CLAIMED_DISPATCHES = 1_000;
 /** A run of the chain that took on as many jobs as this hands on, also where nothing is due at its end. */
 const MIN_CHAIN_JOBS = 100;
-/** A run of the chain that finds nothing due looks again after this part of the interval of runs: five seconds. */
+/**
+ * A run of the chain that finds nothing due, and any that is over the rate of submits, looks again after this part of
+ * the interval of runs: five seconds, half of what submits may run ahead of their rate, so that no submit is forgone.
+ */
 const CHAIN_LOOKS = 12;
 /** A claim, the pauses, and what they hold. */
 const CLAIM_STATEMENTS = 10;
@@ -53,8 +56,9 @@ export async function runPoller(io: PollerIo): Promise<void> {
 /**
  * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one continues:
  * a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so that the two
- * work side by side. A run of the chain looks again and again until its time is over, and hands on if the load lasts:
- * so jobs that become due between two cron runs need not wait for the second. Claims are made by D1's own clock; a run that found
+ * work side by side. A run of the chain, and one that was over the rate of submits, looks again and again until its time
+ * is over, and hands on if the load lasts: so jobs that become due between two cron runs, or wait for their turn, need
+ * not wait for the second. Claims are made by D1's own clock; a run that found
  * something to do reads it before it does any of it. Returns the number of jobs that it claimed.
  */
 export async function workThrough(
@@ -67,7 +71,7 @@ export async function workThrough(
   let io = isolate;
   let claimed = 0;
   let failed = 0;
-  const state = { isContinued: false, isStopped: false, isIdle: false };
+  const state = { isContinued: false, isStopped: false, isIdle: false, isOverRate: false, wasOverRate: false };
   const unreserveChain = share.reserve(CHAIN_STATEMENTS);
   const ages: PendingAges = new Map();
 
@@ -115,9 +119,11 @@ export async function workThrough(
       claimed += remaining.length;
       const dispatched = await dispatchJobs(io, remaining, share, leaseUntil, pauses);
       failed += dispatched.failed;
-      // They are due again, for another run: here there is no room for them.
-      state.isStopped = dispatched.left > 0;
-      if (state.isStopped) return;
+      // What is left is due at once: for a later look of this run, or where there is no room for it, for another run.
+      state.isOverRate = dispatched.isOverRate;
+      state.wasOverRate ||= dispatched.isOverRate;
+      state.isStopped = dispatched.left > 0 && !dispatched.isOverRate;
+      if (state.isStopped || state.isOverRate) return;
       const unreserve = share.reserve(CLAIM_STATEMENTS);
       if (unreserve === null) return;
       ({ waiting, leaseUntil } = await claim({ polls: false, dispatches: true }));
@@ -127,10 +133,13 @@ export async function workThrough(
 
   // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
   for (let isFirst = true; !state.isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
+    // What waits for its turn merges with what comes meanwhile.
+    if (state.isOverRate) await io.sleep(io.runInterval / CHAIN_LOOKS);
+    state.isOverRate = false;
     const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
     state.isIdle = polls.length + waiting.length === 0;
     if (state.isIdle) {
-      if (holder === null) break;
+      if (holder === null && !state.wasOverRate) break;
       await io.sleep(io.runInterval / CHAIN_LOOKS);
       share.reserve(CLAIM_STATEMENTS)?.();
       continue;

@@ -191,6 +191,22 @@ describe("a batch that is accepted and then invalid", () => {
     expect(await failures()).toMatchObject([{ id: "d0", code: "invalid_input" }]);
     expect(Object.keys(await scoresInView(env.DB))).toEqual(["d1", "d2", "d3"]);
   });
+
+  it("is not cut where one document of a piece is left: that has its last batch alone", async () => {
+    await recordJob(io.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
+    await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
+    poison(["d0"], ["b2", "b3", "b4", "b5"]);
+    while (service.submits.length < 5) {
+      io.clock.now += MINUTE;
+      await runPoller(io);
+    }
+    await env.DB.exec("DELETE FROM documents WHERE document_id IN ('d1', 'd2')");
+    await runAsDue();
+    const jobsThatSplit = await rows(env.DB, "SELECT count(*) AS count FROM jobs WHERE status = 'split'");
+    expect(jobsThatSplit).toEqual([{ count: 1 }]);
+    expect(service.submits.slice(5).map(({ requests }) => requests.length)).toEqual([1, 1]);
+    expect(Object.keys(await scoresInView(env.DB))).toEqual(["d3"]);
+  });
 });
 
 it("an outage fails no document while somebody resumes another submission once a minute", async () => {

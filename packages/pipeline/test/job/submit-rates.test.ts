@@ -48,6 +48,13 @@ describe("the rate of submits", () => {
     expect(await start(one, NOW + 1)).toMatchObject({ attempt: 1 });
   });
 
+  it("is forgotten where a turn is hours ahead: D1's clock was set back", async () => {
+    const one = await job();
+    await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 3_600_000})`);
+    expect(await start(one, NOW)).toMatchObject({ attempt: 1 });
+    expect(await nextAt()).toBe(NOW - SUBMIT_BURST_MS + SUBMIT_SPACING_MS);
+  });
+
   it("of another model does not matter", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('another', ${NOW + 1_000})`);

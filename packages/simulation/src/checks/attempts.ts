@@ -6,11 +6,16 @@ import type { Attempt } from "./state.ts";
 
 /**
  * What is wrong with the time that D1 has as the start of an attempt, or `null`: the Worker that started it ran
- * then, by D1's clock, which shows `now`, as well as a Worker may know that.
+ * then, by D1's clock, which shows `now` and was set by `clockSet` meanwhile, as well as a Worker may know that.
  */
-export function startTimeFlaw({ id, attempt, dispatched_at: at }: JobRow, by: Invocation, now: number): string | null {
-  const earliest = now - by.ranFor - MAX_CLOCK_SKEW;
-  if (at !== null && at >= earliest && at <= now + MAX_CLOCK_SKEW) return null;
+export function startTimeFlaw(
+  { id, attempt, dispatched_at: at }: JobRow,
+  by: Invocation,
+  now: number,
+  clockSet = 0,
+): string | null {
+  const mayBeOff = MAX_CLOCK_SKEW + clockSet;
+  if (at !== null && at >= now - by.ranFor - mayBeOff && at <= now + mayBeOff) return null;
   return `attempt ${attempt} of ${id} has ${at} as its start, but ${by.name} ran from ${now - by.ranFor} to ${now}`;
 }
 
@@ -25,10 +30,10 @@ export function submitFlaw({ job, number, startedAt }: Attempt, sentAt: number):
 const AGE_TOLERANCE_MS = 5 * 60_000;
 
 /** What is wrong with the time of a dispatched job's next poll, or `null`: it follows within a run, or an eighth of the age. */
-export function pollFlaw(row: JobRow, now: number): string | null {
+export function pollFlaw(row: JobRow, now: number, clockSet = 0): string | null {
   if (row.status !== "dispatched") return null;
   const age = now - (row.dispatched_at ?? now);
-  const wait = (row.due_at ?? 0) - now - MAX_CLOCK_SKEW;
+  const wait = (row.due_at ?? 0) - now - MAX_CLOCK_SKEW - clockSet;
   if (wait <= Math.max(RUN_INTERVAL, (age + AGE_TOLERANCE_MS) / 8)) return null;
   return `${row.id} is polled in ${wait} ms, though its batch was dispatched only ${age} ms ago`;
 }

@@ -29,7 +29,11 @@ import {
 
 interface Rules {
   readonly fail: (flaw: string) => void;
+  /** By D1's clock, and by the world's. */
   readonly now: () => number;
+  readonly worldNow: () => number;
+  /** By how much D1's clock was set since a time of the world. */
+  readonly clockSetSince: (time: number) => number;
   /** What a client pushed under this key; undefined where nobody did. */
   readonly contentOf: (key: VersionKey) => Content | undefined;
 }
@@ -58,7 +62,7 @@ export class Mirror {
 
   constructor(rules: Rules) {
     this.#rules = rules;
-    this.pauses = new Pauses(rules.now);
+    this.pauses = new Pauses(rules.now, rules.worldNow);
   }
 
   /** Takes in what one transaction changed, committed on behalf of `by`. */
@@ -139,7 +143,7 @@ export class Mirror {
       this.submissions.set(row.id, submission);
       return void this.#touchedSubmissions.add(submission);
     }
-    this.#tell(submissionFlaw(known, row, this.#rules.now()));
+    this.#tell(submissionFlaw(known, row, this.#rules.now(), this.#rules.clockSetSince(known.heldBy.startedAt)));
     Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
     this.#touchedSubmissions.add(known);
@@ -230,7 +234,7 @@ export class Mirror {
       this.#tell(jobFlaw(job, row, list, world));
       this.#tell(holdFlaw(before, row, list, world));
       if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
-      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now));
+      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now, this.#rules.clockSetSince(by.startedAt)));
       this.#tell(countUsage({ before, row, list, attempt }, this.versions, this.submissions));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
@@ -246,7 +250,7 @@ export class Mirror {
   }
 
   #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
-    this.#tell(startTimeFlaw(row, by, this.#rules.now()));
+    this.#tell(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
     const attempt = attemptIn(row, list, by, (key) => this.version(key)?.content.place);
     job.attempts.set(row.attempt, attempt);
     if (list.length > 0) this.#tell(this.#rate.flawAt(attempt.startedAt));

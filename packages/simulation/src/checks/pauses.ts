@@ -13,10 +13,13 @@ interface KnownPause {
 /** The pauses that D1 holds, by scope. */
 export class Pauses {
   readonly #pauses = new Map<string, KnownPause>();
+  /** By D1's clock, and by the world's. */
   readonly #now: () => number;
+  readonly #worldNow: () => number;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, worldNow: () => number) {
     this.#now = now;
+    this.#worldNow = worldNow;
   }
 
   take(event: Change[1], change: Change): void {
@@ -29,7 +32,7 @@ export class Pauses {
     const known = this.#pauses.get(scope);
     // One that had run out by somebody's clock and is put up again is a new one.
     const isOver = known !== undefined && known.until !== null && known.until <= now + MAX_CLOCK_SKEW;
-    const since = known === undefined || isOver ? now : known.since;
+    const since = known === undefined || isOver ? this.#worldNow() : known.since;
     this.#pauses.set(scope, { since, reason: String(change[3]), until: change[4] as number | null });
   }
 
@@ -58,7 +61,7 @@ export class Pauses {
     return null;
   }
 
-  /** A pause that keeps a batch back, put up before `since`. */
+  /** A pause that keeps a batch back, put up before `since` by the time of the world. */
   keepingBack(model: string, list: readonly VersionKey[], since: number): string | null {
     for (const [scope, pause] of this.#pauses) {
       const submission = scope.startsWith("submission:") ? `${scope.slice("submission:".length)}\n` : null;

@@ -97,6 +97,8 @@ export interface Attempt {
   isConfirmed: boolean;
   /** When Workers AI took the batch in. */
   takenAt: number;
+  /** When its answer is ready: Infinity where there is no batch, or never one. */
+  readyAt: number;
   /** What its answer counts; `null`: it says nothing of them. */
   tokens: number | null;
   /** Documents that its answer has no result for. */
@@ -150,6 +152,7 @@ export function newAttempt(head: AttemptHead): Attempt {
     requestId: null,
     isConfirmed: false,
     takenAt: Infinity,
+    readyAt: Infinity,
     tokens: null,
     unusable: new Set(),
     told: new Set(),

@@ -4,7 +4,7 @@ import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";
 
 /** What is wrong with a submission's change from the row that is known to `row`, or `null`. */
-export function submissionFlaw(known: Submission, row: SubmissionRow, now: number): string | null {
+export function submissionFlaw(known: Submission, row: SubmissionRow, now: number, clockSet: number): string | null {
   const { row: before, heldBy, heldSince } = known;
   const { id, total } = row;
   if (total < before.total) return `total of ${id} fell from ${before.total} to ${total}`;
@@ -14,7 +14,7 @@ export function submissionFlaw(known: Submission, row: SubmissionRow, now: numbe
   // The last request to take it over did so after it began: that was its last sign of life, or an earlier one.
   // By D1's clock too, which may have been set meanwhile.
   const age = Math.max(heldBy.ranFor, now - heldSince);
-  if (isTakenOver && age < PUSH_ALIVE - 2 * MAX_CLOCK_SKEW)
+  if (isTakenOver && age < PUSH_ALIVE - 2 * MAX_CLOCK_SKEW - clockSet)
     return `${id} was taken from ${heldBy.name}, which began only ${age} ms ago`;
   return null;
 }

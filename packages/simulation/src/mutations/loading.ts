@@ -9,7 +9,17 @@ export const LOADING: readonly Mutation[] = [
       "A run of the poller ends after the polls of its first claim.",
       "packages/pipeline/src/job/run-poller.ts",
       "      ({ polls } = await claim({ polls: true, dispatches: false }));\n      unreserve();",
-      "      unreserve();\n      isStopped = true;\n      return;",
+      "      unreserve();\n      state.isStopped = true;\n      return;",
+    ),
+  ),
+  withKind(
+    "load",
+    mutation(
+      "run-ends-over-rate",
+      "A run of the poller that is over the rate of submits ends, and leaves its jobs to the next one.",
+      "packages/pipeline/src/job/run-poller.ts",
+      "state.isStopped = dispatched.left > 0 && !dispatched.isOverRate;",
+      "state.isStopped = dispatched.isOverRate || dispatched.left > 0;",
     ),
   ),
 ];

@@ -24,7 +24,8 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
       await timeline.runUntil(Math.min(next, timeline.nextTime + MINUTE), stop);
       if (stop()) return;
     }
-    if (nextRun(world) < next) continue;
+    // Later too: what moved it may have left something else to do before that.
+    if (nextRun(world) !== next) continue;
     await timeline.runUntil(next, stop);
     if (stop()) return;
     stack.poll();

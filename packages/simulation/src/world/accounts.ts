@@ -39,7 +39,7 @@ export class AttemptAccounts implements Accounts {
     const late = submitFlaw(attempt, sentAt);
     if (late !== null) this.#world.fail(late);
     const pause =
-      mirror.pauses.keepingBack(model, attempt.list, by.startedAt + this.#world.d1Ahead) ??
+      mirror.pauses.keepingBack(model, attempt.list, by.startedAt) ??
       this.#world.asked.keepingBack(model, attempt.list, by.startedAt);
     if (pause !== null)
       this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
@@ -49,11 +49,12 @@ export class AttemptAccounts implements Accounts {
   }
 
   pay(entries: readonly BatchEntry[], attempt: Attempt): void {
-    const { mirror, timeline } = this.#world;
+    const { d1Clock, mirror, timeline } = this.#world;
+    const clockSetSince = (time: number) => d1Clock.setSince(time);
     const counted = mirror.jobs.get(attempt.job)?.row.batches ?? 0;
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;
-      const flaw = paymentFlaw(version, attempt, timeline.now);
+      const flaw = paymentFlaw(version, attempt, timeline.now, clockSetSince);
       if (flaw !== null) this.#world.fail(flaw);
       this.#world.onPaid(version.content);
       if (!version.attempts.has(attempt)) continue;
@@ -75,11 +76,12 @@ export class AttemptAccounts implements Accounts {
    */
   #pausedItself(by: Invocation, model: string): string | null {
     if (by.worker !== "consumer") return null;
-    const { mirror, timeline } = this.#world;
+    const { mirror } = this.#world;
+    const now = this.#world.databaseNow();
     const isKnown = ([scope, at]: readonly [string, number]) =>
       [`model:${model}`, "all"].includes(scope) &&
       by.gaveUpAt < at &&
-      (mirror.pauses.endOf(scope) ?? 0) > timeline.now + MAX_CLOCK_SKEW;
+      (mirror.pauses.endOf(scope) ?? 0) > now + MAX_CLOCK_SKEW;
     return [...by.raised].find(isKnown)?.[0] ?? null;
   }
 

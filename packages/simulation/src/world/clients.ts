@@ -8,7 +8,8 @@ import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.
 import { writeMalformedId } from "@sluice/producer/src/shapes/malformed.ts";
 import type { Call, Handler } from "@sluice/producer/src/dependencies.ts";
 import type { Invocation } from "./invocation.ts";
-import { boundPushToScore, drawLoadTimes, drawSmallPush } from "./load.ts";
+import { boundPushToScore } from "./load-bounds.ts";
+import { drawLoadTimes, drawSmallPush } from "./load.ts";
 import { bodyOf, drawCorrection, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
@@ -75,8 +76,9 @@ export class Clients {
 
   #planLoad(): void {
     const world = this.#world;
-    boundPushToScore(world, this.pushes);
-    for (const time of drawLoadTimes(world)) {
+    const { isBurst, times } = drawLoadTimes(world);
+    boundPushToScore(world, isBurst);
+    for (const time of times) {
       world.timeline.at(time, () => this.#pushing.start(drawSmallPush(this.pushes.length, world.random)));
     }
   }

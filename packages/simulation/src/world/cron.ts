@@ -34,15 +34,15 @@ export function fireUntil(world: World, cron: Cron, end: number): void {
 /** Sluice's poller. */
 export function cronOf(world: World, stack: Stack): Cron {
   const { mirror } = world;
-  return { isDue: (time) => mirror.nextDue() <= time + world.d1Ahead, poll: () => stack.poll() };
+  return { isDue: (time) => mirror.nextDue() <= time + world.d1Clock.ahead, poll: () => stack.poll() };
 }
 
 /** When the poller has something to do next: a job that is due, or a submission that stands still. */
 export function nextRun(world: World): number {
   const { mirror, timeline } = world;
   const soonest = timeline.now + 1;
-  const due = Math.max(soonest, mirror.nextDue() - world.d1Ahead);
-  const sweep = Math.max(soonest, nextSweep(world) - world.d1Ahead);
+  const due = Math.max(soonest, mirror.nextDue() - world.d1Clock.ahead);
+  const sweep = Math.max(soonest, nextSweep(world) - world.d1Clock.ahead);
   return Math.min(ceil(due, MINUTE), ceil(sweep, SWEEP_INTERVAL));
 }
 

@@ -99,8 +99,9 @@ export const FAULTS = {
 export type ChosenFault = keyof typeof FAULTS;
 export type Fault = ChosenFault | ObservedFault;
 
-/** What comes about by itself where the faults above meet. */
+/** What comes about by itself where the faults above meet; and D1's clock being set, which has draws of its own. */
 export const OBSERVED = [
+  "d1_clock_set",
   "cron_overlapping",
   "batch_invalid_at_submit",
   "batch_invalid_at_poll",

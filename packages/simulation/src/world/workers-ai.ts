@@ -78,6 +78,7 @@ export class SimulatedAi {
     attempt.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
+    attempt.readyAt = readyAt;
     const batch: Batch = {
       requestId,
       model,
@@ -125,12 +126,13 @@ export class SimulatedAi {
   }
 
   #poll(by: Invocation, model: string, requestId: string): Promise<unknown> {
-    const { faults, ports, random, timeline } = this.#world;
+    const { d1Clock, faults, ports, random, timeline } = this.#world;
     const batch = this.#batches.get(requestId);
     // Other designs keep no attempts, and nobody said when they give a batch up.
     const isOurs = batch !== undefined && batch.attempt.job !== "";
-    // Once faults have stopped, cron fires only where something was due when the clock jumped.
-    if (isOurs && faults.isOn && timeline.now - batch.takenAt > MAX_POLLED_MS)
+    // A Worker that began before D1's clock was set plans the first poll by what it knew.
+    const maxPolled = MAX_POLLED_MS + d1Clock.setSince(batch?.attempt.by.startedAt ?? 0);
+    if (isOurs && timeline.now - batch.takenAt > maxPolled)
       this.#world.fail(`${requestId} is polled ${timeline.now - batch.takenAt} ms after it was taken`);
     const flaw = by.events?.pollFlaw(requestId) ?? null;
     if (flaw !== null) this.#world.fail(`${by.name} ${flaw}`);

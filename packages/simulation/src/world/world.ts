@@ -12,6 +12,7 @@ import { Random } from "../random.ts";
 import { AttemptAccounts, type Accounts } from "./accounts.ts";
 import { readConfiguration, type Configuration } from "./configuration.ts";
 import { d1Passage } from "./d1-faults.ts";
+import { DatabaseClock, MAX_WRONG } from "./database-clock.ts";
 import { SimulatedEvents } from "./events.ts";
 import { Faults } from "./faults.ts";
 import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
@@ -29,9 +30,6 @@ const WALL_TIME = 15 * MINUTE;
 const D1_CALL_LIMIT = 35_000;
 /** D1's limit for an invocation. Each statement of a batch counts, and each try. */
 const MAX_STATEMENTS = 1_000;
-/** Milliseconds by which a clock that is wrong is off, either way, at most. */
-const MAX_WRONG = 30 * 60 * MINUTE;
-
 /** What the Queue got of one part: copies that it took in, and copies that it lost. */
 interface SentPart {
   readonly documents: number;
@@ -54,6 +52,7 @@ export class World {
   readonly faults: Faults;
   readonly trace: Trace;
   readonly ports: Ports;
+  readonly d1Clock: DatabaseClock;
   readonly mirror: Mirror;
   readonly asked = new AskedPauses(() => this.timeline.now);
   readonly ai: SimulatedAi;
@@ -69,15 +68,13 @@ export class World {
   d1DownUntil = 0;
   /** From when to when D1 does not answer at all. */
   readonly outage: { readonly from: number; readonly to: number };
-  /** Milliseconds by which D1's clock is ahead of the world's. */
-  d1Ahead = 0;
   /** Called when a submission's row appears, with the producer that wrote it. */
   onSubmission: (id: string, by: Invocation) => void = () => undefined;
   /** Called when a document is recorded, and when one of a submission fails. */
   onRecorded: (collection: string, id: string) => void = () => undefined;
   onFailed: (submission: string) => void = () => undefined;
   /** Called when a document of a submission gets its scores. */
-  onScored: (submission: string) => void = () => undefined;
+  onScored: (submission: string, document: string) => void = () => undefined;
   /** Called for each document that Workers AI takes in, each time. */
   onPaid: (content: Content) => void = () => undefined;
   /** Sluice's, unless another design is under test. */
@@ -112,14 +109,16 @@ export class World {
     this.mirror = new Mirror({
       fail: (flaw) => this.fail(flaw),
       now: () => this.databaseNow(),
+      worldNow: () => this.timeline.now,
+      clockSetSince: (time) => this.d1Clock.setSince(time),
       contentOf: (key) => this.contents.get(key),
     });
     this.ai = new SimulatedAi(this);
     this.events = new SimulatedEvents(this);
     // One isolate that all Workers share here, fresh for each seed.
     isolateMemory.clear();
+    this.d1Clock = new DatabaseClock(seed, this);
     sqlite.now = () => this.databaseNow();
-    this.#setClock();
     const from = this.faults.strikes("d1_outage") ? START + this.random.int(1, 60) * MINUTE : Infinity;
     this.outage = { from, to: from + this.random.int(1, 30) * MINUTE };
     this.trace.add("seed", `${seed}: ${this.faults.kind}, ${pace}, poison at ${this.poisonMode}`);
@@ -165,13 +164,7 @@ export class World {
 
   /** The time by D1's clock: times in its rows are of that. */
   databaseNow(): number {
-    return this.timeline.now + this.d1Ahead;
-  }
-
-  #setClock(): void {
-    if (!this.faults.strikes("d1_clock_off")) return;
-    this.d1Ahead = this.random.int(-MAX_WRONG, MAX_WRONG);
-    this.trace.add("d1", `has a clock that is ${this.d1Ahead} ms ahead`);
+    return this.d1Clock.now();
   }
 
   #skew(): number {
@@ -217,7 +210,7 @@ export class World {
     for (const [table, , first, second, third, fourth] of inserted) {
       if (table === "documents") this.onRecorded(String(second), String(first));
       if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));
-      if (table === "outcomes" && fourth === "succeeded") this.onScored(String(third));
+      if (table === "outcomes" && fourth === "succeeded") this.onScored(String(third), String(first));
     }
   }
 

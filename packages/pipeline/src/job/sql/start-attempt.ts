@@ -18,9 +18,13 @@ function heldBy(job: StartableJob): SQL {
   return sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
 }
 
+/** A turn is never this far ahead, in milliseconds, unless D1's clock was set back: then it says nothing. */
+const MAX_TURN_AHEAD_MS = 60_000;
+
 /** Whether the model of the job `j` may have another batch submitted now. */
 function isWithinRate(now: number): SQL {
-  return sql`NOT EXISTS (SELECT 1 FROM submit_rates r WHERE r.model = j.model AND r.next_at > ${now})`;
+  return sql`NOT EXISTS (SELECT 1 FROM submit_rates r
+    WHERE r.model = j.model AND r.next_at > ${now} AND r.next_at <= ${now + MAX_TURN_AHEAD_MS})`;
 }
 
 /**
@@ -145,7 +149,8 @@ export async function startAttempt(
     sql`
       INSERT INTO submit_rates (model, next_at)
       SELECT model, ${now - SUBMIT_BURST_MS + SUBMIT_SPACING_MS} FROM jobs WHERE ${started} AND status = 'dispatching'
-      ON CONFLICT (model) DO UPDATE SET next_at = max(next_at, ${now - SUBMIT_BURST_MS}) + ${SUBMIT_SPACING_MS}`,
+      ON CONFLICT (model) DO UPDATE SET next_at = ${SUBMIT_SPACING_MS}
+        + max(iif(next_at > ${now + MAX_TURN_AHEAD_MS}, 0, next_at), ${now - SUBMIT_BURST_MS})`,
     // By its token, so that the attempt is found too when this is repeated after an error that hid its commit.
     sql`SELECT attempt, members FROM jobs WHERE ${started}`,
   ]);
