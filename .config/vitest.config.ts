@@ -1,13 +1,17 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import type { InlineConfig } from "vitest/node";
 
 /** A file to write the results to as JSON, besides telling them. */
 const report = process.env["SLUICE_TEST_REPORT"] ?? "";
+
+export const reporters: NonNullable<InlineConfig["reporters"]> =
+  report === "" ? ["default"] : ["default", ["json", { outputFile: report }]];
 
 export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   test: {
     projects: ["workers/*/vitest*.config.ts", "packages/*/vitest*.config.ts"],
-    reporters: report === "" ? ["default"] : ["default", ["json", { outputFile: report }]],
+    reporters,
   },
 });

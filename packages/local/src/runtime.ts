@@ -13,7 +13,7 @@ import type { Settings } from "./settings.ts";
 import { unlessAborted } from "./signals.ts";
 import { withStateDatabase } from "./state-database.ts";
 import { prepareState } from "./state.ts";
-import { cannotStart, startRuntime, type Running } from "./start-runtime.ts";
+import { cannotStart, startRuntime, type Running, type StartRuntime } from "./start-runtime.ts";
 import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
 
 /** The whole of Sluice, running on this machine. */
@@ -38,13 +38,14 @@ const LOG_BYTES_KEPT = 20_000_000;
 /**
  * Starts the stack: migrations, the model where it is wanted, the four Workers in one runtime, the
  * cron. Gives one line when it cannot, and leaves nothing running then. `adapt`: how a test wants the
- * Workers' configurations.
+ * Workers' configurations; `start`: and the runtime.
  */
 export async function startStack(
   settings: Settings,
   apiKey: string,
   signal: AbortSignal,
   adapt?: Adapt,
+  start: StartRuntime = startRuntime,
 ): Promise<Result<Stack, string>> {
   await using cleanup = new AsyncDisposableStack();
   const prepared = prepareState(settings.state);
@@ -95,7 +96,7 @@ export async function startStack(
       lost: await endQueue(db, Date.now()),
       unfinished: await readUnfinished(db),
     }));
-    const started = await startRuntime(settings, configurations, log, signal);
+    const started = await start(settings, configurations, log, signal);
     if (!started.ok) return started;
     const running = started.value;
     current = running;
