@@ -11,7 +11,8 @@ import { startModel } from "./model-process.ts";
 import { portProblem } from "./port.ts";
 import type { Settings } from "./settings.ts";
 import { unlessAborted } from "./signals.ts";
-import { withStateDatabase } from "./state-database.ts";
+import { migrationFiles } from "./sql/schema.ts";
+import { hasMigrations, withStateDatabase } from "./state-database.ts";
 import { prepareState } from "./state.ts";
 import { cannotStart, startRuntime, type Running, type StartRuntime } from "./start-runtime.ts";
 import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
@@ -149,13 +150,14 @@ export async function startStack(
   });
 }
 
-/** Applies what is new in migrations/: wrangler alone knows what that is. */
+/** Applies what is new in migrations/. Wrangler does, and takes seconds: it is not asked where nothing is. */
 async function migrate(
   configurations: Record<LocalWorker, string>,
   state: string,
   log: string,
   signal: AbortSignal,
 ): Promise<boolean> {
+  if (hasMigrations(state, migrationFiles())) return true;
   const wrangler = startWrangler(
     ["d1", "migrations", "apply", "sluice", "--local", "--persist-to", state, "-c", configurations.producer],
     state,

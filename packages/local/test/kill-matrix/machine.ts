@@ -10,6 +10,7 @@ import { fireCron } from "../../src/cron.ts";
 import { queryD1 } from "../../src/demo/d1.ts";
 import { startStack, type Stack } from "../../src/runtime.ts";
 import { startBundled } from "../bundled-runtime.ts";
+import { migrateState } from "../migrated-state.ts";
 import { Director } from "./director.ts";
 
 const KEY = "kill-matrix-key-0123456789";
@@ -67,6 +68,7 @@ export class Machine {
 
   static async start(signal: AbortSignal): Promise<Machine> {
     const state = mkdtempSync(join(tmpdir(), "sluice-kill-"));
+    migrateState(state);
     const machine: Machine = new Machine(state, await Director.start(async () => machine.#restart()));
     const settings = {
       port: 0,
