@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -6,6 +8,8 @@ export default defineConfig({
     environment: "node",
     include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
+    // Many tests start wrangler, which starts a third faster once its modules are compiled.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "sluice-test-compile-cache") },
     // The harness tells of every delivery.
     onConsoleLog: (log) => !log.includes("[wrangler:"),
   },

@@ -1,5 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { name: "simulation", environment: "node", include: ["test/**/*.test.ts"], testTimeout: 300_000 },
+  test: {
+    name: "simulation",
+    environment: "node",
+    include: ["test/**/*.test.ts"],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+  },
 });

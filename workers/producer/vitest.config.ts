@@ -10,5 +10,10 @@ export default defineConfig({
       },
     })),
   ],
-  test: { name: "producer", include: ["test/**/*.test.ts"], testTimeout: 60_000, setupFiles: ["test/migrate.ts"] },
+  test: {
+    name: "producer",
+    include: ["test/**/*.test.ts"],
+    testTimeout: 60_000,
+    setupFiles: ["../../packages/pipeline/test-support/migrate.ts"],
+  },
 });

@@ -58,10 +58,20 @@ export class FakeApi {
   /** Ids of quarantined messages that no queue takes. */
   readonly unplaceable = new Set<string>();
   looks = 1;
+  #awaited: { left: number; readonly resolve: () => void }[] = [];
+
+  /** Waits until that many more requests arrive. */
+  arrival(count = 1): Promise<void> {
+    return new Promise((resolve) => this.#awaited.push({ left: count, resolve }));
+  }
 
   readonly fetch: Fetch = async (input, init) => {
     const request = new Request(input, init);
     const responder = this.instead.shift();
+    for (const awaited of this.#awaited) {
+      awaited.left -= 1;
+      if (awaited.left === 0) awaited.resolve();
+    }
     if (responder !== undefined) return responder(request);
     const text = await bodyOf(request);
     const url = new URL(request.url);

@@ -30,7 +30,7 @@ export async function runCron(
 /** Runs the poller once and waits for its end. Gives the reason if it could not, or it failed. */
 export async function fireCron(url: string, signal: AbortSignal): Promise<string | null> {
   try {
-    const response = await fetch(`${url}/cdn-cgi/explorer/api/local/scheduled?worker=${POLLER}`, {
+    const response = await fetch(`${url}/cdn-cgi/local/explorer/api/local/scheduled?worker=${POLLER}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ cron: "* * * * *" }),

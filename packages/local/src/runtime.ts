@@ -12,9 +12,10 @@ import { startModel } from "./model-process.ts";
 import { portProblem } from "./port.ts";
 import type { Settings } from "./settings.ts";
 import { unlessAborted } from "./signals.ts";
-import { withStateDatabase } from "./state-database.ts";
+import { migrationFiles } from "./sql/schema.ts";
+import { hasMigrations, withStateDatabase } from "./state-database.ts";
 import { prepareState } from "./state.ts";
-import { cannotStart, startRuntime, type Running } from "./start-runtime.ts";
+import { cannotStart, startRuntime, type Running, type StartRuntime } from "./start-runtime.ts";
 import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
 
 /** The whole of Sluice, running on this machine. */
@@ -39,13 +40,14 @@ const LOG_BYTES_KEPT = 20_000_000;
 /**
  * Starts the stack: migrations, the model where it is wanted, the four Workers in one runtime, the
  * cron. Gives one line when it cannot, and leaves nothing running then. `adapt`: how a test wants the
- * Workers' configurations.
+ * Workers' configurations; `start`: and the runtime.
  */
 export async function startStack(
   settings: Settings,
   apiKey: string,
   signal: AbortSignal,
   adapt?: Adapt,
+  start: StartRuntime = startRuntime,
 ): Promise<Result<Stack, string>> {
   await using cleanup = new AsyncDisposableStack();
   const prepared = prepareState(settings.state);
@@ -96,7 +98,7 @@ export async function startStack(
       lost: await endQueue(db, Date.now()),
       unfinished: await readUnfinished(db),
     }));
-    const started = await startRuntime(settings, configurations, log, signal);
+    const started = await start(settings, configurations, log, signal);
     if (!started.ok) return started;
     const running = started.value;
     current = running;
@@ -149,13 +151,14 @@ export async function startStack(
   });
 }
 
-/** Applies what is new in migrations/: wrangler alone knows what that is. */
+/** Applies what is new in migrations/. Wrangler does, and takes seconds: it is not asked where nothing is. */
 async function migrate(
   configurations: Record<LocalWorker, string>,
   state: string,
   log: string,
   signal: AbortSignal,
 ): Promise<boolean> {
+  if (hasMigrations(state, migrationFiles())) return true;
   const wrangler = startWrangler(
     ["d1", "migrations", "apply", "sluice", "--local", "--persist-to", state, "-c", configurations.producer],
     state,

@@ -18,6 +18,8 @@ export interface Running {
   cron: Promise<void>;
 }
 
+export type StartRuntime = typeof startRuntime;
+
 /** Starts the four Workers in one runtime and waits until the producer is healthy. */
 export async function startRuntime(
   settings: Settings,

@@ -17,6 +17,22 @@ export function databasePath(state: string, id = LOCAL_DATABASE_ID): string {
   return join(state, "v3/d1", OBJECTS, `${Buffer.concat([name, half(name)]).toString("hex")}.sqlite`);
 }
 
+/** Whether a state's D1 has all these migrations, as far as wrangler recorded it. */
+export function hasMigrations(state: string, names: readonly string[]): boolean {
+  const path = databasePath(state);
+  if (!existsSync(path)) return false;
+  using sqlite = new DatabaseSync(path);
+  const isRecorded = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'd1_migrations'").get() !== undefined;
+  if (!isRecorded) return false;
+  const applied = new Set(
+    sqlite
+      .prepare("SELECT name FROM d1_migrations")
+      .all()
+      .map(({ name }) => name),
+  );
+  return names.every((name) => applied.has(name));
+}
+
 /**
  * Runs operations of `@sluice/db` on a state's migrated D1 while no Worker of Sluice runs: before they
  * start and after they have ended, when nothing of theirs can change meanwhile.

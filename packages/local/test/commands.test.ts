@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { migrateState } from "./migrated-state.ts";
 import { expectNoProcess, headed, Shell } from "./shell.ts";
 
 /** The stack starts in ten seconds on an idle machine. */
@@ -60,6 +61,7 @@ it.runIf(existsSync("/proc/self"))(
   "demo --kill leaves no process of the runtime that it kills",
   { timeout: TIMEOUT_MS },
   async () => {
+    migrateState(join(folder, "state"));
     const demo = start(`exec "$node" --no-warnings "${path("demo")}" --kill`);
     const { code, stdout } = await demo.ended;
     expect(stdout).toContain("killed");
@@ -72,6 +74,7 @@ it.runIf(existsSync("/proc/self"))(
   "dev says what scores, and at Ctrl-C that it stops and what stays",
   { timeout: TIMEOUT_MS },
   async () => {
+    migrateState(join(folder, "state"));
     const dev = start(`exec "$node" --no-warnings "${path("dev")}"`);
     while (!dev.told.stdout.includes("Ctrl-C ends it")) await once(dev.child.stdout, "data");
     expect(dev.told.stdout).toContain("Local scores come from the lengths of texts; bge-m3's differ.");
@@ -92,6 +95,7 @@ it.runIf(existsSync("/proc/self"))(
   { timeout: TIMEOUT_MS },
   async () => {
     // It leaves at once: once dev has printed all that it prints, nothing tells it that nobody reads.
+    migrateState(join(folder, "state"));
     const dev = start(headed(`"${path("dev")}"`, 1));
     const { code, stdout, stderr } = await dev.ended;
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "Starting Sluice …\n", stderr: "" });

@@ -10,6 +10,8 @@ import { push } from "../src/demo/api.ts";
 import { describeStop } from "../src/demo/stopped.ts";
 import { startStack, type Stack } from "../src/runtime.ts";
 import { withStateDatabase } from "../src/state-database.ts";
+import { startBundled } from "./bundled-runtime.ts";
+import { migrateState } from "./migrated-state.ts";
 
 const KEY = "lost-queue-key-0123456789";
 const LIMIT_MS = 300_000;
@@ -36,6 +38,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
   let stack: Stack | null = null;
   beforeEach(() => {
     state = mkdtempSync(join(tmpdir(), "sluice-lost-"));
+    migrateState(state);
   });
   afterEach(async () => {
     await stack?.stop();
@@ -44,7 +47,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
 
   async function start(adapt?: Adapt): Promise<Sluice> {
     const settings = { port: 0, state, tickSeconds: 1, localAi: "lexical", events: false, apiKey: null } as const;
-    const started = await startStack(settings, KEY, new AbortController().signal, adapt);
+    const started = await startStack(settings, KEY, new AbortController().signal, adapt, startBundled);
     if (!started.ok) throw new Error(started.error);
     stack = started.value;
     return new Sluice({ url: stack.url, key: KEY });

@@ -2,14 +2,19 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { bestIndex, readSample, sharesNoWord } from "./everyday.ts";
 
 const SERVER = fileURLToPath(import.meta.resolve("../src/model/server.ts"));
 const started: ChildProcess[] = [];
 
-afterEach(() => {
-  for (const child of started.splice(0)) child.kill("SIGKILL");
+/** Where the process listens whose model the tests share; those that end one start their own. */
+let shared = "";
+beforeAll(async () => {
+  shared = (await start()).url;
+});
+afterAll(() => {
+  for (const child of started) child.kill("SIGKILL");
 });
 
 async function portOf(child: ChildProcess): Promise<string> {
@@ -28,7 +33,7 @@ async function start() {
 const post = (url: string, body: unknown) => fetch(url, { method: "POST", body: JSON.stringify(body) });
 
 test("a batch is scored in the background, a paraphrase higher than something else", { timeout: 60_000 }, async () => {
-  const { url } = await start();
+  const url = shared;
   const contexts = [{ text: "Bananas are rich in potassium." }, { text: "You may set a new one on the sign-in page." }];
   const body = { requests: [{ query: "how do I change my password", contexts }] };
   expect((await fetch(`${url}/batches/one`)).status).toBe(404);
@@ -42,7 +47,7 @@ test("a batch is scored in the background, a paraphrase higher than something el
 });
 
 test("what is no batch is refused", { timeout: 60_000 }, async () => {
-  const { url } = await start();
+  const url = shared;
   for (const body of [null, {}, { requests: [{ query: "q" }] }, { requests: [{ query: "q", contexts: ["t"] }] }]) {
     expect((await post(`${url}/score`, body)).status).toBe(400);
   }
@@ -50,7 +55,7 @@ test("what is no batch is refused", { timeout: 60_000 }, async () => {
 });
 
 test("the model puts the intended context of the sample first", { timeout: 120_000 }, async () => {
-  const { url } = await start();
+  const url = shared;
   const sample = readSample();
   const requests = sample.map(({ query, contexts }) => ({ query, contexts: contexts.map((text) => ({ text })) }));
   const { scores } = (await (await post(`${url}/score`, { requests })).json()) as { scores: number[][] };

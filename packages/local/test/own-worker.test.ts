@@ -11,6 +11,7 @@ import { ownWorker } from "../src/own-worker.ts";
 import { STOP } from "../src/child-events.ts";
 import { startStack, type Stack } from "../src/runtime.ts";
 import { WRANGLER } from "../src/wrangler.ts";
+import { migrateState } from "./migrated-state.ts";
 
 const EXAMPLE = join(ROOT, "packages/client/examples/own-worker");
 const KEY = "own-worker-key-0123456789";
@@ -69,6 +70,7 @@ describe("a Worker outside the workspace, beside a running stack", () => {
       events: false,
       apiKey: null,
     } as const;
+    migrateState(settings.state);
     const started = await startStack(settings, KEY, new AbortController().signal);
     if (!started.ok) throw new Error(started.error);
     stack = started.value;

@@ -1,18 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { endQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { migratedSchema } from "../src/sql/schema.ts";
-import { databasePath, withStateDatabase } from "../src/state-database.ts";
+import { databasePath, hasMigrations, withStateDatabase } from "../src/state-database.ts";
+import { migrationFiles } from "../src/sql/schema.ts";
+import { migrateState } from "./migrated-state.ts";
 
 let state: string;
 beforeEach(() => {
   state = mkdtempSync(join(tmpdir(), "sluice-database-"));
-  mkdirSync(dirname(databasePath(state)), { recursive: true });
-  using database = new DatabaseSync(databasePath(state));
-  for (const statement of migratedSchema()) database.exec(statement);
+  migrateState(state);
 });
 afterEach(() => rmSync(state, { recursive: true }));
 
@@ -20,5 +19,14 @@ describe("a state's database", () => {
   it("is found beside those of other Workers that run on the same state", async () => {
     for (const id of ["a", "b", "c", "d"]) new DatabaseSync(databasePath(state, id)).close();
     expect(await withStateDatabase(state, (db) => endQueue(db, Date.now()))).toEqual([]);
+  });
+
+  it("has the migrations that are recorded in it, and no others", () => {
+    expect(hasMigrations(state, migrationFiles())).toBe(true);
+    expect(hasMigrations(state, [...migrationFiles(), "9999_new.sql"])).toBe(false);
+    using database = new DatabaseSync(databasePath(state));
+    database.exec("DROP TABLE d1_migrations");
+    expect(hasMigrations(state, [])).toBe(false);
+    expect(hasMigrations(join(state, "other"), [])).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { MUTATIONS } from "../src/mutations/index.ts";
 import { Patches } from "../src/run/patches.ts";
 import type { SeedResult } from "../src/run/run-seed.ts";
@@ -26,18 +26,23 @@ async function run(options: { from: number; count: number; processes: number; mu
 }
 
 describe("the simulation", () => {
-  it("finds every promise kept in 500 seeds, with every fault met", async () => {
-    const { summary } = await run({ from: 1, count: 500, processes });
+  let all: Awaited<ReturnType<typeof run>>;
+  beforeAll(async () => {
+    all = await run({ from: 1, count: 500, processes });
+  });
+
+  it("finds every promise kept in 500 seeds, with every fault met", () => {
+    const { summary } = all;
     expect(summary.failed.map(({ seed, flaw }) => `seed ${seed}: ${flaw}`)).toEqual([]);
     expect(summary.seeds).toBe(500);
     expect(summary.neverMet).toEqual([]);
   });
 
   it("does the same again for the same seed, whatever ran before", async () => {
-    const together = await run({ from: 1, count: 40, processes: 1 });
     const later = await run({ from: 21, count: 20, processes: 1 });
-    for (const [seed, hash] of later.hashes) expect(together.hashes.get(seed), `seed ${seed}`).toBe(hash);
-    expect(new Set(together.hashes.values()).size).toBe(40);
+    expect(later.hashes.size).toBe(20);
+    for (const [seed, hash] of later.hashes) expect(all.hashes.get(seed), `seed ${seed}`).toBe(hash);
+    expect(new Set(all.hashes.values()).size).toBe(500);
   });
 
   it("notices where the product is broken", async () => {

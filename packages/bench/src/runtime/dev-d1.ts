@@ -3,7 +3,7 @@ import { LOCAL_DATABASE_ID } from "@sluice/local/configuration";
 
 /** Runs SQL on the D1 of a running `wrangler dev`; gives the rows as lists. */
 export async function queryDev(url: string, sql: string): Promise<unknown[][]> {
-  const response = await fetch(`${url}/cdn-cgi/explorer/api/d1/database/${LOCAL_DATABASE_ID}/raw`, {
+  const response = await fetch(`${url}/cdn-cgi/local/explorer/api/d1/database/${LOCAL_DATABASE_ID}/raw`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ sql }),

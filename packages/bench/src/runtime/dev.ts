@@ -125,7 +125,7 @@ async function startOnce(
 
 /** Runs a Worker's cron handler. */
 export async function fireCron(url: string, worker: string): Promise<void> {
-  const response = await fetch(`${url}/cdn-cgi/explorer/api/local/scheduled?worker=${worker}`, {
+  const response = await fetch(`${url}/cdn-cgi/local/explorer/api/local/scheduled?worker=${worker}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ cron: "* * * * *" }),

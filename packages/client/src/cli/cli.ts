@@ -1,6 +1,7 @@
+import type { Readable } from "node:stream";
 import { Sluice } from "../index.ts";
 import type { OnRetry } from "../call.ts";
-import { webIo } from "../io.ts";
+import { webIo, type Io } from "../io.ts";
 import { isUnconnected, LastingFailure } from "../transport.ts";
 import { wrongUrl } from "../url.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
@@ -10,11 +11,13 @@ import { duration } from "./text.ts";
 /** What a command has to work with. */
 export interface Cli {
   readonly out: Output;
+  readonly stdin: Readable;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborts at Ctrl-C. */
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  readonly sleep: Io["sleep"];
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
@@ -38,7 +41,7 @@ const LONG_WAIT = 2_000;
  * command shows that itself.
  */
 export function clientOf(
-  { env, out }: Pick<Cli, "env" | "out">,
+  { env, out, sleep = webIo.sleep }: Pick<Cli, "env" | "out"> & Partial<Pick<Cli, "sleep">>,
   {
     retries,
     onLongWait = ({ title }, wait) => out.note(`${title}: again in ${duration(wait)}`),
@@ -64,6 +67,7 @@ export function clientOf(
       },
     },
     {
+      sleep,
       async fetch(input, init) {
         try {
           const response = await webIo.fetch(input, init);

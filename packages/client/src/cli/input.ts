@@ -27,8 +27,11 @@ export interface Input {
  * in a temporary file so that it can be sent again. What is packed with gzip, as its first bytes tell, is
  * unpacked.
  */
-export async function openInput(path: string, signal: AbortSignal): Promise<Input> {
-  if (path === "-") return keepStream("stdin", process.stdin, signal);
+export async function openInput(
+  path: string,
+  { stdin, signal }: { readonly stdin: Readable; readonly signal: AbortSignal },
+): Promise<Input> {
+  if (path === "-") return keepStream("stdin", stdin, signal);
   const found = await stat(path).catch((error: unknown) => {
     throw new CommandError(EXIT.error, `${path} cannot be read: ${reasonOf(error)}`);
   });

@@ -18,6 +18,7 @@ import {
   wholeNumber,
 } from "./choices.ts";
 import type { Cli } from "./cli.ts";
+import type { Sink } from "./output.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
 import { malformed, type MalformedFlags } from "./commands/malformed.ts";
 import {
@@ -53,15 +54,18 @@ export type Run = (
   output: "table" | "ndjson" | undefined,
 ) => Promise<void>;
 
-/** The command's arguments and what they run. */
-export function createProgram(run: Run): Command {
+/** The command's arguments and what they run. Help and wrong usage go to the streams. */
+export function createProgram(
+  run: Run,
+  { stdout, stderr }: { readonly stdout: Sink; readonly stderr: Sink } = process,
+): Command {
   const program = new Command("sluice")
     .description("Pushes documents to Sluice, and tells how they fare.")
     .version(manifest.version)
     .helpCommand(false)
     .addHelpText("before", refuseUnknown)
     // Its messages quote the arguments.
-    .configureOutput({ writeErr: (text) => process.stderr.write(harmless(text)) })
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(harmless(text)) })
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })

@@ -324,7 +324,7 @@ test("malformed --replay goes on after a message that cannot be sent again, and 
 
 test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {
   const { child, ended } = bench.start(["tail", "--collection", "default", "--all"]);
-  while (bench.api.received.length < 2) await new Promise(setImmediate);
+  await bench.api.arrival(2);
   child.kill("SIGINT");
   const { code, stdout, stderr } = await ended;
   expect(records(stdout)).toMatchObject([{ id: "d1" }, { id: "d2" }, { id: "d3" }]);
@@ -334,17 +334,14 @@ test("tail prints documents as they end until Ctrl-C, and says where to go on", 
 
 test("tail begins at the end, waits for a server that is away, and offers a cursor that it reached", async () => {
   bench.api.looks = Infinity;
-  const { child, ended } = bench.start(["tail"]);
-  while (bench.api.received.length < 2) await new Promise(setImmediate);
-  bench.api.instead.push(
-    () => problem(503, "unavailable"),
-    () => problem(503, "unavailable"),
-  );
-  while (bench.api.instead.length > 0) await new Promise(setImmediate);
-  const asked = bench.api.received.length;
-  while (bench.api.received.length === asked) await new Promise(setImmediate);
-  child.kill("SIGINT");
-  const { code, stdout, stderr } = await ended;
+  const away = () => problem(503, "unavailable");
+  const stop = new AbortController();
+  const running = bench.run(["tail"], "", { signal: stop.signal });
+  await bench.api.arrival(2);
+  bench.api.instead.push(away, away);
+  await bench.api.arrival(4);
+  stop.abort(new Error("stopped"));
+  const { code, stdout, stderr } = await running;
   expect(paths().slice(0, 2)).toEqual(["GET /v1/results?from=now&wait=25", "GET /v1/results?cursor=3&wait=25"]);
   expect([code, stdout]).toEqual([130, ""]);
   expect(stderr).toBe(
@@ -354,8 +351,9 @@ test("tail begins at the end, waits for a server that is away, and offers a curs
 
 test("tail that was stopped before it reached anything offers no cursor", async () => {
   bench.api.instead.push(() => new Promise<Response>(() => {}));
-  const { child, ended } = bench.start(["tail"]);
-  while (bench.api.instead.length > 0) await new Promise(setImmediate);
-  child.kill("SIGINT");
-  expect(await ended).toEqual({ code: 130, stdout: "", stderr: "" });
+  const stop = new AbortController();
+  const running = bench.run(["tail"], "", { signal: stop.signal });
+  await bench.api.arrival();
+  stop.abort(new Error("stopped"));
+  expect(await running).toEqual({ code: 130, stdout: "", stderr: "" });
 });

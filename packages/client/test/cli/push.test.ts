@@ -29,7 +29,7 @@ test("a push tells a person what happened and what to do next", async () => {
 
 test("a push into a pipe is one record", async () => {
   bench.write("docs.ndjson", documents(3));
-  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson"]);
+  const { code, stdout, stderr } = await bench.spawn(["push", "docs.ndjson"]);
   expect(records(stdout)).toMatchObject([
     {
       submissions: [{ id: "sub_0001", status: "completed", counts: { succeeded: 3 } }],
@@ -134,7 +134,7 @@ test.each([[[]], [["--no-wait"]]])("a key that may push and not read has pushed 
 
 test("standard input is pushed like a file", async () => {
   const lines = documents(3).map((document) => `${JSON.stringify(document)}\n`);
-  const { code, stdout } = await bench.run(["push", "-"], [...lines, "nothing\n"].join(""));
+  const { code, stdout } = await bench.spawn(["push", "-"], [...lines, "nothing\n"].join(""));
   expect(code).toBe(4);
   expect(records(stdout)).toMatchObject([
     { accepted: 3, rejected: [{ line: 4, item: null }], rejected_file: "stdin.rejected.ndjson" },
@@ -252,14 +252,9 @@ test("a push that is held up says why and for how long", async () => {
 
 test("Ctrl-C while sending stops cleanly and says how to go on", async () => {
   bench.write("docs.ndjson", documents(3));
-  const arrived = new Promise<void>((resolve) => {
-    bench.api.instead.push(() => {
-      resolve();
-      return new Promise(() => {});
-    });
-  });
+  bench.api.instead.push(() => new Promise(() => {}));
   const { child, ended } = bench.start(["push", "docs.ndjson", "--key", "mine"]);
-  await arrived;
+  await bench.api.arrival();
   child.kill("SIGINT");
   const { code, stdout, stderr } = await ended;
   expect(code).toBe(130);
@@ -271,9 +266,8 @@ test("Ctrl-C while sending stops cleanly and says how to go on", async () => {
 test("Ctrl-C while standard input hangs ends at once, with a word", async () => {
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-"], null);
-  // It has begun to read when the file that keeps it is there.
-  const kept = () => readdirSync(bench.folder).some((name) => existsSync(join(bench.folder, name, "input")));
-  while (!kept()) await new Promise(setImmediate);
+  // It has begun to read once more has gone than a pipe holds.
+  await new Promise((resolve) => child.stdin.write("x".repeat(1_000_000), resolve));
   child.kill("SIGINT");
   expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped before anything was sent.\n" });
   expect(readdirSync(bench.folder)).toEqual([]);
@@ -287,12 +281,8 @@ test("a server that goes away while documents are sent, and comes back, is waite
     void bench.pauseListening();
     throw new Error("killed");
   });
-  const { child, ended } = bench.start(["push", "docs.ndjson", "--key", "mine"]);
-  let told = "";
-  child.stderr?.on("data", (text: string) => (told += text));
-  while (!told.includes("again in")) await new Promise(setImmediate);
-  await bench.listenAgain();
-  const { code, stdout, stderr } = await ended;
+  bench.sleep = () => bench.listenAgain();
+  const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", "--key", "mine"]);
   expect([code, stderr]).toEqual([0, expect.stringMatching(/^No answer: again in \d\.\d s, and until it goes on\n$/)]);
   expect(records(stdout)).toMatchObject([{ accepted: 5_000, submissions: [{ status: "completed" }] }]);
   expect(keys()).toEqual(["mine"]);
@@ -328,12 +318,11 @@ test("of documents that never came to be recorded, who follows them is told", as
   bench.api.looks = Infinity;
   await bench.run(["push", "docs.ndjson", "--no-wait"]);
   bench.api.stall("sub_0001", 2);
-  const { child, ended } = bench.start(["push", "docs.ndjson", ...TABLE]);
-  let told = "";
-  child.stderr?.on("data", (text: string) => (told += text));
-  while (!told.includes("\n")) await new Promise(setImmediate);
-  child.kill("SIGINT");
-  const { stdout, stderr } = await ended;
+  const stop = new AbortController();
+  const { stdout, stderr } = await bench.run(["push", "docs.ndjson", ...TABLE], "", {
+    signal: stop.signal,
+    onNote: () => stop.abort(new Error("stopped")),
+  });
   expect(stdout).toContain("All 3 documents of docs.ndjson were there already");
   const [words, ...rest] = stderr.split("\n");
   expect(words).toMatch(
@@ -346,7 +335,7 @@ test("Ctrl-C while waiting leaves the push as it is", async () => {
   bench.write("docs.ndjson", documents(3));
   bench.api.looks = Infinity;
   const { child, ended } = bench.start(["push", "docs.ndjson"]);
-  while (bench.api.received.length < 2) await new Promise(setImmediate);
+  await bench.api.arrival(2);
   child.kill("SIGINT");
   const { code, stderr } = await ended;
   expect(code).toBe(130);

@@ -40,7 +40,7 @@ test.each([
 test("a reader of stderr that has left ends the command the same way, and nothing temporary stays", async () => {
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-", "--no-wait"], "{\n{\n");
-  child.stderr?.destroy();
+  child.stderr.destroy();
   expect(await ended).toMatchObject({ code: 0 });
   expect(readdirSync(bench.folder)).toEqual(["f.ndjson", "stdin.rejected.ndjson"]);
 });

@@ -4,7 +4,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { main } from "../../src/cli/main.ts";
+import type { Io } from "../../src/io.ts";
 import { FakeApi, KEY } from "../fake-api.ts";
 import { serve } from "../serve.ts";
 
@@ -13,25 +16,37 @@ const COMMAND = fileURLToPath(import.meta.resolve("../../src/cli/sluice.ts"));
 /** A process that finds its modules compiled starts three times as fast. */
 const COMPILE_CACHE = join(tmpdir(), "sluice-test-compile-cache");
 
+interface Heard {
+  readonly signal?: AbortSignal;
+  readonly onNote?: (text: string) => void;
+}
+
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The command in a folder of its own, with an API of its own. */
+/**
+ * The command in a folder of its own, which is the working directory meanwhile, with an API of its own. `run` calls it
+ * in this process; where the process itself matters, `spawn`, `start` and `shell` make one.
+ */
 export class Bench {
   readonly api = new FakeApi();
   readonly folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
   readonly #server: Server = createServer(serve(this.api.fetch));
   readonly #children: ChildProcess[] = [];
+  readonly #from = process.cwd();
   env: Record<string, string | undefined> = {};
-  /** What runs: Node, and the command's file. */
+  /** How `run` waits: not at all, if not told otherwise. */
+  sleep: Io["sleep"] = async (_, signal) => signal?.throwIfAborted();
+  /** What a process of its own runs: Node, and the command's file. */
   program: readonly [node: string, command: string] = [process.execPath, COMMAND];
 
   static async start(): Promise<Bench> {
     const bench = new Bench();
     bench.api.looks = 0;
+    process.chdir(bench.folder);
     await new Promise<void>((resolve) => bench.#server.listen(0, "127.0.0.1", resolve));
     const { port } = bench.#server.address() as AddressInfo;
     bench.env = {
@@ -46,6 +61,7 @@ export class Bench {
   async stop(): Promise<void> {
     for (const child of this.#children) child.kill("SIGKILL");
     await this.close();
+    process.chdir(this.#from);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -75,7 +91,7 @@ export class Bench {
   start(
     args: readonly string[],
     stdin: string | Uint8Array | null = "",
-  ): { child: ChildProcess; ended: Promise<Ended> } {
+  ): { child: ChildProcessWithoutNullStreams; ended: Promise<Ended> } {
     const [node, command] = this.program;
     return this.#follow(spawn(node, [command, ...args], { cwd: this.folder, env: this.env }), stdin);
   }
@@ -90,7 +106,7 @@ export class Bench {
   #follow(
     child: ChildProcessWithoutNullStreams,
     stdin: string | Uint8Array | null,
-  ): { child: ChildProcess; ended: Promise<Ended> } {
+  ): { child: ChildProcessWithoutNullStreams; ended: Promise<Ended> } {
     this.#children.push(child);
     const told = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
@@ -100,8 +116,27 @@ export class Bench {
     return { child, ended };
   }
 
-  run(args: readonly string[], stdin: string | Uint8Array = ""): Promise<Ended> {
+  /** Runs the command as a process. */
+  spawn(args: readonly string[], stdin: string | Uint8Array = ""): Promise<Ended> {
     return this.start(args, stdin).ended;
+  }
+
+  /** Runs the command in this process, its output as in a pipe. `signal` aborts as at a Ctrl-C; `onNote` hears of stderr. */
+  async run(
+    args: readonly string[],
+    stdin: string | Uint8Array = "",
+    { signal = new AbortController().signal, onNote = () => {} }: Heard = {},
+  ): Promise<Ended> {
+    const told = { stdout: "", stderr: "" };
+    const code = await main(args, {
+      stdin: Readable.from(stdin.length === 0 ? [] : [Buffer.from(stdin)]),
+      stdout: { write: (text) => ((told.stdout += text), true) },
+      stderr: { write: (text) => ((told.stderr += text), onNote(text), true) },
+      env: this.env,
+      signal,
+      sleep: (milliseconds, over) => this.sleep(milliseconds, over),
+    });
+    return { code, ...told };
   }
 }
 

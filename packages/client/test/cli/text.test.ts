@@ -21,7 +21,7 @@ function fileOf(content: Uint8Array | string, name = "file"): string {
   return join(folder, name);
 }
 
-const open = (path: string) => openInput(path, new AbortController().signal);
+const open = (path: string) => openInput(path, { stdin: process.stdin, signal: new AbortController().signal });
 
 async function linesOf(path: string) {
   const lines: (string | null)[] = [];

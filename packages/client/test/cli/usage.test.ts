@@ -110,7 +110,7 @@ test("every command's --help has examples", () => {
 });
 
 test("--version is the package's, and a default is shown as it is written", async () => {
-  const { code, stdout } = await bench.run(["--version"]);
+  const { code, stdout } = await bench.spawn(["--version"]);
   expect([code, stdout]).toEqual([0, `${manifest.version}\n`]);
   expect((await bench.run(["keys", "new", "--help"])).stdout).toMatch(/\(default:\s+ingest,read\)/);
 });
@@ -137,7 +137,7 @@ test("without a key, or with a wrong one, the command says which variable holds 
 
 test("where nothing listens the command says so at once", async () => {
   await bench.close();
-  const { code, stderr } = await bench.run(["status"]);
+  const { code, stderr } = await bench.spawn(["status"]);
   const url = bench.env["SLUICE_URL"] ?? "";
   expect(stderr).toBe(
     `Not reachable: Nothing answers at ${url} (ECONNREFUSED). Is it running there?\nSLUICE_URL sets the URL.\n`,

@@ -17,7 +17,7 @@ export async function queryD1<Shape extends z.ZodType>(
   params: readonly string[],
   shape: Shape,
 ): Promise<z.output<Shape>[]> {
-  const response = await fetch(`${url}/cdn-cgi/explorer/api/d1/database/${LOCAL_DATABASE_ID}/raw`, {
+  const response = await fetch(`${url}/cdn-cgi/local/explorer/api/d1/database/${LOCAL_DATABASE_ID}/raw`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ sql, params }),

@@ -7,11 +7,18 @@ import { executeSql, type Target } from "./execute.ts";
 /** Wrangler's own record of the migrations it applied. */
 const WRANGLER_TABLE = "CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT, applied_at TIMESTAMP)";
 
+const MIGRATIONS = join(ROOT, "migrations");
+
+/** The files of this checkout's migrations, in order. */
+export function migrationFiles(): string[] {
+  return readdirSync(MIGRATIONS)
+    .filter((name) => name.endsWith(".sql"))
+    .toSorted();
+}
+
 /** The schema that this checkout's migrations make. */
 export function migratedSchema(): string[] {
-  const folder = join(ROOT, "migrations");
-  const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
-  return [...files.toSorted().map((file) => readFileSync(join(folder, file), "utf8")), WRANGLER_TABLE];
+  return [...migrationFiles().map((file) => readFileSync(join(MIGRATIONS, file), "utf8")), WRANGLER_TABLE];
 }
 
 /** Tables before the views on them. SQLite makes its own `sqlite_` tables itself. */

@@ -2,12 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type { Miniflare } from "miniflare";
 import * as z from "zod";
-import type { Configuration, LocalWorker } from "../../src/configuration.ts";
+import type { Adapt, Configuration, LocalWorker } from "../../src/configuration.ts";
 import { parsePlan } from "@sluice/local-ai/plan";
 import { fireCron } from "../../src/cron.ts";
 import { queryD1 } from "../../src/demo/d1.ts";
 import { startStack, type Stack } from "../../src/runtime.ts";
+import { startBundled } from "../bundled-runtime.ts";
+import { migrateState } from "../migrated-state.ts";
 import { Director } from "./director.ts";
 
 const KEY = "kill-matrix-key-0123456789";
@@ -37,7 +40,7 @@ const PLAN = {
     { fault: "failed_text", match: WORDS.weak, times: 3 },
   ],
 };
-const STAND_IN = "/cdn-cgi/explorer/api/storage/kv/namespaces/local-ai";
+const STAND_IN = "/cdn-cgi/local/explorer/api/storage/kv/namespaces/local-ai";
 
 const batchKeysSchema = z.object({
   result: z.array(z.object({ name: z.string() })),
@@ -51,11 +54,12 @@ export interface TakenBatch {
   readonly references: readonly (string | null)[];
 }
 
-/** The stack as `dev` and `demo` start it, with Workers that can be killed at a step; its state lasts. */
+/** The stack of `dev` and `demo`, with Workers that can be killed at a step; its state lasts. */
 export class Machine {
   readonly director: Director;
   readonly #state: string;
   #stack: Stack | null = null;
+  #miniflare: Miniflare | null = null;
 
   private constructor(state: string, director: Director) {
     this.#state = state;
@@ -64,6 +68,7 @@ export class Machine {
 
   static async start(signal: AbortSignal): Promise<Machine> {
     const state = mkdtempSync(join(tmpdir(), "sluice-kill-"));
+    migrateState(state);
     const machine: Machine = new Machine(state, await Director.start(async () => machine.#restart()));
     const settings = {
       port: 0,
@@ -74,9 +79,12 @@ export class Machine {
       events: false,
       apiKey: null,
     } as const;
-    const stack = await startStack(settings, KEY, signal, (worker, configuration) =>
-      killable(worker, configuration, machine.director.url),
-    );
+    const adapt: Adapt = (worker, configuration) => killable(worker, configuration, machine.director.url);
+    const stack = await startStack(settings, KEY, signal, adapt, async (adapted, paths, log) => {
+      const started = await startBundled(adapted, paths, log);
+      if (started.ok) machine.#miniflare = started.value.miniflare;
+      return started;
+    });
     if (!stack.ok) throw new Error(stack.error);
     machine.#stack = stack.value;
     // Where the stand-in keeps the plan that its own route is told: only the first Worker has a route here.
@@ -125,6 +133,13 @@ export class Machine {
 
   async sql<Shape extends z.ZodType>(statement: string, shape: Shape, ...values: string[]): Promise<z.output<Shape>[]> {
     return queryD1(this.#running().url, statement, values, shape);
+  }
+
+  /** Sends the event by which Workers AI reports that a batch has its answer. */
+  async reportEnd(requestId: string): Promise<void> {
+    if (this.#miniflare === null) throw new Error("the stack is not started yet");
+    const events = await this.#miniflare.getQueueProducer("EVENTS", "local-ai");
+    await events.send({ type: "cf.workersAi.model.batch.succeeded", payload: { requestId } });
   }
 
   /** A minute passes, and the poller runs. */

@@ -17,6 +17,39 @@ const { pushing } = scenes;
 const maybeRun = { unconfirmed: 1 };
 const paidTwice = { unconfirmed: 1, unrecorded: 1 };
 
+const takenUnseen: KillPoint = [
+  "Workers AI took a batch in, and its answer is not seen",
+  after(steps.submit),
+  pushing("one part"),
+  paidTwice,
+];
+const recordedInPart: KillPoint = [
+  "the first of several deliveries is recorded, and the push still open",
+  after(steps.record, { holds: [steps.close] }),
+  scenes.resuming,
+];
+const halfAnswered: KillPoint = [
+  "half an answer is written, and a follow-up job with it",
+  after(steps.goOnWithSome),
+  scenes.followingUp,
+];
+const lostByQueue: KillPoint = [
+  "a push is answered, and the Queue loses it",
+  after(steps.keepAnswer, untaken),
+  scenes.losingMessages,
+];
+const reportedUnpolled: KillPoint = [
+  "an event's job is claimed, and not polled",
+  after(steps.claimReported),
+  scenes.reporting,
+];
+
+/**
+ * The points that every run of the tests plays, one for each way to lose something: what the Queue had, part of a push,
+ * a batch that is paid and not known, half of an answer, and an event.
+ */
+export const telling: readonly KillPoint[] = [lostByQueue, recordedInPart, takenUnseen, halfAnswered, reportedUnpolled];
+
 /** From a push to its `request_id`. */
 export const pushed: readonly KillPoint[] = [
   ["a push of one part is written, and not sent", before(steps.send), pushing("one part")],
@@ -28,15 +61,11 @@ export const pushed: readonly KillPoint[] = [
   ["a part is about to be staged", before(steps.stage), pushing("a part too big for a message")],
   ["a part is staged, and its message is not sent", before(steps.send), scenes.stagedAndLeftAlone],
   ["a delivery is there, and nothing of it is recorded", before(steps.record, unanswered), pushing("one part")],
-  [
-    "the first of several deliveries is recorded, and the push still open",
-    after(steps.record, { holds: [steps.close] }),
-    scenes.resuming,
-  ],
+  recordedInPart,
   ["a part is recorded, and its job has no attempt", after(steps.record), pushing("one part")],
   ["an attempt is about to be started", before(steps.startAttempt), pushing("one part")],
   ["an attempt is started, and Workers AI not called", before(steps.submit), pushing("one part"), maybeRun],
-  ["Workers AI took a batch in, and its answer is not seen", after(steps.submit), pushing("one part"), paidTwice],
+  takenUnseen,
   ["a request_id is there, and not recorded", before(steps.confirm), pushing("one part"), paidTwice],
   ["a request_id is recorded, and its message not acknowledged", after(steps.confirm, unanswered), pushing("one part")],
   ["Workers AI refused a batch, and nobody wrote it down", before(steps.split), scenes.bisecting, maybeRun],
@@ -49,7 +78,8 @@ export const polled: readonly KillPoint[] = [
   ["an answer is there, and nothing of it is written", after(steps.poll), scenes.polling(1)],
   ["four answers are about to be finalized together", before(steps.finalize), scenes.polling(4)],
   ["a job is finalized, and the run has not ended", after(steps.finalize), scenes.polling(1)],
-  ["half an answer is written, and a follow-up job with it", after(steps.goOnWithSome), scenes.followingUp],
+  halfAnswered,
+  reportedUnpolled,
   ["Workers AI took in what a dead consumer left", after(steps.submitAgain), scenes.dispatchingLate, paidTwice],
   [
     "a staged part is recorded from D1, and not dispatched",
@@ -68,6 +98,6 @@ export const polled: readonly KillPoint[] = [
     before(steps.sendBulk, { nth: 2, ...untaken }),
     scenes.abandoning,
   ],
-  ["a push is answered, and the Queue loses it", after(steps.keepAnswer, untaken), scenes.losingMessages],
+  lostByQueue,
   ["a sweep after documents were lost is done, and the run has not ended", after(steps.sweep), scenes.countingLost],
 ];

@@ -41,18 +41,22 @@ export class Stage {
     });
   }
 
-  /** Waits until all of a submission's documents are in batches that Workers AI has. */
-  async untilDispatched(submission: string): Promise<void> {
+  /** Waits until all of a submission's documents are in batches that Workers AI has. Gives the first one's `request_id`. */
+  async untilDispatched(submission: string): Promise<string> {
+    let requestId = "";
     await this.machine.waitUntil("its documents are dispatched", async () => {
       const [row] = await this.machine.sql(
-        `SELECT (SELECT total FROM submissions WHERE id = ?1) = coalesce(sum(document_count), 0) AS dispatched
+        `SELECT (SELECT total FROM submissions WHERE id = ?1) = coalesce(sum(document_count), 0) AS dispatched,
+           coalesce(min(request_id), '') AS requestId
          FROM jobs WHERE status = 'dispatched' AND id IN (SELECT job_id FROM parts WHERE submission_id = ?1)`,
-        z.object({ dispatched: z.number() }),
+        z.object({ dispatched: z.number(), requestId: z.string() }),
         submission,
       );
+      requestId = row?.requestId ?? "";
       return row?.dispatched === 1;
     });
     await this.machine.director.untilIdle();
+    return requestId;
   }
 
   /** Lets the poller run until a submission has ended. */

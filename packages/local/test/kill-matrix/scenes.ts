@@ -83,6 +83,15 @@ export function polling(pushes: number): Scene {
   };
 }
 
+/** Workers AI reports the end of a batch. Killed while the poller takes that message; the Queue loses it. */
+export const reporting: Scene = async (stage) => {
+  const push = newPush(stage, "one part");
+  const { submission } = await push.untilAccepted();
+  const requestId = await stage.untilDispatched(submission);
+  await stage.kill(() => stage.machine.reportEnd(requestId));
+  return [allEnd(push, submission)];
+};
+
 /** What a consumer left recorded is dispatched by the poller, which is killed at that too. */
 export const dispatchingLate: Scene = async (stage) => {
   const push = newPush(stage, "one part");

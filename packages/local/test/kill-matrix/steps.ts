@@ -30,6 +30,7 @@ export const steps = {
   split: consumer("INSERT INTO jobs (id, model, lane, status, parent_id"),
   // The poller.
   claim: poller("UPDATE jobs SET due_at = iif("),
+  claimReported: poller("UPDATE jobs INDEXED BY jobs_request SET due_at"),
   submitAgain: { worker: "poller", asked: "AI", what: "submit" },
   poll: { worker: "poller", asked: "AI", what: "poll" },
   finalize: poller("UPDATE jobs AS j SET status"),

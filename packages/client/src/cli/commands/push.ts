@@ -37,7 +37,7 @@ export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promis
           retries: PUSH_RETRIES,
           onLongWait: (error, wait) => progress.pausing(pauseWords(error), wait),
         });
-  const input = await beforeSending(cli, () => openInput(path, cli.signal));
+  const input = await beforeSending(cli, () => openInput(path, cli));
   try {
     if (client === null || flags.maxUsd !== undefined) {
       const estimate = await beforeSending(cli, () => estimateFile(cli, input, flags));
