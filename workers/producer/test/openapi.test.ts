@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { openDatabase } from "@sluice/db";
-import { claimDueJobs } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
+import { claimAtStart } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { claimLimits } from "@sluice/pipeline/test-support/fixtures.ts";
@@ -201,7 +201,7 @@ it("every problem there is belongs to a route", () => {
 
 describe.each(openRoutes.filter((route) => route.told !== null))("GET $path", (route) => {
   it("answers as the document says", async () => {
-    await claimDueJobs(db(), claimLimits(NOW), NOW, { pausesEndedBy: NOW });
+    await claimAtStart(db(), claimLimits(NOW), NOW, NOW);
     const response = await (await testApi()).fetch(route.path, { headers: { authorization: "" } });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toContain(route.told?.type);

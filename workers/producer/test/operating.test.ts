@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { claimDueJobs } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
+import { claimAtStart } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { holdPausedJobs, pauseDispatching, type Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
 import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
@@ -15,10 +15,7 @@ const MINUTE = 60_000;
 const limited = async () =>
   testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 const pausesOf = async (path: string, body?: unknown) => (await ask<{ data: PauseShape[] }>(path, post(body))).data;
-const poller = (now: number) =>
-  claimDueJobs(db(), claimLimits(now), now, {
-    pausesEndedBy: now - MINUTE,
-  });
+const poller = async (now: number) => (await claimAtStart(db(), claimLimits(now), now, now - MINUTE)).jobs;
 
 describe("pausing", () => {
   it("stops everything, a model or a submission, and tells the pauses in force", async () => {
