@@ -51,7 +51,7 @@ export const AUDITED = {
     "members",
   ],
   pauses: ["scope", "reason", "until"],
-  retries: ["submission_id", "code"],
+  retries: ["submission_id", "code", "token", "documents", "queued"],
 } as const;
 
 /** Triggers that tell of every row that is inserted, updated or deleted, through the function `tell`. */

@@ -43,10 +43,9 @@ export async function requestRetry(
       SELECT ${submission}, ${code}, ${token}, ${now}, count(*), ${FIRST} FROM outcomes o INDEXED BY outcomes_failed
       WHERE o.submission_id = ${submission} AND o.status = 'failed' AND (${code} = '' OR o.code = ${code})
         AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)
-        AND NOT EXISTS (SELECT 1 FROM retries WHERE submission_id = ${submission} AND code = '')
       HAVING count(*) > 0
       ON CONFLICT DO NOTHING`,
-    // The new one is complete before those that it replaces go.
+    // One of every code comes to all of them, this one's too.
     ...["retry_parts", "retries"].map(
       (table) => sql`
       DELETE FROM ${sql.identifier(table)} WHERE submission_id = ${submission} AND code <> ''
