@@ -88,15 +88,22 @@ describe("pausing", () => {
   });
 
   it.each([
-    ["another model", { model: "@cf/other" }, 422, "/model"],
-    ["both", { model: MODEL, submission: "sub_1" }, 422, "/submission"],
-    ["an unknown field", { scope: "all" }, 422, "/scope"],
-    ["a list", [], 422, ""],
-    ["a reason of 501 characters", { reason: "x".repeat(501) }, 422, "/reason"],
-  ])("refuses %s", async (_, body, status, pointer) => {
+    ["another model", { model: "@cf/other" }, "/model", "model must be one of"],
+    ["both", { model: MODEL, submission: "sub_1" }, "/submission", "not both"],
+    ["an unknown field", { until: 1 }, "/until", 'unknown field "until"; allowed here: model, submission, reason'],
+    ["a list", [], "", "must be an object { model?, submission?, reason? }"],
+    ["a reason of 501 characters", { reason: "x".repeat(501) }, "/reason", "at most 500"],
+  ])("refuses %s", async (_, body, pointer, detail) => {
     const { response, problem } = await refused("/v1/pause", post(body));
-    expect([response.status, problem.errors[0]?.pointer]).toEqual([status, pointer]);
+    expect([response.status, problem.errors[0]?.pointer]).toEqual([422, pointer]);
+    expect(problem.errors[0]?.detail).toContain(detail);
     expect(await pausesOf("/v1/resume")).toEqual([]);
+  });
+
+  it("and resuming take the fields that a refusal names", async () => {
+    const { problem } = await refused("/v1/resume", post({ reason: "r" }));
+    expect(problem.errors[0]?.detail).toBe('unknown field "reason"; allowed here: model, submission');
+    expect((await refused("/v1/resume", post([]))).problem.detail).toContain("{ model?, submission? }");
   });
 
   it("refuses a body that is not JSON, and a submission that is not there", async () => {
