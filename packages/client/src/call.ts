@@ -67,6 +67,7 @@ export async function makeCall<T>(connection: Connection, call: Call<T>): Promis
   }
 }
 
+const NO_CONTENT = 204;
 const TOO_LATE = new Error("no answer in time");
 
 async function tryCall<T>(connection: Connection, call: Call<T>): Promise<Answer<T> | SluiceError> {
@@ -90,8 +91,9 @@ async function tryCall<T>(connection: Connection, call: Call<T>): Promise<Answer
     if (redirect !== null) return redirect;
     const text = await response.text();
     if (!response.ok) return errorOf(response, text, io.now());
-    const value = parse(text);
-    const flaw = value === undefined ? "it is not JSON" : call.answer.flaw(value, "");
+    const value = response.status === NO_CONTENT ? undefined : parse(text);
+    const isJson = value !== undefined || response.status === NO_CONTENT;
+    const flaw = isJson ? call.answer.flaw(value, "") : "it is not JSON";
     return flaw === null ? { headers: response.headers, value: value as T } : notTheApi(response, flaw);
   } catch (error) {
     call.signal?.throwIfAborted();

@@ -15,7 +15,7 @@ import {
   submissionPageShape,
   submissionShape,
 } from "./answers/answers.ts";
-import type { Shape } from "./answers/shape.ts";
+import { nothing, type Shape } from "./answers/shape.ts";
 import { makeCall, queryString, type Call, type Connection } from "./call.ts";
 import { SluiceError } from "./errors.ts";
 import { Feed, type FeedIo } from "./feed.ts";
@@ -223,6 +223,12 @@ export class Sluice {
   replayMalformed(id: string, options: CallOptions = {}): Promise<Replayed> {
     const path = `/v1/malformed/${encodeURIComponent(id)}/replay`;
     return this.#remove({ method: "POST", path, answer: replayedShape, signal: options.signal }, { replayed: 0 });
+  }
+
+  /** Forgets a quarantined message, such as one that cannot be sent again. */
+  discardMalformed(id: string, options: CallOptions = {}): Promise<void> {
+    const path = `/v1/malformed/${encodeURIComponent(id)}`;
+    return this.#remove({ method: "DELETE", path, answer: nothing, signal: options.signal }, undefined);
   }
 
   stats(options: CallOptions = {}): Promise<Stats> {

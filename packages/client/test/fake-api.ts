@@ -100,7 +100,7 @@ export class FakeApi {
     if (root === "results") return page(this.#all(), url);
     if (root === "jobs")
       return id === "" ? page([jobOf()], url) : id === "job_nope" ? null : Response.json(jobOf({ id }));
-    if (root === "malformed") return this.#malformed(id, url);
+    if (root === "malformed") return this.#malformed(id, method === "DELETE" ? "discard" : "replay", url);
     if (root === "stats") return Response.json(statsOf(this.#pauses, this.scorer));
     if (method === "POST" && (root === "pause" || root === "resume")) return this.#pause(root, text);
     return null;
@@ -215,13 +215,13 @@ export class FakeApi {
     return Response.json(action === "pause" ? { data: this.#pauses } : { resumed: before, data: this.#pauses });
   }
 
-  #malformed(id: string, url: URL): Response | null {
+  #malformed(id: string, action: "discard" | "replay", url: URL): Response | null {
     if (id === "") return page(this.malformed, url);
     const at = this.malformed.findIndex((message) => message.id === id);
     if (at < 0) return null;
-    if (this.unplaceable.has(id)) return problem(409, "conflict");
+    if (action === "replay" && this.unplaceable.has(id)) return problem(409, "conflict");
     this.malformed.splice(at, 1);
-    return Response.json({ replayed: 1 });
+    return action === "discard" ? new Response(null, { status: 204 }) : Response.json({ replayed: 1 });
   }
 
   #all(): Document[] {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { MAX_CONTEXTS, MAX_CONTEXT_ID_BYTES, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_ID_BYTES } from "./limits.ts";
 import { readMetadata } from "./metadata.ts";
 import { isSurelyTooLong, type ModelName } from "./models.ts";
-import { problemsOf, type FieldProblem } from "./field-problems.ts";
+import { problemsOf, type AllowedFields, type FieldProblem } from "./field-problems.ts";
 import { err, ok, type Result } from "./result.ts";
 import { hasControlCharacter, jsonPointer, textFlaw, utf8Length } from "./text.ts";
 
@@ -26,7 +26,7 @@ export function documentIdFlaw(id: string): string | null {
 }
 
 /** A document's id: 1–256 bytes without control characters, not `.` or `..`. */
-export const documentIdSchema = z.string({ error: "id must be a string" }).check((check) => {
+const documentIdSchema = z.string({ error: "id must be a string" }).check((check) => {
   const flaw = documentIdFlaw(check.value);
   if (flaw !== null) check.issues.push({ code: "custom", input: undefined, message: `id ${flaw}` });
 });
@@ -41,19 +41,16 @@ const contextIdSchema = text("the context's id").check((check) => {
   }
 });
 
-const contextSchema = z.union(
-  [
-    text("the context").meta({ minLength: 1 }),
-    z.strictObject(
-      {
-        id: contextIdSchema.describe("1–512 bytes, unique in its document; else its index.").optional(),
-        text: text("the context's text").meta({ minLength: 1 }),
-      },
-      { error: "a context must be a string or { id?, text }" },
-    ),
-  ],
+const namedContextSchema = z.strictObject(
+  {
+    id: contextIdSchema.describe("1–512 bytes, unique in its document; else its index.").optional(),
+    text: text("the context's text").meta({ minLength: 1 }),
+  },
   { error: "a context must be a string or { id?, text }" },
 );
+const contextSchema = z.union([text("the context").meta({ minLength: 1 }), namedContextSchema], {
+  error: "a context must be a string or { id?, text }",
+});
 
 /** Only the type is checked here: the text of metadata is what counts, see `readMetadata`. */
 const metadataSchema = z.custom<Record<string, unknown>>(
@@ -105,6 +102,10 @@ export const documentSchema = z
 
 type DocumentInput = z.infer<typeof documentSchema>;
 
+/** The fields of a document, and of a context in it. */
+const allowedFields: AllowedFields = (path) =>
+  Object.keys(path.length === 0 ? documentSchema.shape : namedContextSchema.shape);
+
 function contextId(context: DocumentInput["contexts"][number], index: number): string {
   return typeof context === "string" ? String(index) : (context.id ?? String(index));
 }
@@ -143,7 +144,7 @@ export function parseDocument(
   const parsed = documentSchema.safeParse(value);
   // What is no object is a problem of the schema's.
   const read = metadata === null || !metadata.startsWith("{") ? ok(null) : readMetadata(metadata);
-  const problems = parsed.success ? [] : problemsOf(parsed.error, value);
+  const problems = parsed.success ? [] : problemsOf(parsed.error, value, allowedFields);
   if (!read.ok) {
     const pointer = jsonPointer(["metadata", ...read.error.path]);
     problems.push({ pointer, detail: `metadata ${read.error.detail}` });

@@ -35,30 +35,39 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   collection: "the collection is an option of the push, beside documents or in the query string",
 };
 
+/** The names of the fields that the object at a path may have. */
+export type AllowedFields = (path: readonly PropertyKey[]) => readonly string[];
+
 /** The problems in a failed parse, in words of our own: zod's may differ from one version to the next. */
-export function problemsOf(error: z.ZodError, value: unknown): FieldProblem[] {
+export function problemsOf(error: z.ZodError, value: unknown, allowed: AllowedFields): FieldProblem[] {
   // Unknown fields first: a name to change often explains the field that is missing.
   const issues = error.issues.toSorted((a, b) => Number(isUnknownField(b)) - Number(isUnknownField(a)));
-  return issues.flatMap((issue) => fromIssue(issue, value, [])).slice(0, MOST_PROBLEMS);
+  const parsed = { value, allowed };
+  return issues.flatMap((issue) => fromIssue(issue, parsed, [])).slice(0, MOST_PROBLEMS);
 }
 
 type Issue = z.core.$ZodIssue;
+
+interface Parsed {
+  readonly value: unknown;
+  readonly allowed: AllowedFields;
+}
 
 function isUnknownField(issue: Issue): boolean {
   return issue.code === "unrecognized_keys";
 }
 
-function fromIssue(issue: Issue, root: unknown, prefix: readonly PropertyKey[]): FieldProblem[] {
+function fromIssue(issue: Issue, root: Parsed, prefix: readonly PropertyKey[]): FieldProblem[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, MOST_PROBLEMS).map((key) => ({
       pointer: jsonPointer([...path, key]),
-      detail: unknownField(key, valueAt(root, path)),
+      detail: unknownField(key, valueAt(root.value, path), root.allowed(path)),
     }));
   }
   if (issue.code === "invalid_union") {
     // A string fails as a string, an object as an object: the other branch has nothing to tell.
-    const value = valueAt(root, path);
+    const value = valueAt(root.value, path);
     const branch = issue.errors.find((issues) =>
       issues.every((one) => one.path.length > 0 || !isWrongType(one, value)),
     );
@@ -71,14 +80,16 @@ function isWrongType(issue: Issue, value: unknown): boolean {
   return issue.code === "invalid_type" && typeof value !== issue.expected;
 }
 
-function unknownField(key: string, parent: unknown): string {
+function unknownField(key: string, parent: unknown, allowed: readonly string[]): string {
   const name = JSON.stringify(told(key));
   const rename = Object.hasOwn(RENAMES, key) ? RENAMES[key] : undefined;
   if (rename !== undefined && typeof parent === "object" && parent !== null && !Object.hasOwn(parent, rename)) {
     return `unknown field ${name}: rename it to "${rename}"`;
   }
   const hint = Object.hasOwn(NOT_HERE, key) ? NOT_HERE[key] : undefined;
-  return hint === undefined ? `unknown field ${name}` : `unknown field ${name}: ${hint}`;
+  return hint === undefined
+    ? `unknown field ${name}; allowed here: ${allowed.join(", ")}`
+    : `unknown field ${name}: ${hint}`;
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {

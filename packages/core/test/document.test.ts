@@ -60,12 +60,19 @@ describe("parseDocument", () => {
   it.each([
     [{ query: "q", documents: ["a"] }, 'unknown field "documents": rename it to "contexts"'],
     [{ question: "q", contexts: ["a"] }, 'unknown field "question": rename it to "query"'],
-    [{ query: "q", contexts: ["a"], texts: ["b"] }, 'unknown field "texts"'],
+    [
+      { query: "q", contexts: ["a"], texts: ["b"] },
+      'unknown field "texts"; allowed here: id, query, contexts, metadata',
+    ],
     [
       { query: "q", contexts: ["a"], top_n: 3 },
       'unknown field "top_n": every context is scored; read the best with ?top_k=',
     ],
-    [{ query: "q", contexts: ["a"], toString: 1 }, 'unknown field "toString"'],
+    [
+      { query: "q", contexts: ["a"], toString: 1 },
+      'unknown field "toString"; allowed here: id, query, contexts, metadata',
+    ],
+    [{ query: "q", contexts: [{ text: "a", title: "t" }] }, 'unknown field "title"; allowed here: id, text'],
   ])("tells what to make of a field of another API: %j", (value, detail) => {
     expect(problems(value)[0]?.detail).toBe(detail);
   });

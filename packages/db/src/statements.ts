@@ -23,8 +23,13 @@ export async function query<Row>(db: Database, statement: SQL): Promise<Row[]> {
 
 /** Runs statements as one transaction: all of them, or none. Gives the rows of the last. */
 export async function transact<Row>(db: Database, statements: readonly SQL[]): Promise<Row[]> {
+  return (await transactAll<Row>(db, statements)).at(-1) ?? [];
+}
+
+/** The same. Gives the rows of each. */
+export async function transactAll<Row>(db: Database, statements: readonly SQL[]): Promise<Row[][]> {
   const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db.$client, statement)));
-  return results.at(-1)?.results ?? [];
+  return results.map((result) => result.results);
 }
 
 /**

@@ -89,6 +89,9 @@ export const failures = sqliteView("failures", {
     WHERE n.collection = o.collection AND n.document_id = o.document_id
       AND n.submission_id > o.submission_id AND n.status <> 'canceled')`);
 
+/** Whether a retry is about to queue documents of a submission again: it has not ended, though all of them have. */
+const isRetrying = "EXISTS (SELECT 1 FROM retries r WHERE r.submission_id = submissions.id)";
+
 /** Each submission with its status and counts, as the API gives them: `total` is the sum of the five after it. */
 export const submissionsProgress = sqliteView("submissions_progress", {
   submissionId: text("submission_id").notNull(),
@@ -113,7 +116,8 @@ export const submissionsProgress = sqliteView("submissions_progress", {
   completedAt: text("completed_at"),
 }).as(sql`SELECT id AS submission_id, collection, model, lane, label,
     CAST(CASE
-      WHEN completed_at IS NOT NULL THEN iif(cancel_requested_at IS NULL, 'completed', 'canceled')
+      WHEN completed_at IS NOT NULL AND cancel_requested_at IS NOT NULL THEN 'canceled'
+      WHEN completed_at IS NOT NULL THEN iif(${sql.raw(isRetrying)}, 'processing', 'completed')
       WHEN cancel_requested_at IS NOT NULL THEN 'canceling'
       WHEN closed_at IS NULL THEN 'receiving'
       WHEN recorded + lost = 0 THEN 'queued'
@@ -121,5 +125,6 @@ export const submissionsProgress = sqliteView("submissions_progress", {
     total, CAST(total - recorded - lost AS INTEGER) AS queued,
     CAST(recorded - succeeded - failed - canceled AS INTEGER) AS processing,
     succeeded, CAST(failed + lost AS INTEGER) AS failed, canceled, incomplete, tokens, jobs, unconfirmed_dispatches,
-    ${rfc3339("created_at")} AS created_at, ${rfc3339("completed_at")} AS completed_at
+    ${rfc3339("created_at")} AS created_at,
+    ${rfc3339(`iif(${isRetrying}, NULL, completed_at)`)} AS completed_at
   FROM submissions`);

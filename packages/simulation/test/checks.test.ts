@@ -7,7 +7,8 @@ import type { JobRow } from "../src/checks/changes.ts";
 import { bagFlaw, listFlaw } from "../src/checks/compare-lists.ts";
 import { HeldMemory } from "../src/checks/held-memory.ts";
 import { paymentFlaw } from "../src/checks/payments.ts";
-import { newAttempt, newVersion, versionKey, type Version } from "../src/checks/state.ts";
+import { Retries } from "../src/checks/retries.ts";
+import { newAttempt, newVersion, versionKey, type Submission, type Version } from "../src/checks/state.ts";
 import { Invocation } from "../src/world/invocation.ts";
 import { Timeline } from "../src/world/timeline.ts";
 
@@ -49,9 +50,10 @@ it("expects nothing of a pause that was resumed before it was answered", () => {
 it("finds a requested pause that a fault's pause replaced, and one that is gone", () => {
   const asked = new AskedPauses(() => 0);
   asked.ask("all")();
-  expect(asked.flawIn(["pauses", "update", "all", "daily_limit", 5], new Map())).toContain("became one of daily_limit");
-  expect(asked.flawIn(["pauses", "delete", "all", "requested", null], new Map())).toContain("is gone");
-  expect(asked.flawIn(["pauses", "update", "all", "requested", null], new Map())).toBeNull();
+  const known = { submissions: new Map<string, Submission>(), retries: new Retries() };
+  expect(asked.flawIn(["pauses", "update", "all", "daily_limit", 5], known)).toContain("became one of daily_limit");
+  expect(asked.flawIn(["pauses", "delete", "all", "requested", null], known)).toContain("is gone");
+  expect(asked.flawIn(["pauses", "update", "all", "requested", null], known)).toBeNull();
 });
 
 it("finds a second payment needless while D1 knows a batch that is neither stuck nor over", () => {

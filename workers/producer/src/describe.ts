@@ -11,12 +11,13 @@ import { processing, submissionShape, type SubmissionShape } from "./shapes/subm
 /** Submissions in the shape that every route gives, with what is known about them elsewhere: at most five queries. */
 export async function describeSubmissions(reader: Reader, rows: readonly SubmissionRow[]): Promise<SubmissionShape[]> {
   const { db, databaseTime } = reader;
-  const open = rows.filter((row) => row.completedAt === null);
+  const open = rows.filter((row) => row.completedAt === null || row.isRetrying);
   const failed = rows.filter((row) => row.failed > 0).map((row) => row.id);
+  const retried = rows.filter((row) => row.isRetrying).map((row) => row.id);
   const waiting = open.filter((row) => processing(row) > 0).map((row) => row.id);
   const [failures, retries, jobs, pauses, now] = await Promise.all([
     failed.length > 0 ? countFailures(db, failed) : [],
-    failed.length > 0 ? readRetryProgress(db, failed) : [],
+    retried.length > 0 ? readRetryProgress(db, retried) : [],
     readWaitingJobs(db, waiting),
     open.length > 0 ? readPauses(db, databaseTime()) : [],
     open.length > 0 ? readNow(reader) : 0,

@@ -1,7 +1,7 @@
 import { getStats } from "./handlers/get-stats.ts";
 import { noQuery } from "./handlers/get-submission.ts";
 import { getJob, jobsQuery, listJobs } from "./handlers/list-jobs.ts";
-import { listMalformed, malformedQuery, replayMalformed } from "./handlers/malformed.ts";
+import { discardMalformed, listMalformed, malformedQuery, replayMalformed } from "./handlers/malformed.ts";
 import { pause, pauseBody, resume, resumeBody } from "./handlers/pause.ts";
 import { BODY_PROBLEMS, type Route } from "./route.ts";
 import * as answers from "./shapes/answers.ts";
@@ -89,9 +89,27 @@ export const operatingRoutes: readonly Route[] = [
     handle: replayMalformed,
     id: "replayMalformed",
     summary: "Send a quarantined message to its queue again",
-    notes: "It leaves the quarantine once the queue has it. Replaying a message twice records its documents once.",
+    notes:
+      "It leaves the quarantine once the queue has it. Replaying a message twice records its documents once. One that " +
+      "still cannot be read comes back as a new message, with an id and a `received_at` of its own: the queue keeps " +
+      "nothing but its body. One that no queue takes is answered 409; discard it.",
     query: noQuery,
     answer: answers.replayedSchema,
     problems: ["not-found", "conflict"],
+  },
+  {
+    method: "DELETE",
+    path: "/v1/malformed/:id",
+    scope: "admin",
+    handle: discardMalformed,
+    id: "discardMalformed",
+    summary: "Discard a quarantined message",
+    notes:
+      "Its text is gone. Documents in it that are not recorded stay missing in their submission until they are given up " +
+      "as `message_lost`: push them again.",
+    query: noQuery,
+    status: 204,
+    answer: null,
+    problems: ["not-found"],
   },
 ];

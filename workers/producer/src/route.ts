@@ -29,7 +29,8 @@ export interface Route {
   readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
   readonly headers?: readonly string[];
   readonly status?: number;
-  readonly answer: z.ZodType;
+  /** `null`: nothing. */
+  readonly answer: z.ZodType | null;
   readonly answerHeaders?: readonly AnswerHeader[];
   /** What each line holds, where NDJSON may be asked for. */
   readonly line?: z.ZodType;

@@ -20,7 +20,7 @@ import { cancelSubmission } from "./handlers/cancel-submission.ts";
 import { getDocument } from "./handlers/get-document.ts";
 import { getStats } from "./handlers/get-stats.ts";
 import { getSubmission } from "./handlers/get-submission.ts";
-import { listMalformed, replayMalformed } from "./handlers/malformed.ts";
+import { discardMalformed, listMalformed, replayMalformed } from "./handlers/malformed.ts";
 import { listResults } from "./handlers/list-results.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
 import type { Handler } from "./dependencies.ts";
@@ -74,6 +74,12 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
 
   async replayMalformed(id: string): Promise<Replayed | null> {
     return readOrNull(await this.#call(replayMalformed, { id }, {}, { method: "POST" }));
+  }
+
+  async discardMalformed(id: string): Promise<boolean> {
+    const response = await this.#call(discardMalformed, { id }, {}, { method: "DELETE" });
+    if (response.status !== 204 && response.status !== 404) await read(response);
+    return response.status === 204;
   }
 
   #call(

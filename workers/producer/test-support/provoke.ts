@@ -101,6 +101,9 @@ const GOOD: Readonly<Record<string, (world: World) => Good>> = {
   resume: () => [{ path: "/v1/resume", method: "POST" }],
   listMalformed: () => [{ path: "/v1/malformed", before: [quarantined("sluice-bulk")] }],
   replayMalformed: () => [replayOf("sluice-bulk")],
+  discardMalformed: () => [
+    { ...replayOf("sluice-bulk"), path: replayOf("sluice-bulk").path.replace("/replay", ""), method: "DELETE" },
+  ],
   getStats: () => [{ path: "/v1/stats" }],
   getHealth: () => [{ path: "/healthz" }],
   getReadiness: () => [{ path: "/readyz" }],

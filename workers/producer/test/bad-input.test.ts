@@ -71,7 +71,12 @@ describe("a document is refused with 422 at its place", () => {
       "/__proto__",
       /unknown field/,
     ],
-    ["with a field named constructor", { ...GOOD, constructor: 1 }, "/constructor", /^unknown field "constructor"$/],
+    [
+      "with a field named constructor",
+      { ...GOOD, constructor: 1 },
+      "/constructor",
+      /^unknown field "constructor"; allowed here: id, query, contexts, metadata$/,
+    ],
     [
       "with an unknown field in a context",
       { query: "q", contexts: [{ text: "a", score: 1 }] },
@@ -185,7 +190,13 @@ describe("the options of a push are refused with 422 at their place", () => {
       "?truncate_inputs",
       /true or false/,
     ],
-    ["an unknown option", many({ priority: 1 }), "", "/priority", /unknown field/],
+    [
+      "an unknown option",
+      many({ priority: 1 }),
+      "",
+      "/priority",
+      /unknown field "priority"; allowed here: documents, collection, model, lane, label, truncate_inputs/,
+    ],
     [
       "an unknown query parameter",
       GOOD,

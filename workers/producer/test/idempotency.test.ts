@@ -58,6 +58,7 @@ describe("a push with an Idempotency-Key", () => {
     expect(response.status).toBe(422);
     expect(await problem(response)).toMatchObject({
       type: "/problems/idempotency-key-reused",
+      detail: expect.stringMatching(/other options, another content type or another body.* or use a new key/),
       submission: first.submission.id,
     });
     expect([await storedRows(), api.calls.length]).toEqual([rows, 1]);

@@ -55,6 +55,7 @@ describe("GET /v1/malformed", () => {
       const api = await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, more)])) });
       expect((await refused(LIST, {}, api)).response.status).toBe(403);
       expect((await refused(`${LIST}/msg_x/replay`, post(), api)).response.status).toBe(403);
+      expect((await refused(`${LIST}/msg_x`, { method: "DELETE" }, api)).response.status).toBe(403);
     }
   });
 
@@ -131,16 +132,27 @@ describe("POST /v1/malformed/{id}/replay", () => {
     ],
     ["larger than a queue takes, and not a part", "sluice-bulk", "x".repeat(150_000)],
     ["without a lane, from a queue without one", "another", "x"],
+    ["a staged part that says nothing", "staged_parts", "{}"],
   ])("keeps a message and says 409 where it can go nowhere: %s", async (_, queue, body) => {
     await keep("m", body, queue);
-    const { problem } = await refused(await onlyPath(), post());
+    const path = await onlyPath();
+    const { problem } = await refused(path, post());
     expect(problem.type).toBe("/problems/conflict");
+    expect(problem.detail).toContain("discard it: DELETE /v1/malformed/{id}, or sluice malformed --discard ID");
     expect(await list()).toHaveLength(1);
+    const api = await testApi();
+    const discarded = await api.fetch(path.replace("/replay", ""), { method: "DELETE" });
+    expect([discarded.status, await discarded.text()]).toEqual([204, ""]);
+    expect(await list()).toEqual([]);
+    expect(await staged()).toEqual([]);
   });
 
   it.each(["msg_x", "msg_c2x1aWNlLWJ1bGsvbm9uZQ", "nothing"])("is 404 for an unknown id: %s", async (id) => {
-    const { response } = await refused(`${LIST}/${id}/replay`, post());
-    expect(response.status).toBe(404);
+    for (const [path, init] of [
+      [`${LIST}/${id}/replay`, post()],
+      [`${LIST}/${id}`, { method: "DELETE" }],
+    ] as const)
+      expect((await refused(path, init)).response.status).toBe(404);
   });
 
   it("is over RPC too", async () => {
@@ -150,6 +162,10 @@ describe("POST /v1/malformed/{id}/replay", () => {
     expect([data.map((one) => one.message_id), next]).toEqual([["m"], expect.any(String)]);
     expect(await sluice.replayMalformed(data[0]?.id ?? "")).toEqual({ replayed: 1 });
     expect(await sluice.replayMalformed(data[0]?.id ?? "")).toBeNull();
+    expect((await sluice.malformed()).data).toEqual([]);
+    await keep("m", "x");
+    expect(await sluice.discardMalformed(data[0]?.id ?? "")).toBe(true);
+    expect(await sluice.discardMalformed(data[0]?.id ?? "")).toBe(false);
     expect((await sluice.malformed()).data).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { claimDueJobs } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
+import { claimAtStart } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { holdPausedJobs, pauseDispatching, type Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
 import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
@@ -15,10 +15,7 @@ const MINUTE = 60_000;
 const limited = async () =>
   testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 const pausesOf = async (path: string, body?: unknown) => (await ask<{ data: PauseShape[] }>(path, post(body))).data;
-const poller = (now: number) =>
-  claimDueJobs(db(), claimLimits(now), now, {
-    pausesEndedBy: now - MINUTE,
-  });
+const poller = async (now: number) => (await claimAtStart(db(), claimLimits(now), now, now - MINUTE)).jobs;
 
 describe("pausing", () => {
   it("stops everything, a model or a submission, and tells the pauses in force", async () => {
@@ -91,15 +88,22 @@ describe("pausing", () => {
   });
 
   it.each([
-    ["another model", { model: "@cf/other" }, 422, "/model"],
-    ["both", { model: MODEL, submission: "sub_1" }, 422, "/submission"],
-    ["an unknown field", { scope: "all" }, 422, "/scope"],
-    ["a list", [], 422, ""],
-    ["a reason of 501 characters", { reason: "x".repeat(501) }, 422, "/reason"],
-  ])("refuses %s", async (_, body, status, pointer) => {
+    ["another model", { model: "@cf/other" }, "/model", "model must be one of"],
+    ["both", { model: MODEL, submission: "sub_1" }, "/submission", "not both"],
+    ["an unknown field", { until: 1 }, "/until", 'unknown field "until"; allowed here: model, submission, reason'],
+    ["a list", [], "", "must be an object { model?, submission?, reason? }"],
+    ["a reason of 501 characters", { reason: "x".repeat(501) }, "/reason", "at most 500"],
+  ])("refuses %s", async (_, body, pointer, detail) => {
     const { response, problem } = await refused("/v1/pause", post(body));
-    expect([response.status, problem.errors[0]?.pointer]).toEqual([status, pointer]);
+    expect([response.status, problem.errors[0]?.pointer]).toEqual([422, pointer]);
+    expect(problem.errors[0]?.detail).toContain(detail);
     expect(await pausesOf("/v1/resume")).toEqual([]);
+  });
+
+  it("and resuming take the fields that a refusal names", async () => {
+    const { problem } = await refused("/v1/resume", post({ reason: "r" }));
+    expect(problem.errors[0]?.detail).toBe('unknown field "reason"; allowed here: model, submission');
+    expect((await refused("/v1/resume", post([]))).problem.detail).toContain("{ model?, submission? }");
   });
 
   it("refuses a body that is not JSON, and a submission that is not there", async () => {

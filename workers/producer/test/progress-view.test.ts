@@ -21,7 +21,10 @@ function counters(): readonly (readonly number[])[] {
   );
 }
 
-/** A submission in every state that its row can be in: open or closed, canceled or not, with all these counters. */
+/**
+ * A submission in every state that it can be in: open or closed, canceled or not, with all these counters; with a retry
+ * where one document failed.
+ */
 async function insertEveryState(): Promise<number> {
   const rows = [0, 1].flatMap((closed) =>
     [0, 1].flatMap((canceling) =>
@@ -51,6 +54,13 @@ async function insertEveryState(): Promise<number> {
   )
     .bind(NOW, JSON.stringify(rows))
     .run();
+  await env.DB.exec(
+    `INSERT INTO retries (submission_id, code, token, requested_at, documents)
+     SELECT id, 'no_answer', 't', 1, 1 FROM submissions WHERE failed = 1 AND cancel_requested_at IS NULL`.replaceAll(
+      "\n",
+      " ",
+    ),
+  );
   return rows.length;
 }
 
@@ -59,6 +69,8 @@ it("the view submissions_progress shows every submission as the API gives it, in
   const shown = (await allPages<SubmissionShape>("/v1/submissions?limit=100")).flat();
   expect(shown).toHaveLength(states);
   expect(new Set(shown.map(({ status }) => status))).toEqual(new Set(submissionStatuses));
+  const retried = shown.filter(({ retry }) => retry !== null);
+  expect(new Set(retried.map(({ status }) => status))).toEqual(new Set(["receiving", "processing"]));
   const { results } = await env.DB.prepare("SELECT * FROM submissions_progress ORDER BY submission_id DESC").all();
   expect(results).toEqual(
     shown.map(

@@ -332,8 +332,17 @@ describe("the results of a submission", () => {
     const lines = (await text(stream)).trimEnd().split("\n");
     expect(lines.map((line) => (JSON.parse(line) as DocumentShape).id)).toEqual(rest);
     expect((await pages(`${path}?after=${ids(29, 30)[0]?.id}`)).flat()).toEqual([]);
-    const refused = await (await testApi()).fetch(`${path}?after=nobody`);
-    expect(((await refused.json()) as ProblemBody).errors[0]?.pointer).toBe("?after");
+    const refused = async (after: string) => {
+      const response = await (await testApi()).fetch(`${path}?after=${after}`);
+      return ((await response.json()) as ProblemBody).errors[0];
+    };
+    expect((await refused("nobody"))?.pointer).toBe("?after");
+    for (const after of ["", ".", "a".repeat(257)]) {
+      expect(await refused(after)).toEqual({
+        pointer: "?after",
+        detail: "must be the id of a document that came: leave it out to begin anew",
+      });
+    }
   });
 
   it("as NDJSON stop at the limit, and are empty where nothing is recorded", async () => {

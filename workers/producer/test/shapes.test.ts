@@ -36,6 +36,7 @@ const submissionRow = (more: Partial<SubmissionRow> = {}): SubmissionRow => ({
   completedAt: null,
   holder: null,
   openedBy: null,
+  isRetrying: false,
   ...more,
 });
 
@@ -49,6 +50,8 @@ describe("a submission's status", () => {
     ["canceling", { closedAt: null, cancelRequestedAt: NOW }],
     ["canceled", { recorded: 10, canceled: 10, cancelRequestedAt: NOW, completedAt: NOW }],
     ["completed", { recorded: 10, failed: 10, completedAt: NOW }],
+    ["processing", { recorded: 10, failed: 10, completedAt: NOW, isRetrying: true }],
+    ["receiving", { recorded: 10, failed: 10, closedAt: null, isRetrying: true }],
   ] as const)("is %s at %j", (status, more) => {
     expect(submissionShape(submissionRow(more), NOTHING_AROUND, NOW).status).toBe(status);
   });
@@ -99,6 +102,7 @@ const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
   model: "@cf/baai/bge-m3",
   lane: "bulk",
   created_at: NOW,
+  is_canceled: 0,
   status: null,
   outcome_job_id: null,
   code: null,
@@ -178,6 +182,11 @@ describe("a document that has not ended", () => {
     });
     const others = [pause("model:another", null), pause("submission:sub_2", null, "requested")];
     expect(waiting({}, NOW, others)).toMatchObject({ reason: "dispatch" });
+    const canceled = documentShape(documentRow({ is_canceled: 1 }), job({ due_at: NOW }), view, {
+      now: NOW,
+      pauses: [model],
+    });
+    expect(canceled.waiting).toEqual({ reason: "dispatch", until: null });
   });
 });
 
@@ -213,6 +222,21 @@ describe("a submission waits", () => {
     expect(waiting({}, [], [paused])?.reason).toBe("paused");
     expect(waiting({ recorded: 10 }, [dispatched], [paused])?.reason).toBe("answer");
     expect(waiting({ recorded: 9 }, [dispatched], [paused])?.reason).toBe("paused");
+  });
+
+  it("for no pause once it is canceled: that takes effect at once", () => {
+    const canceled = { cancelRequestedAt: NOW };
+    expect(waiting({ ...canceled, recorded: 10 }, [{ ...pending, dueAt: NOW }], [paused])).toEqual({
+      reason: "dispatch",
+      until: null,
+    });
+    expect(waiting(canceled, [], [paused])?.reason).toBe("queue");
+  });
+
+  it("for a retry to queue its documents, or for the end of a pause", () => {
+    const retried = { recorded: 10, failed: 10, completedAt: NOW, isRetrying: true };
+    expect(waiting(retried)).toEqual({ reason: "dispatch", until: null });
+    expect(waiting(retried, [], [paused])?.reason).toBe("paused");
   });
 });
 

@@ -36,6 +36,9 @@ export const boolean: Shape<boolean> = shape((value) => typeof value === "boolea
 /** Any value, as long as it is there. */
 export const anything: Shape<unknown> = shape((value) => value !== undefined, "a value");
 
+/** No value: the answer has no body. */
+export const nothing: Shape<void> = shape((value) => value === undefined, "empty");
+
 export function literal<const T extends string>(wanted: T): Shape<T> {
   return shape((value) => value === wanted, JSON.stringify(wanted));
 }

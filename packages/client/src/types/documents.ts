@@ -156,7 +156,8 @@ export interface Waiting {
 
 /**
  * `receiving`: its push is under way, or broke off · `queued`: all of it is sent, nothing recorded yet ·
- * `processing`: documents are recorded and have not all ended · `canceling`: it is canceled, and what is
+ * `processing`: documents are recorded and have not all ended, or a `retry` is about to queue failed ones again ·
+ * `canceling`: it is canceled, and what is
  * dispatched finishes · `completed`: every document ended, failures included · `canceled`: every document
  * ended after it was canceled.
  */
@@ -201,7 +202,7 @@ export interface Counts {
 }
 
 export interface SubmissionRetry {
-  /** Documents that had failed when it was requested. */
+  /** Failed documents that it was requested for. */
   readonly documents: number;
   /** Documents that it has queued again so far. */
   readonly queued: number;

@@ -45,4 +45,6 @@ export interface SluiceService {
   malformed(options?: RpcListOptions): Promise<Page<MalformedMessage>>;
   /** Sends a quarantined message to its queue again. */
   replayMalformed(id: string): Promise<Replayed | null>;
+  /** Forgets a quarantined message. Returns whether it was there. */
+  discardMalformed(id: string): Promise<boolean>;
 }

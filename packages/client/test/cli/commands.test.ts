@@ -273,6 +273,37 @@ test("a retry of many documents says how far it is, and so does the status", asy
   expect((await bench.run(["status", "sub_0001", ...TABLE])).stdout).toMatch(new RegExp(`retry +${words}`));
 });
 
+test("why says how far a retry is, of a submission and of a document, and advises no other", async () => {
+  const [stored] = bench.api.submissions.values();
+  if (stored === undefined) expect.fail("no submission");
+  const retry = { documents: 20_000, queued: 5_000, since: new Date(Date.now() - 120_000).toISOString() };
+  stored.submission = { ...stored.submission, status: "processing", completed_at: null, retry };
+  const told = "A retry was requested 2 min ago: 5,000 of 20,000 failed documents queued again, the others follow";
+  const { stdout } = await bench.run(["why", "sub_0001", ...TABLE]);
+  expect(stdout).toContain("sub_0001 is processing: a retry is about to queue failed documents again.\n");
+  expect(stdout).toContain(told);
+  expect(stdout).not.toContain("sluice retry");
+  const document = await bench.run(["why", "d3", ...TABLE]);
+  expect(document.stdout).toContain(told);
+  expect(document.stdout).not.toContain("sluice retry");
+});
+
+test("a canceled submission that had failed documents is told so, and that it cannot be retried", async () => {
+  const [stored] = bench.api.submissions.values();
+  if (stored === undefined) expect.fail("no submission");
+  const { counts } = stored.submission;
+  stored.submission = { ...stored.submission, status: "canceled", counts: { ...counts, succeeded: 1, failed: 2 } };
+  bench.api.instead.push(() => Response.json(stored.submission));
+  expect((await bench.run(["cancel", "sub_0001", ...TABLE])).stdout).toBe(
+    "sub_0001 is canceled. 2 documents failed, and no retry is going to queue them.\n",
+  );
+  for (const id of ["sub_0001", "d3"]) {
+    const { stdout } = await bench.run(["why", id, ...TABLE]);
+    expect(stdout).toContain("canceled and cannot be retried");
+    expect(stdout).not.toContain("sluice retry");
+  }
+});
+
 test("documents that the Queue lost are named with what to do, where a retry or a cancel leaves them", async () => {
   const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
   const lost = { ...submission, failures: { message_lost: 2 } };
@@ -309,6 +340,18 @@ test("malformed lists what is quarantined, and replays one or all of it", async 
   );
   expect(bench.api.malformed.map(({ id }) => id)).toEqual(["msg_a", "msg_c"]);
   expect(records((await bench.run(["malformed", "--replay"])).stdout)).toEqual([{ replayed: 2 }]);
+  expect(bench.api.malformed).toEqual([]);
+});
+
+test("malformed --discard forgets one message, and not with --replay", async () => {
+  bench.api.malformed.push(...["msg_a", "msg_b"].map(malformedOf));
+  bench.api.unplaceable.add("msg_a");
+  const discarded = await bench.run(["malformed", "--discard", "msg_a", ...TABLE]);
+  expect([discarded.code, discarded.stdout]).toEqual([0, "1 message discarded.\n"]);
+  expect(bench.api.malformed.map(({ id }) => id)).toEqual(["msg_b"]);
+  expect((await bench.run(["malformed", "--discard", "msg_a"])).code).toBe(1);
+  expect((await bench.run(["malformed", "--discard", "msg_b", "--replay"])).code).toBe(2);
+  expect(records((await bench.run(["malformed", "--discard", "msg_b"])).stdout)).toEqual([{ discarded: 1 }]);
   expect(bench.api.malformed).toEqual([]);
 });
 

@@ -59,6 +59,7 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
   resume: [(client) => client.resume(), { resumed: pause, data: [pause] }],
   malformed: [(client) => collect(client.malformed()), pageOf(malformedOf("msg_a"))],
   replayMalformed: [(client) => client.replayMalformed("msg_a"), { replayed: 1 }],
+  discardMalformed: [(client) => client.discardMalformed("msg_a"), undefined],
   stats: [
     (client) => client.stats(),
     { ...statsOf([], "minilm"), pauses: [pause], failures: { refused: 1 }, oldest_waiting_at: AT },
@@ -66,6 +67,8 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
   health: [(client) => client.health(), { status: "ok" }],
 };
 const cases = Object.entries(methods).map(([name, [call, answer]]) => ({ name, call, answer }));
+/** Those whose answer has a body. */
+const told = cases.filter(({ answer }) => answer !== undefined);
 
 function answering(answer: unknown) {
   const fetch: Fetch = async () => new Response(JSON.stringify(answer));
@@ -112,7 +115,7 @@ function replace(value: unknown, path: readonly string[], by: unknown): unknown 
 
 const WRONG: unknown = { wrong: ["type"] };
 
-test.each(cases)("$name: a wrong type at any place is found and named", async ({ call, answer }) => {
+test.each(told)("$name: a wrong type at any place is found and named", async ({ call, answer }) => {
   const all = [...places(answer)];
   expect(all.length).toBeGreaterThan(0);
   for (const path of all) {
@@ -126,7 +129,7 @@ test.each(cases)("$name: a wrong type at any place is found and named", async ({
   }
 });
 
-test.each(cases)("$name: fields and names of a newer server are accepted", async ({ call, answer }) => {
+test.each(told)("$name: fields and names of a newer server are accepted", async ({ call, answer }) => {
   const extended = JSON.parse(JSON.stringify(answer), (key, value: unknown) => {
     if (key === "reason" || key === "lane" || key === "code") return "new";
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
@@ -140,6 +143,14 @@ test("metadata must be an object, and a missing key is named", async () => {
   await expect(client({ ...full, metadata: [1] }).document("c", "d")).rejects.toThrow("(/metadata must be an object)");
   await expect(client({ message: "hi" }).health()).rejects.toThrow("(/status is missing)");
   expect((await client({ ...full, metadata: null }).document("c", "d")).metadata).toBeNull();
+});
+
+test("no body is the answer where there is nothing to tell, and with status 204 only", async () => {
+  const none = clientOf({ fetch: async () => new Response(null, { status: 204 }) }, { retries: 0 }).client;
+  expect(await none.discardMalformed("msg_a")).toBeUndefined();
+  await expect(none.stats()).rejects.toMatchObject({ code: "unreadable" });
+  const empty = clientOf({ fetch: async () => new Response("") }, { retries: 0 }).client;
+  await expect(empty.discardMalformed("msg_a")).rejects.toMatchObject({ code: "unreadable" });
 });
 
 test("an empty body with status 200 is no answer of the API", async () => {

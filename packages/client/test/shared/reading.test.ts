@@ -228,6 +228,20 @@ test("quarantined messages are listed and replayed, also where a first answer wa
   expect(api.malformed).toEqual([]);
 });
 
+test("a quarantined message is discarded, also where a first answer was lost", async () => {
+  const { api, client } = await pushed(1);
+  api.malformed.push(malformedOf("msg_a"), malformedOf("msg_b"));
+  await client.discardMalformed("msg_a");
+  expect(api.malformed.map(({ id }) => id)).toEqual(["msg_b"]);
+  await expect(client.discardMalformed("msg_a")).rejects.toMatchObject({ code: "not-found" });
+  api.instead.push(async (request) => {
+    await api.fetch(request.url, { method: request.method, headers: request.headers });
+    throw new TypeError("the connection broke");
+  });
+  await client.discardMalformed("msg_b");
+  expect(api.malformed).toEqual([]);
+});
+
 test("operations name what they act on", async () => {
   const { api, client, id } = await pushed(2);
   expect(await client.pause({ model: "m" })).toMatchObject([{ scope: "model:m", reason: "requested" }]);

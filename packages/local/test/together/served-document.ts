@@ -13,7 +13,8 @@ interface ToldOperation {
       {
         readonly description: string;
         readonly headers?: Readonly<Record<string, unknown>>;
-        readonly content: ToldContent;
+        /** Not there: the response has no body. */
+        readonly content?: ToldContent;
       }
     >
   >;
@@ -55,7 +56,7 @@ export function responsesOf({ paths, components }: ServedDocument): ToldResponse
         problems: [...told.description.matchAll(/`\/problems\/([\w-]+)`/g)].map(([, name = ""]) => name),
         headers: Object.keys(told.headers ?? {}).map((name) => name.toLowerCase()),
         content: Object.fromEntries(
-          Object.entries(told.content).map(([type, { schema }]) => [type, parserOf(schema, components.schemas)]),
+          Object.entries(told.content ?? {}).map(([type, { schema }]) => [type, parserOf(schema, components.schemas)]),
         ),
       })),
     ),

@@ -1,6 +1,6 @@
 import { dispatchLease, isSweepDue, pollWaits } from "./schedule.ts";
 import { uuidTail } from "@sluice/core";
-import { claimDueJobs, type DispatchedJob, type WaitingJob } from "./sql/claim-due-jobs.ts";
+import { claimAtStart, claimDueJobs, type DispatchedJob, type WaitingJob } from "./sql/claim-due-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { endChain, handOnChain } from "./sql/chain.ts";
 import { readPauses } from "./sql/pause-dispatching.ts";
@@ -44,12 +44,12 @@ export async function runPoller(io: PollerIo): Promise<void> {
   const share = new Share(io);
   const isSweep = isSweepDue(startedAt, io.runInterval);
   const unreserve = share.reserve(RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
-  const claimed = await workThrough(io, share, null, { pausesEndedBy: timeAfter(io.databaseTime(), -io.runInterval) });
+  const pausesEndedBy = timeAfter(io.databaseTime(), -io.runInterval);
+  const { isRetrying } = await workThrough(io, share, null, { pausesEndedBy });
   unreserve?.();
-  // A retry queues jobs: a run that finds none due has none to continue, but for one whose request broke off.
-  if (claimed === 0 && !isSweep) return;
+  if (!isRetrying && !isSweep) return;
   const clocked = await withDatabaseClock(io);
-  await continueRetries(clocked);
+  if (isRetrying) await continueRetries(clocked);
   if (isSweep) await lookAfterSubmissions(clocked, share);
 }
 
@@ -59,19 +59,26 @@ export async function runPoller(io: PollerIo): Promise<void> {
  * work side by side. A run of the chain, and one that was over the rate of submits, looks again and again until its time
  * is over, and hands on if the load lasts: so jobs that become due between two cron runs, or wait for their turn, need
  * not wait for the second. Claims are made by D1's own clock; a run that found
- * something to do reads it before it does any of it. Returns the number of jobs that it claimed.
+ * something to do reads it before it does any of it. Returns whether its first claim found a retry that is not through.
  */
 export async function workThrough(
   isolate: PollerIo,
   share: Share,
   holder: string | null,
   firstOfRun: { readonly pausesEndedBy: Time } | null,
-): Promise<number> {
+): Promise<{ readonly isRetrying: boolean }> {
   const startedAt = isolate.now();
   let io = isolate;
   let claimed = 0;
   let failed = 0;
-  const state = { isContinued: false, isStopped: false, isIdle: false, isOverRate: false, wasOverRate: false };
+  const state = {
+    isContinued: false,
+    isStopped: false,
+    isIdle: false,
+    isOverRate: false,
+    wasOverRate: false,
+    isRetrying: false,
+  };
   const unreserveChain = share.reserve(CHAIN_STATEMENTS);
   const ages: PendingAges = new Map();
 
@@ -87,7 +94,9 @@ export async function workThrough(
       payloadBytes: io.memory.free(io.now()) / dispatchBytes(1),
       leaseUntil: timeAfter(now, dispatchLease(io.runInterval)),
     };
-    const jobs = await claimDueJobs(io.db, limits, now, first);
+    const started = first === null ? null : await claimAtStart(io.db, limits, now, first.pausesEndedBy);
+    if (started !== null) state.isRetrying = started.isRetrying;
+    const jobs = started?.jobs ?? (await claimDueJobs(io.db, limits, now));
     if (jobs.length > 0 && io === isolate) io = await withDatabaseClock(isolate);
     const leaseUntil = io.now() - (isolate.now() - claimedAt) + dispatchLease(io.runInterval);
     const polls = jobs.filter((job) => job.status === "dispatched");
@@ -153,7 +162,7 @@ export async function workThrough(
     if (!state.isContinued) await handOn(io, holder);
   } else if (holder !== null) await endChain(io.db, holder);
   if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });
-  return claimed;
+  return { isRetrying: state.isRetrying };
 }
 
 /** Whether a claim took from a lane what it may: then more is due. */

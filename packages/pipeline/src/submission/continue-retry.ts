@@ -66,8 +66,8 @@ export async function continueRetry(io: RetryIo, key: RetryKey, maxSteps: number
   return { queued, steps, isThrough: true };
 }
 
-function isOver({ listedThrough, hasParts, isCanceled }: RetryState): boolean {
-  return isCanceled || (listedThrough === null && !hasParts);
+function isOver({ listedThrough, hasParts }: RetryState): boolean {
+  return listedThrough === null && !hasParts;
 }
 
 async function queueNext(io: RetryIo, retry: RequestedRetry, { collection }: RetryState): Promise<RetryState | null> {

@@ -4,7 +4,7 @@ import { EVERYTHING, modelScope, submissionScope } from "../../src/job/pause-sco
 import { NEVER_DUE, RELEASE_SPACING_MS } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
-import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
+import { claimAtStart, claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
 import { deferJob, startAttempt } from "../../src/job/sql/start-attempt.ts";
 import {
   dropEndedPauses,
@@ -29,10 +29,8 @@ const states = () => rows("SELECT id, due_at, paused_by FROM jobs ORDER BY id");
 const pause = (scope: string) =>
   pauseDispatching(db, { scope, reason: "requested", message: null, since: NOW, until: null });
 const pending = (id: ReturnType<typeof jobId>) => ({ id, attempt: 0, status: "pending" }) as const;
-const claim = (now: number, pausesEndedBy = now - MINUTE) =>
-  claimDueJobs(db, claimLimits(now), now, {
-    pausesEndedBy,
-  });
+const claim = async (now: number, pausesEndedBy = now - MINUTE) =>
+  (await claimAtStart(db, claimLimits(now), now, pausesEndedBy)).jobs;
 
 /** A pending job of one document, due at `NOW + 2 * MINUTE`. */
 async function recorded(id: string): Promise<{ submission: SubmissionId; id: ReturnType<typeof jobId> }> {

@@ -161,8 +161,10 @@ describe("a run", () => {
     const idle = testIo(d1, service);
     const calls = service.calls.length;
     await runPoller(idle);
-    // One transaction: the heartbeat, which writes no row where the last is half a minute old, the end of pauses, the claim.
-    expect(counts).toHaveLength(4);
+    // One transaction: the heartbeat, which writes no row where the last is half a minute old, the end of pauses, the claim,
+    // and whether there is a retry.
+    expect(counts).toHaveLength(5);
+    expect(counts.at(-1)).toMatchObject({ read: 1, written: 0 });
     expect(counts.reduce((sum, count) => sum + count.written, 0)).toBeLessThanOrEqual(1);
     expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(25);
     expect(service.calls).toHaveLength(calls);

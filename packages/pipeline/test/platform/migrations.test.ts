@@ -164,10 +164,11 @@ async function writeEveryEnd(): Promise<void> {
 
 it("0003 moves every document and outcome to the new key, and the views answer as before", async () => {
   await migrate(3);
-  // The operations write these columns and this table, which came later.
+  // The operations use these columns and tables, which came later.
   for (const column of ["paused_by text", "batches integer DEFAULT 0", "halvings integer DEFAULT 0"])
     await env.DB.exec(`ALTER TABLE jobs ADD ${column}`);
   await env.DB.exec("CREATE TABLE submit_rates (model text PRIMARY KEY, next_at integer)");
+  for (const table of ["retries", "retry_parts"]) await env.DB.exec(`CREATE TABLE ${table} (submission_id text)`);
   await writeEveryEnd();
   const tables = (
     await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")
@@ -214,4 +215,19 @@ it("0003 moves every document and outcome to the new key, and the views answer a
     ).bind(status, code, scores);
   await expect(bad("succeeded", null, null).run()).rejects.toThrow("outcomes_scores");
   await expect(bad("failed", null, null).run()).rejects.toThrow("outcomes_code");
+});
+
+it("0008 ends the retries that a cancellation left, and keeps the others", async () => {
+  await migrate(8);
+  const [canceled, other] = [await open(db, { total: 1 }), await open(db, { total: 1 }, NOW + 1)];
+  for (const submission of [canceled, other]) {
+    await env.DB.batch([
+      env.DB.prepare("INSERT INTO retries VALUES (?1, '', 't', 1, 1, 0, NULL)").bind(submission),
+      env.DB.prepare("INSERT INTO retry_parts VALUES (?1, '', 'job_1', 0, 1)").bind(submission),
+    ]);
+  }
+  await env.DB.prepare("UPDATE submissions SET cancel_requested_at = 1 WHERE id = ?1").bind(canceled).run();
+  await migrate(9);
+  for (const table of ["retries", "retry_parts"])
+    expect(await rows(`SELECT submission_id FROM ${table}`)).toEqual([{ submission_id: other }]);
 });

@@ -1,10 +1,9 @@
+import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { env } from "cloudflare:test";
-import type { FailureCode, JobId, SubmissionId } from "@sluice/core";
+import type { JobId, SubmissionId } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
-import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { continueRetry } from "../../src/submission/continue-retry.ts";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
-import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { foldTotals } from "../../src/submission/sql/fold-totals.ts";
 import { listRetries, readRetryProgress, requestRetry } from "../../src/submission/sql/request-retry.ts";
 import { openDatabase, type Database } from "@sluice/db";
@@ -17,7 +16,8 @@ import {
   retryFailed,
 } from "../../src/submission/sql/retry-failed.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
-import { bytes, dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+import { failedParts, failJob, manyFailed, recordedParts } from "../../test-support/failed-documents.ts";
+import { bytes, dispatch, jobId, NOW, succeed } from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -27,47 +27,14 @@ beforeEach(() => {
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const io = (from = db, now = NOW) => ({ db: from, now: () => now, randomBytes: bytes });
 
-/** A submission of parts with these documents, each part in a job of its own. */
-async function recorded(parts: readonly (readonly string[])[]) {
-  const submission = await open(db, { total: parts.flat().length });
-  const jobs: JobId[] = [];
-  let place = 0;
-  for (const [number, names] of parts.entries()) {
-    const job = jobId();
-    const documents = names.map((id) => ({ id }));
-    await record(db, job, [[part(submission, number, documents, place)]]);
-    place += names.length;
-    jobs.push(job);
-  }
-  return { submission, jobs };
-}
-
-async function fail(
-  job: JobId,
-  submission: SubmissionId,
-  documents: readonly string[],
-  code: FailureCode = "model_error",
-) {
-  const outcomes = documents.map((document) => ({ submission, document, code, message: "no" }) as const);
-  const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await dispatch(db, job);
-  await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], NOW);
-}
-
-async function failed(parts: readonly (readonly string[])[], code: FailureCode = "model_error") {
-  const { submission, jobs } = await recorded(parts);
-  for (const [index, job] of jobs.entries()) await fail(job, submission, parts[index] ?? [], code);
-  return { submission, jobs };
-}
-
 const all = (submission: SubmissionId) => ({ submission, code: "", token: "t" }) as const;
 const waiting = () =>
   rows("SELECT id, parent_id, round, members FROM jobs WHERE due_at IS NOT NULL ORDER BY parent_id");
 
 describe("a retry", () => {
   it("queues failed documents under their version, those of a root in one job, once", async () => {
-    const { submission, jobs } = await failed([["b", "a"], ["c"]]);
-    expect(await requestRetry(db, all(submission), NOW)).toBe(true);
+    const { submission, jobs } = await failedParts(db, [["b", "a"], ["c"]]);
+    expect(await requestRetry(db, all(submission), NOW)).toEqual({ submission, code: "" });
     expect(await continueRetry(io(), all(submission), 10)).toEqual({ queued: 3, steps: 2, isThrough: true });
     expect(await waiting()).toMatchObject(
       [
@@ -79,26 +46,24 @@ describe("a retry", () => {
     expect(await rows("SELECT document_id FROM outcomes")).toEqual([]);
     expect(await listRetries(db, 10)).toEqual([]);
     // Nothing is failed any more.
-    expect(await requestRetry(db, all(submission), NOW)).toBe(false);
+    expect(await requestRetry(db, all(submission), NOW)).toBeNull();
     for (const { id } of await waiting()) await succeed(db, id as JobId, await dispatch(db, id as JobId), NOW + 2);
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 0, succeeded: 3, completedAt: NOW + 2 });
   });
 
-  it("is limited to a code, and goes on beside one of another", async () => {
-    const { submission, jobs } = await recorded([["a"], ["b"]]);
-    await fail(jobs[0] ?? jobId(), submission, ["a"], "too_large");
-    await fail(jobs[1] ?? jobId(), submission, ["b"], "model_error");
+  it("is limited to a code", async () => {
+    const { submission, jobs } = await recordedParts(db, [["a"], ["b"]]);
+    await failJob(db, jobs[0] ?? jobId(), submission, ["a"], "too_large");
+    await failJob(db, jobs[1] ?? jobId(), submission, ["b"], "model_error");
     const retry = { submission, code: "too_large", token: "t" } as const;
-    expect(await requestRetry(db, { ...retry, code: "no_answer" }, NOW)).toBe(false);
+    expect(await requestRetry(db, { ...retry, code: "no_answer" }, NOW)).toBeNull();
     await requestRetry(db, retry, NOW);
-    await requestRetry(db, all(submission), NOW);
     expect(await continueRetry(io(), retry, 10)).toMatchObject({ queued: 1, isThrough: true });
     expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
-    expect(await continueRetry(io(), all(submission), 10)).toMatchObject({ queued: 1, isThrough: true });
   });
 
   it("leaves what failed with another code beside its documents as it is", async () => {
-    const { submission, jobs } = await recorded([["a", "b", "c"]]);
+    const { submission, jobs } = await recordedParts(db, [["a", "b", "c"]]);
     const job = jobs[0] ?? jobId();
     const outcomes = (["too_large", "model_error", "too_large"] as const).map((code, index) => ({
       submission,
@@ -117,32 +82,20 @@ describe("a retry", () => {
   });
 
   it("says how far it is, goes on where it was, and is the same one asked for again", async () => {
-    const { submission } = await failed([["a"], ["b"]]);
+    const { submission } = await failedParts(db, [["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);
     expect(await continueRetry(io(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isThrough: false });
     expect(await readRetryProgress(db, [submission])).toEqual([
       { submission, documents: 2, queued: 0, requestedAt: NOW },
     ]);
-    expect(await requestRetry(db, all(submission), NOW + 5)).toBe(true);
+    expect(await requestRetry(db, all(submission), NOW + 5)).toEqual({ submission, code: "" });
     expect(await rows("SELECT requested_at FROM retries")).toEqual([{ requested_at: NOW }]);
     expect(await listRetries(db, 10)).toEqual([{ submission, code: "" }]);
     expect(await continueRetry(io(), all(submission), 1)).toEqual({ queued: 2, steps: 1, isThrough: true });
   });
 
-  it("ends with a cancellation in between, and leaves what it had not come to as failed", async () => {
-    const { submission, jobs } = await recorded([["a"], ["b"]]);
-    await fail(jobs[0] ?? jobId(), submission, ["a"]);
-    await requestRetry(db, all(submission), NOW);
-    await continueRetry(io(), all(submission), 1);
-    await cancelSubmission(db, submission, NOW);
-    expect(await continueRetry(io(), all(submission), 10)).toMatchObject({ queued: 0, isThrough: true });
-    expect(await rows("SELECT count(*) AS n FROM retry_parts")).toEqual([{ n: 0 }]);
-    expect(await readSubmission(db, submission)).toMatchObject({ failed: 1 });
-    expect(await requestRetry(db, all(submission), NOW)).toBe(false);
-  });
-
   it("passes documents by that were deleted in between", async () => {
-    const { submission } = await failed([["a", "b"], ["c"]]);
+    const { submission } = await failedParts(db, [["a", "b"], ["c"]]);
     await requestRetry(db, all(submission), NOW);
     await continueRetry(io(), all(submission), 1);
     for (const id of ["a", "c"]) await deleteDocument(db, { collection: "default", id }, NOW);
@@ -153,13 +106,13 @@ describe("a retry", () => {
   });
 
   it("takes a submission out of the sums once, though it fails and is retried before they are added up", async () => {
-    const { submission } = await failed([["a"]]);
+    const { submission } = await failedParts(db, [["a"]]);
     while (await foldTotals(db, NOW + 3_600_000));
     for (let retries = 0; retries < 2; retries += 1) {
       await requestRetry(db, all(submission), NOW);
       await continueRetry(io(), all(submission), 10);
       expect(await rows("SELECT total, failed FROM totals WHERE kind = 'lane'")).toEqual([{ total: 0, failed: 0 }]);
-      for (const { id } of await waiting()) await fail(id as JobId, submission, ["a"]);
+      for (const { id } of await waiting()) await failJob(db, id as JobId, submission, ["a"]);
     }
     while (await foldTotals(db, NOW + 3_600_000));
     expect(await rows("SELECT total, failed FROM totals WHERE kind = 'lane'")).toEqual([{ total: 1, failed: 1 }]);
@@ -168,7 +121,7 @@ describe("a retry", () => {
 
 describe("a step of a retry that is repeated late", () => {
   async function planned() {
-    const { submission, jobs } = await failed([["a", "b"]]);
+    const { submission, jobs } = await failedParts(db, [["a", "b"]]);
     const retry = all(submission);
     await requestRetry(db, retry, NOW);
     const listed = await listRetryParts(db, retry, '["","",""]', 100);
@@ -189,7 +142,7 @@ describe("a step of a retry that is repeated late", () => {
   it("leaves what failed again in its own job as it is", async () => {
     const { submission, retry, parts, job } = await planned();
     expect(await retryFailed(db, retry, "default", parts, [job], NOW)).toMatchObject({ queued: 2, hasParts: false });
-    await fail(job.id, submission, ["a", "b"]);
+    await failJob(db, job.id, submission, ["a", "b"]);
     for (const id of [job.id, jobId()])
       expect(await retryFailed(db, retry, "default", parts, [{ ...job, id }], NOW + 1)).toMatchObject({ queued: 2 });
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 2, completedAt: NOW });
@@ -207,58 +160,15 @@ describe("a step of a retry that is repeated late", () => {
     await endRetry(db, retry);
     expect(await rows("SELECT token FROM retries")).toEqual([{ token: "later" }]);
   });
-
-  it("changes nothing once the submission is canceled", async () => {
-    const { submission, retry, parts, job } = await planned();
-    await env.DB.prepare("UPDATE submissions SET cancel_requested_at = 1").run();
-    await retryFailed(db, retry, "default", parts, [job], NOW);
-    expect(await readSubmission(db, submission)).toMatchObject({ failed: 2 });
-    expect(await rows("SELECT count(*) AS n FROM retry_parts")).toEqual([{ n: 1 }]);
-  });
 });
 
 describe("a retry of many documents", () => {
-  /** Failed documents in roots of one part each, written at once. */
-  async function many(roots: number, perRoot: number): Promise<SubmissionId> {
-    const count = roots * perRoot;
-    const submission = await open(db, { total: count });
-    const numbers = (to: number) =>
-      `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${to} - 1)`;
-    const id = "printf('d%06d', i)";
-    const root = (at: string) => `printf('job_%08d-0000-7000-8000-000000000000', ${at})`;
-    await env.DB.batch([
-      env.DB.prepare(
-        `${numbers(roots)} INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count,
-           payload_bytes, created_at, ended_at, members)
-         SELECT ${root("i")}, 'm', 'bulk', 'succeeded', 1, 1, 1, 1, 1, 1, 1, '[]' FROM n`,
-      ),
-      env.DB.prepare(
-        `${numbers(roots)} INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
-         SELECT ?1, i, ${root("i")}, 'h', ${perRoot}, 1,
-           (SELECT json_group_array(printf('d%06d', i + ${roots} * value)) FROM json_each(?2)) FROM n`,
-      ).bind(submission, JSON.stringify(Array.from({ length: perRoot }, (_, index) => index))),
-      // Neighbors in a root are far apart by their ids.
-      env.DB.prepare(
-        `${numbers(count)} INSERT INTO documents (collection, document_id, submission_id, part, place, contexts_id,
-           contexts_at, payload_bytes, context_count, query)
-         SELECT 'default', ${id}, ?1, i % ${roots}, i, 1, i, 10, 1, 'q' FROM n`,
-      ).bind(submission),
-      env.DB.prepare(
-        `${numbers(count)} INSERT INTO outcomes (collection, document_id, submission_id, status, model, attempts, job_id,
-           code, message, finalized_at)
-         SELECT 'default', ${id}, ?1, 'failed', 'm', 3, ${root(`i % ${roots}`)}, 'model_error', 'm', 1 FROM n`,
-      ).bind(submission),
-      env.DB.prepare("UPDATE submissions SET recorded = total, failed = total, completed_at = 1").bind(),
-    ]);
-    return submission;
-  }
-
   it.each([
     [783, 3],
     [5_000, 1],
     [6, 5_000],
   ])("takes few statements a step, and as many jobs as roots: %i roots of %i", async (roots, perRoot) => {
-    const submission = await many(roots, perRoot);
+    const submission = await manyFailed(db, roots, perRoot);
     const { d1, counts } = countedDatabase(env.DB);
     const counted = openDatabase(d1);
     await requestRetry(counted, all(submission), NOW);
@@ -277,14 +187,14 @@ describe("a retry of many documents", () => {
   });
 
   it("queues a root that is larger than a step with its neighbors in one job", async () => {
-    const submission = await many(1, 9_000);
+    const submission = await manyFailed(db, 1, 9_000);
     await requestRetry(db, all(submission), NOW);
     expect(await continueRetry(io(), all(submission), 2)).toMatchObject({ queued: 9_000, isThrough: true });
     expect(await rows("SELECT document_count FROM jobs WHERE due_at IS NOT NULL")).toEqual([{ document_count: 9_000 }]);
   });
 
   it("reads the failures of its documents and not those of others again and again", async () => {
-    const submission = await many(100, 250);
+    const submission = await manyFailed(db, 100, 250);
     const { d1, counts } = countedDatabase(env.DB);
     const retry = all(submission);
     await requestRetry(db, retry, NOW);

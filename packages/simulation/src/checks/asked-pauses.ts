@@ -1,4 +1,5 @@
 import type { Change } from "./changes.ts";
+import type { Retries } from "./retries.ts";
 import type { Submission, VersionKey } from "./state.ts";
 
 /** A request to resume that is not answered may take effect this long after it was sent: D1 commits late. */
@@ -45,8 +46,14 @@ export class AskedPauses {
     return [...(this.#resuming.get(scope) ?? [])].some(({ at }) => this.#now() - at < MAX_LATE_MS);
   }
 
-  /** What is wrong with a change of D1's pauses, or `null`. Only that of a submission that has ended may go by itself. */
-  flawIn(change: Change, submissions: ReadonlyMap<string, Submission>): string | null {
+  /**
+   * What is wrong with a change of D1's pauses, or `null`. Only that of a submission that has ended, and is not retried,
+   * may go by itself.
+   */
+  flawIn(
+    change: Change,
+    { submissions, retries }: { readonly submissions: ReadonlyMap<string, Submission>; readonly retries: Retries },
+  ): string | null {
     const [, event, name, reason, until] = change;
     const scope = String(name);
     if (!this.#since.has(scope)) return null;
@@ -54,8 +61,10 @@ export class AskedPauses {
       if (reason === "requested" && until === null) return null;
       return `the pause of ${scope} that somebody asked for became one of ${reason}, until ${until}`;
     }
-    const ended = submissions.get(scope.replace("submission:", ""))?.row.completed_at ?? null;
-    if (ended === null) return `the pause of ${scope} that somebody asked for is gone, and nobody resumed it`;
+    const submission = scope.replace("submission:", "");
+    const ended = submissions.get(submission)?.row.completed_at ?? null;
+    if (ended === null || retries.of(submission).length > 0)
+      return `the pause of ${scope} that somebody asked for is gone, and nobody resumed it`;
     this.#since.delete(scope);
     return null;
   }

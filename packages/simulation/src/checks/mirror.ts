@@ -88,7 +88,7 @@ export class Mirror {
       else if (table === "contexts") this.#contexts(event);
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
-      else if (table === "retries") this.#tell(this.retries.take(event, change, this));
+      else if (table === "retries") this.#retry(event, change);
       else if (table === "malformed_messages") this.#tell(forgottenFlaw(event, change, by));
       else if (table === "heartbeats") this.#tell(this.#chain.take(change, by, this.#rules.now()));
     }
@@ -99,7 +99,8 @@ export class Mirror {
     }
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
     for (const version of this.#touchedVersions) this.#checkHeld(version);
-    for (const submission of this.#touchedSubmissions) this.#tell(countsFlaw(submission));
+    for (const submission of this.#touchedSubmissions)
+      this.#tell(countsFlaw(submission) ?? this.retries.flawIn(submission));
   }
 
   /** The attempt that this invocation started for exactly these requests and has not submitted yet. */
@@ -147,6 +148,12 @@ export class Mirror {
     Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
     this.#touchedSubmissions.add(known);
+  }
+
+  #retry(event: Change[1], change: Change): void {
+    this.#tell(this.retries.take(event, change, this));
+    const submission = this.submissions.get(String(change[2]));
+    if (submission !== undefined) this.#touchedSubmissions.add(submission);
   }
 
   /** Texts are written once, but for those of a document that is being deleted. */

@@ -51,7 +51,7 @@ export const AUDITED = {
     "members",
   ],
   pauses: ["scope", "reason", "until"],
-  retries: ["submission_id", "code"],
+  retries: ["submission_id", "code", "token", "documents", "queued"],
   heartbeats: ["name", "token", "at"],
   malformed_messages: ["queue", "message_id", "body"],
 } as const;

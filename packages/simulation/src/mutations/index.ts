@@ -10,6 +10,7 @@ import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
 import { REPORTING } from "./reporting.ts";
+import { RETRYING } from "./retrying.ts";
 import { TIMING } from "./timing.ts";
 
 export type { Mutation } from "./mutation.ts";
@@ -18,6 +19,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...RECORDING,
   ...ENDING,
   ...INTERVENING,
+  ...RETRYING,
   ...LIMITING,
   ...LOADING,
   ...MERGING,

@@ -3,9 +3,8 @@ import { mutation, withKind, type Mutation } from "./mutation.ts";
 const SWEEP = "packages/pipeline/src/submission/sql/sweep-submissions.ts";
 const LOST = "packages/pipeline/src/submission/sql/count-lost.ts";
 const COUNTED = "workers/producer/src/push/counted-parts.ts";
-const RETRY = "packages/pipeline/src/submission/sql/retry-failed.ts";
 
-/** Cancel, delete, retry, what stands still, and pushes. */
+/** Cancel, delete, what stands still, and pushes. */
 export const INTERVENING: readonly Mutation[] = [
   mutation(
     "delete-not-counted",
@@ -62,64 +61,6 @@ export const INTERVENING: readonly Mutation[] = [
     "packages/pipeline/src/job/sql/pause-dispatching.ts",
     "WHERE EXISTS (SELECT 1 FROM pauses WHERE scope = ${scope}) AND id IN (",
     "WHERE id IN (",
-  ),
-  mutation(
-    "retry-keeps-outcome",
-    "a failed document that is queued again keeps its failure",
-    RETRY,
-    "CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,",
-    "CROSS JOIN json_each(g.value, '$[2]') i WHERE false)`,",
-  ),
-  mutation(
-    "retry-repeated-later",
-    "a step of a retry whose answer was lost, repeated, takes the failure that its own job ended in",
-    RETRY,
-    "AND root_id = ${first.root} AND part = ${first.part})",
-    "OR true)",
-  ),
-  mutation(
-    "retry-not-continued",
-    "what a request leaves of a retry is never queued",
-    "packages/pipeline/src/submission/continue-retries.ts",
-    "let left = MAX_STEPS;",
-    "let left = 0;",
-  ),
-  withKind(
-    "retrying",
-    mutation(
-      "retry-ends-early",
-      "a retry lists the parts of its first failed documents only",
-      RETRY,
-      "LIMIT 1 OFFSET ${limit - 1})",
-      "LIMIT 1 OFFSET ${limit})",
-    ),
-  ),
-  withKind(
-    "retrying",
-    mutation(
-      "retry-of-another-time",
-      "a Worker that is late goes on with a later retry of the same documents",
-      RETRY,
-      "${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts",
-      "EXISTS (SELECT 1 FROM retry_parts",
-    ),
-  ),
-  withKind(
-    "retrying",
-    mutation(
-      "retry-cuts-roots",
-      "a retry that leaves a root to a later step counts it as done",
-      "packages/pipeline/src/submission/continue-retry.ts",
-      "return whole.slice(0, end < 0 ? whole.length : end).flat();",
-      "return roots.flat();",
-    ),
-  ),
-  mutation(
-    "retry-does-not-reopen",
-    "a submission stays completed while failed documents are queued again",
-    RETRY,
-    "completed_at = iif(counted.count > 0, NULL, completed_at)",
-    "completed_at = completed_at",
   ),
   mutation(
     "abandoned-stays-open",

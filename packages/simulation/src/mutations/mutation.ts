@@ -10,8 +10,9 @@ export interface Mutation {
   readonly kind?: string;
 }
 
-/** Where the views are created last. */
+/** Where the views are created last, and where `submissions_progress` is. */
 export const VIEWS = "migrations/0003_key-by-collection.sql";
+export const PROGRESS_VIEW = "migrations/0008_pending-retries.sql";
 
 /** The same, tried with seeds of one kind only. */
 export function withKind(kind: string, rare: Mutation): Mutation {

@@ -1,4 +1,4 @@
-import { mutation, VIEWS, type Mutation } from "./mutation.ts";
+import { mutation, PROGRESS_VIEW, VIEWS, type Mutation } from "./mutation.ts";
 
 /** What the API and the views answer. */
 export const READING: readonly Mutation[] = [
@@ -62,7 +62,7 @@ export const READING: readonly Mutation[] = [
   mutation(
     "progress-without-lost",
     "the view submissions_progress does not count as failed what the Queue lost",
-    VIEWS,
+    PROGRESS_VIEW,
     "CAST(failed + lost AS INTEGER)",
     "CAST(failed AS INTEGER)",
   ),

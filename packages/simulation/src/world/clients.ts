@@ -13,6 +13,7 @@ import { drawLoadTimes, drawSmallPush } from "./load.ts";
 import { bodyOf, drawCorrection, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
+import { scopeOf, targetOf, type PauseTarget } from "./pause-target.ts";
 import { answerOf, callOf, dependenciesOf, type Answer } from "./requests.ts";
 import type { Stack } from "./stack.ts";
 import { MINUTE, type World } from "./world.ts";
@@ -32,6 +33,7 @@ export class Clients {
     this.#pushing = pushingIntoSluice(world, stack);
     world.onRecorded = (collection, id) => this.#afterRecording(collection, id);
     world.onFailed = (submission) => this.#afterFailure(submission);
+    world.onRetry = (submission) => this.#afterRetry(submission);
   }
 
   get pushes(): readonly Push[] {
@@ -125,6 +127,12 @@ export class Clients {
       timeline.after(random.spread(10, 60_000), () => this.#retry(submission));
   }
 
+  #afterRetry(submission: string): void {
+    const { faults, random, timeline } = this.#world;
+    if (faults.strikes("client_cancels_retry"))
+      timeline.after(random.spread(10, 300_000), () => this.#cancelOne(submission));
+  }
+
   #ask(
     what: string,
     handle: Handler,
@@ -152,8 +160,13 @@ export class Clients {
     const { mirror, random } = this.#world;
     if (mirror.submissions.size === 0) return () => undefined;
     const id = random.pick([...mirror.submissions.keys()]);
+    return () => this.#cancelOne(id);
+  }
+
+  #cancelOne(id: string): void {
     const call = callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } });
-    return () => this.#ask("cancels a submission", cancelSubmission, () => call);
+    const answered = this.#world.mirror.retries.cancel(id);
+    this.#ask("cancels a submission", cancelSubmission, () => call, answered);
   }
 
   #deleteAny(): () => void {
@@ -178,15 +191,14 @@ export class Clients {
     return () => this.#retry(id);
   }
 
-  /** Retries all that failed, or what failed with one code. */
+  /** Of every code, or of that which one of its documents failed with. */
   #retry(id: string): void {
     const { mirror, random } = this.#world;
-    const failed = [...mirror.versions.values()].filter(
-      ({ submission, outcome }) => submission === id && outcome?.status === "failed",
+    const codes = [...mirror.versions.values()].flatMap(({ submission, outcome }) =>
+      submission === id && outcome?.status === "failed" && outcome.code !== null ? [outcome.code] : [],
     );
-    const code = failed.length > 0 && random.chance(0.3) ? random.pick(failed).outcome?.code : null;
-    const path = `/v1/submissions/${id}/retry${code == null ? "" : `?code=${code}`}`;
-    const call = callOf({ path, parameters: { id } });
+    const query = codes.length > 0 && random.chance(0.3) ? `?code=${random.pick(codes)}` : "";
+    const call = callOf({ path: `/v1/submissions/${id}/retry${query}`, parameters: { id } });
     this.#ask("retries what failed", retrySubmission, () => call);
   }
 
@@ -248,20 +260,4 @@ function jsonCall(path: string, body: object): (by: Invocation) => Call {
     const stream = bodyOf(by, [JSON.stringify(body)], { breaksOffAfter: null, pause: () => Promise.resolve() });
     return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
   };
-}
-
-interface PauseTarget {
-  readonly model?: string;
-  readonly submission?: string;
-}
-
-function scopeOf({ model, submission }: PauseTarget): string {
-  if (submission !== undefined) return `submission:${submission}`;
-  return model === undefined ? "all" : `model:${model}`;
-}
-
-/** A pause's scope as a request names it. */
-function targetOf(scope: string): PauseTarget {
-  const [kind = "", name] = scope.split(/:(.*)/s);
-  return kind === "all" ? {} : { [kind]: name };
 }

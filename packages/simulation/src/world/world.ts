@@ -73,6 +73,8 @@ export class World {
   /** Called when a document is recorded, and when one of a submission fails. */
   onRecorded: (collection: string, id: string) => void = () => undefined;
   onFailed: (submission: string) => void = () => undefined;
+  /** Called when a retry of a submission is requested. */
+  onRetry: (submission: string) => void = () => undefined;
   /** Called when a document of a submission gets its scores. */
   onScored: (submission: string, document: string) => void = () => undefined;
   /** Called for each document that Workers AI takes in, each time. */
@@ -204,11 +206,12 @@ export class World {
     this.mirror.apply(changes, by);
     for (const change of changes) {
       if (change[0] === "pauses" && change[1] !== "delete") by.raised.set(String(change[2]), this.timeline.now);
-      const flaw = change[0] === "pauses" ? this.asked.flawIn(change, this.mirror.submissions) : null;
+      const flaw = change[0] === "pauses" ? this.asked.flawIn(change, this.mirror) : null;
       if (flaw !== null) this.fail(flaw);
     }
     for (const [table, , first, second, third, fourth] of inserted) {
       if (table === "documents") this.onRecorded(String(second), String(first));
+      if (table === "retries") this.onRetry(String(first));
       if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));
       if (table === "outcomes" && fourth === "succeeded") this.onScored(String(third), String(first));
     }

@@ -1,4 +1,4 @@
-import { documentIdSchema } from "@sluice/core";
+import { documentIdFlaw } from "@sluice/core";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import { findPosition, type ResultPosition } from "@sluice/pipeline/document/sql/read-document.ts";
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
@@ -25,7 +25,9 @@ export const resultsQuery = z.strictObject({
   ...viewParameters,
   limit: limitParameter.optional(),
   cursor: cursorParameter,
-  after: documentIdSchema
+  after: z
+    .string()
+    .refine((id) => documentIdFlaw(id) === null, "must be the id of a document that came: leave it out to begin anew")
     .describe(
       "Where to begin: behind this document, the last that came of a stream that broke off. A `cursor` goes on from its own place.",
     )

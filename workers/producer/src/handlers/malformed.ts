@@ -40,11 +40,48 @@ export async function listMalformed({ db }: Dependencies, call: Call): Promise<R
   return jsonResponse({ data: rows.map(malformedShape), next_cursor: next });
 }
 
+/** Forgets a quarantined message. */
+export async function discardMalformed(io: Dependencies, call: Call): Promise<Response> {
+  const asked = await findMessage(io, call);
+  if (asked instanceof Response) return asked;
+  const { queue, id } = asked.key;
+  await dropMalformedMessage(io.db, asked.key);
+  io.log({ event: "message_discarded", queue, message: id });
+  return new Response(null, { status: 204 });
+}
+
 /**
  * Sends a quarantined message to its queue again, and forgets it after that: what breaks off in between
  * leaves it where it is, and a message that is sent twice is recorded once.
  */
 export async function replayMalformed(io: Dependencies, call: Call): Promise<Response> {
+  const asked = await findMessage(io, call);
+  if (asked instanceof Response) return asked;
+  const { key, body } = asked;
+  const destination = destinationOf(key, body);
+  switch (destination.kind) {
+    case "none":
+      return notReplayable(destination.reason);
+    case "queue":
+      if (!(await send(io, destination.lane, body))) return notSent();
+      await dropMalformedMessage(io.db, key);
+      break;
+    case "staged":
+      if (!(await restageMalformedMessage(io.db, key, destination, io.databaseTime())))
+        return notReplayable("The submission of this part is not in D1.");
+      // Without the reference the poller records it within some minutes.
+      await send(io, destination.lane, stagedBody(destination, destination.part));
+      break;
+  }
+  io.log({ event: "message_replayed", queue: key.queue, message: key.id, to: destination.kind });
+  return jsonResponse({ replayed: 1 });
+}
+
+/** The message that a request names, or why it is not done. */
+async function findMessage(
+  io: Dependencies,
+  call: Call,
+): Promise<{ readonly key: MalformedKey; readonly body: string } | Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   if (call.key.collections !== null) return notThisKey();
@@ -52,23 +89,7 @@ export async function replayMalformed(io: Dependencies, call: Call): Promise<Res
   const body = key === null ? null : await readMalformedBody(io.db, key);
   if (key === null || body === null)
     return problemResponse({ name: "not-found", detail: "No message with this id is quarantined." });
-  const destination = destinationOf(key, body);
-  switch (destination.kind) {
-    case "none":
-      return problemResponse({ name: "conflict", detail: destination.reason });
-    case "queue":
-      if (!(await send(io, destination.lane, body))) return notSent();
-      await dropMalformedMessage(io.db, key);
-      break;
-    case "staged":
-      if (!(await restageMalformedMessage(io.db, key, destination, io.databaseTime())))
-        return problemResponse({ name: "conflict", detail: "The submission of this part is not in D1." });
-      // Without the reference the poller records it within some minutes.
-      await send(io, destination.lane, stagedBody(destination, destination.part));
-      break;
-  }
-  io.log({ event: "message_replayed", queue: key.queue, message: key.id, to: destination.kind });
-  return jsonResponse({ replayed: 1 });
+  return { key, body };
 }
 
 type StagedPart = { readonly submission: NonNullable<ReturnType<typeof parseSubmissionId>>; readonly part: number };
@@ -116,6 +137,13 @@ async function send(io: Dependencies, lane: Lane, body: string): Promise<boolean
 function notSent(): Response {
   const detail = "The queue did not take the message. It stays quarantined: replay it again.";
   return problemResponse({ name: "unavailable", detail, headers: { "retry-after": RETRY_AFTER_SECONDS } });
+}
+
+function notReplayable(reason: string): Response {
+  const detail =
+    `${reason} It cannot be sent again. If its documents are missing, push them again; then discard it: ` +
+    "DELETE /v1/malformed/{id}, or sluice malformed --discard ID.";
+  return problemResponse({ name: "conflict", detail });
 }
 
 function notThisKey(): Response {

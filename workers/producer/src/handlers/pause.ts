@@ -24,12 +24,16 @@ const reason = z
   .string({ error: "reason must be a string" })
   .max(MAX_REASON, `reason must have at most ${MAX_REASON} characters`)
   .refine((text) => textFlaw(text) === null, "reason must be well-formed Unicode without NUL");
-const error = "the body must be an object { model?, submission? }: neither means everything";
+const error = (fields: string) =>
+  `the body must be an object { ${fields} }: neither a model nor a submission means everything`;
 
 /** What to stop: everything (an empty object, or no body), a model, or a submission. */
-export const pauseBody = z.strictObject({ ...target, reason: reason.optional() }, { error });
+export const pauseBody = z.strictObject(
+  { ...target, reason: reason.optional() },
+  { error: error("model?, submission?, reason?") },
+);
 /** What to go on with. */
-export const resumeBody = z.strictObject(target, { error });
+export const resumeBody = z.strictObject(target, { error: error("model?, submission?") });
 
 /** Stops dispatching. What Workers AI has already is polled and finalized all the same. */
 export async function pause(dependencies: Dependencies, call: Call): Promise<Response> {
@@ -58,14 +62,15 @@ async function pausesInForce({ db, databaseTime }: Dependencies): Promise<PauseS
 async function readTarget(
   { db }: Dependencies,
   call: Call,
-  schema: z.ZodType<z.output<typeof pauseBody>>,
+  schema: z.ZodType<z.output<typeof pauseBody>> & { readonly shape: object },
 ): Promise<{ readonly scope: string; readonly message: string | null } | Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const value = await readJsonBody(call.request);
   if ("problem" in value) return problemResponse(value.problem);
   const parsed = schema.safeParse(value.json);
-  if (!parsed.success) return problemResponse(invalid(problemsOf(parsed.error, value.json)));
+  if (!parsed.success)
+    return problemResponse(invalid(problemsOf(parsed.error, value.json, () => Object.keys(schema.shape))));
   const { model, submission, reason: message = null } = parsed.data;
   if (model !== undefined && submission !== undefined) {
     const detail = "give a model or a submission, not both";

@@ -33,12 +33,10 @@ export async function retrySubmission(dependencies: Dependencies, call: Call): P
     });
   }
   const token = uuidTail(dependencies.random(10));
-  const retry = { submission: row.id, code: query.value.code ?? "", token } as const;
   const now = await readNow(dependencies);
   const io = { db: dependencies.db, now: () => now, randomBytes: dependencies.random };
-  const { queued } = (await requestRetry(io.db, retry, now))
-    ? await continueRetry(io, retry, MAX_STEPS)
-    : { queued: 0 };
+  const retry = await requestRetry(io.db, { submission: row.id, code: query.value.code ?? "", token }, now);
+  const { queued } = retry === null ? { queued: 0 } : await continueRetry(io, retry, MAX_STEPS);
   const after = (await findSubmission(dependencies, call)) ?? row;
   return jsonResponse({ submission: await describeSubmission(dependencies, after), queued, lost: after.lost });
 }

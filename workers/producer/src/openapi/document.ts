@@ -84,7 +84,7 @@ export function problemsOf(route: Route): ProblemName[] {
 }
 
 function operationOf(route: Route): JsonSchema {
-  const answer = {
+  const answer = route.answer !== null && {
     "application/json": { schema: refTo(route.answer) },
     ...(route.line !== undefined && { [NDJSON]: { schema: refTo(route.line) } }),
   };
@@ -98,7 +98,11 @@ function operationOf(route: Route): JsonSchema {
     parameters: parametersOf(route),
     ...(route.body !== undefined && { requestBody: requestBodyOf(route.body) }),
     responses: {
-      [route.status ?? 200]: { description: "Done.", ...headersOf(route.answerHeaders ?? []), content: answer },
+      [route.status ?? 200]: {
+        description: "Done.",
+        ...headersOf(route.answerHeaders ?? []),
+        ...(answer !== false && { content: answer }),
+      },
       ...problemResponses(problemsOf(route), route.passing),
     },
   };

@@ -125,8 +125,8 @@ export function anotherBody(submission: SubmissionId | null): Response {
   return problemResponse({
     name: "idempotency-key-reused",
     detail:
-      "This Idempotency-Key was used for another push: with other options, another body, or one that is packed into " +
-      "other documents. Send what was sent first, or take a new key.",
+      "The first push with this Idempotency-Key had other options, another content type or another body: other " +
+      "documents, another order, or other bytes. Send exactly what was sent first, or use a new key.",
     members: { submission },
   });
 }

@@ -85,7 +85,7 @@ export function parseEnvelope(
   body: unknown,
 ): Result<{ readonly documents: readonly unknown[]; readonly options: GivenOptions }, FieldProblem[]> {
   const parsed = envelopeSchema.safeParse(body);
-  if (!parsed.success) return err(problemsOf(parsed.error, body));
+  if (!parsed.success) return err(problemsOf(parsed.error, body, () => Object.keys(envelopeSchema.shape)));
   const { documents, ...options } = parsed.data;
   return ok({ documents, options });
 }

@@ -161,7 +161,9 @@ function attemptsOf(job: HoldingJob | null): number {
 }
 
 function waitingOf(row: DocumentRow, job: HoldingJob | null, pauses: readonly Pause[], now: number): Waiting | null {
-  const pause = lastPause(pauses, [EVERYTHING, modelScope(row.model), submissionScope(row.submission_id)]);
+  // A cancellation takes effect at once, whatever is paused.
+  const scopes = row.is_canceled === 1 ? [] : [EVERYTHING, modelScope(row.model), submissionScope(row.submission_id)];
+  const pause = lastPause(pauses, scopes);
   if (job === null) return waitingShape({ reason: "dispatch", until: null });
   return waitingShape(waitingOfJob({ ...job, dueAt: job.due_at }, pause, now));
 }

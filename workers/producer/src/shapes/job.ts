@@ -101,7 +101,10 @@ export function submissionsOf(row: JobRow): JobSubmissions {
 }
 
 function waitingOf(row: JobRow, pauses: readonly Pause[], now: number): Waiting | null {
-  const scopes = submissionsOf(row).map(([id]) => submissionScope(id));
+  const live = submissionsOf(row).filter(([, , isCanceled]) => isCanceled === 0);
+  // A cancellation takes effect at once, whatever is paused.
+  if (live.length === 0) return waitingShape(waitingOfJob(row, null, now));
+  const scopes = live.map(([id]) => submissionScope(id));
   // What a paused submission has in a job with others goes apart, and they go on: only all of them hold it back.
   const own = scopes.every((scope) => pauses.some((pause) => pause.scope === scope)) ? scopes : [];
   return waitingShape(waitingOfJob(row, lastPause(pauses, [EVERYTHING, modelScope(row.model), ...own]), now));

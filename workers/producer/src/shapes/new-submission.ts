@@ -27,5 +27,6 @@ export function newSubmissionRow(
     completedAt: null,
     holder: null,
     openedBy: null,
+    isRetrying: false,
   };
 }

@@ -33,10 +33,10 @@ export const submissionSchema = z.strictObject({
     .enum(submissionStatuses)
     .describe(
       "`receiving`: its push is under way, or broke off and can be gone on with. `queued`: all of it is sent, and nothing " +
-        "recorded yet. `processing`: documents are recorded and have not all ended, be it that they wait for the end of a " +
-        "pause: `waiting` tells. `canceling`: it is canceled; what is dispatched finishes, and what is still in the Queue ends when it " +
-        "arrives, or as `message_lost`. `completed`: every document " +
-        "ended, failures included. `canceled`: every document ended after it was canceled. The list is closed.",
+        "recorded yet. `processing`: documents are recorded and have not all ended, including while paused (`waiting` " +
+        "tells), or a `retry` is about to queue failed ones again. `canceling`: it is canceled; what is dispatched " +
+        "finishes, and what is still in the Queue ends when it arrives, or as `message_lost`. `completed`: every document " +
+        "ended, failures included, and no `retry` is in progress. `canceled`: every document ended after it was canceled. The list is closed.",
     ),
   counts: countsSchema,
   failures: z.record(z.string(), count).describe("Failed documents by code."),
@@ -48,7 +48,7 @@ export const submissionSchema = z.strictObject({
   waiting: waitingSchema.nullable(),
   retry: z
     .strictObject({
-      documents: count.describe("Documents that had failed when it was requested."),
+      documents: count.describe("Failed documents that it was requested for."),
       queued: count.describe("Documents that it has queued again so far."),
       since: timeSchema,
     })
@@ -96,7 +96,7 @@ export function submissionShape(row: SubmissionRow, around: SubmissionSurroundin
     retry: retryShape(around.retry),
     usage: { tokens: row.tokens, jobs: row.jobs, unconfirmed_dispatches: row.unconfirmedDispatches },
     created_at: time(row.createdAt),
-    completed_at: time(row.completedAt),
+    completed_at: row.isRetrying ? null : time(row.completedAt),
   };
 }
 
@@ -118,7 +118,10 @@ export function countsShape(row: CountedRow): Counts {
 }
 
 export function submissionStatus(row: SubmissionRow): SubmissionStatus {
-  if (row.completedAt !== null) return row.cancelRequestedAt === null ? "completed" : "canceled";
+  if (row.completedAt !== null) {
+    if (row.cancelRequestedAt !== null) return "canceled";
+    return row.isRetrying ? "processing" : "completed";
+  }
   if (row.cancelRequestedAt !== null) return "canceling";
   if (row.closedAt === null) return "receiving";
   return row.recorded === 0 && row.lost === 0 ? "queued" : "processing";
@@ -138,11 +141,15 @@ export function processing(row: CountedRow): number {
 const TELLING = ["retry", "answer", "dispatch"] as const;
 
 function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings, now: number): Waiting | null {
-  if (row.completedAt !== null) return null;
+  if (row.completedAt !== null && !row.isRetrying) return null;
+  // A cancellation takes effect at once, whatever is paused.
+  const scopes = row.cancelRequestedAt === null ? [EVERYTHING, modelScope(row.model), submissionScope(row.id)] : [];
+  const pause = lastPause(pauses, scopes);
   if (missing(row) + processing(row) === 0) {
-    return row.closedAt === null ? waitingShape({ reason: "push", until: row.activeAt + ABANDONED_AFTER }) : null;
+    if (row.closedAt === null) return waitingShape({ reason: "push", until: row.activeAt + ABANDONED_AFTER });
+    if (!row.isRetrying) return null;
+    return waitingShape(pause === null ? { reason: "dispatch", until: null } : waitingOfPause(pause));
   }
-  const pause = lastPause(pauses, [EVERYTHING, modelScope(row.model), submissionScope(row.id)]);
   // What Workers AI has already goes on: with nothing else left, a pause is no matter.
   const all = jobs.map((job) => waitingOfJob(job, null, now)).filter((waiting) => waiting !== null);
   const heldBack = missing(row) > 0 || all.length === 0 || all.some((waiting) => waiting.reason !== "answer");

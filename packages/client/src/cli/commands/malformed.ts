@@ -12,12 +12,14 @@ const ONLY_THIS_MESSAGE: ReadonlySet<ErrorCode> = new Set(["conflict", "not-foun
 export interface MalformedFlags {
   /** A message's id, or all of them. */
   readonly replay?: string | true;
+  readonly discard?: string;
   readonly limit: number;
 }
 
-/** Lists quarantined messages, or sends one, or all, to their queues again. */
+/** Lists quarantined messages, sends one, or all, to their queues again, or discards one. */
 export async function malformed(cli: Cli, flags: MalformedFlags): Promise<ExitCode> {
   if (flags.replay !== undefined) return replay(cli, flags.replay);
+  if (flags.discard !== undefined) return discard(cli, flags.discard);
   const { items } = await take(clientOf(cli).malformed({ limit: flags.limit, signal: cli.signal }), flags.limit);
   tell(cli, items);
   return EXIT.ok;
@@ -45,6 +47,13 @@ async function replay(cli: Cli, id: string | true): Promise<ExitCode> {
   return refused === 0 ? EXIT.ok : EXIT.error;
 }
 
+async function discard(cli: Cli, id: string): Promise<ExitCode> {
+  await clientOf(cli).discardMalformed(id, { signal: cli.signal });
+  if (cli.out.human) cli.out.print("1 message discarded.");
+  else cli.out.record({ discarded: 1 });
+  return EXIT.ok;
+}
+
 function tell({ out, now }: Cli, messages: readonly MalformedMessage[]): void {
   if (!out.human) {
     for (const message of messages) out.record(message);
@@ -70,5 +79,6 @@ function tell({ out, now }: Cli, messages: readonly MalformedMessage[]): void {
       ]),
     );
     out.print("\nSend them to their queues again once the cause is gone: sluice malformed --replay");
+    out.print("Discard one that cannot be sent again: sluice malformed --discard ID");
   }
 }

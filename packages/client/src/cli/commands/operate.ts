@@ -24,7 +24,13 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
       : ` ${count(queued)} in the Queue: canceled on arrival, or failed as message_lost if they never arrive.`;
   const rest =
     open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.${inQueue}`;
-  cli.out.print(`${id} is ${submission.status}.${rest}`);
+  const { failed } = submission.counts;
+  // A retry that was in progress may have left some: it queues no more.
+  const left =
+    open > 0 || failed === 0
+      ? ""
+      : ` ${plural(failed, "document")} failed, and no retry is going to queue ${failed === 1 ? "it" : "them"}.`;
+  cli.out.print(`${id} is ${submission.status}.${rest}${left}`);
   return EXIT.ok;
 }
 

@@ -1,6 +1,6 @@
 import { shellCommand } from "@sluice/core/shell";
 import { hasEnded, SluiceError, type Sluice } from "../../index.ts";
-import type { Document, Job, Submission } from "../../types.ts";
+import type { Document, DocumentError, Job, Submission, SubmissionRetry } from "../../types.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble, readStats } from "../poller-trouble.ts";
@@ -9,6 +9,7 @@ import {
   documentCommand,
   failuresWords,
   receivingWords,
+  retryWords,
   stalledWords,
   submissionStatusWords,
   waitingWords,
@@ -88,7 +89,10 @@ function nothingCalled(id: string, collection: string): string {
 async function whyDocument(cli: Cli, client: Sluice, document: Document): Promise<ExitCode> {
   const { out, signal } = cli;
   const job = document.job_id === null ? null : await jobOf(client, document.job_id, signal);
-  const words = ofDocument(document, cli.now());
+  // Whether a further try is on its way.
+  const { submission_id: from } = document;
+  const submission = document.status === "failed" ? await there(() => client.submission(from, { signal })) : null;
+  const words = ofDocument(document, submission, cli.now());
   if (document.finalized_at === null) words.push(...(await troubles(cli, client)));
   if (!out.human) {
     out.record({ document, job, explanation: words });
@@ -118,7 +122,7 @@ async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<J
   }
 }
 
-function ofDocument(document: Document, now: number): string[] {
+function ofDocument(document: Document, from: Submission | null, now: number): string[] {
   const { id, status, error, waiting, submission_id: submission } = document;
   const attempts = document.attempts === 0 ? "" : `, at attempt ${document.attempts}`;
   const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
@@ -133,13 +137,7 @@ function ofDocument(document: Document, now: number): string[] {
       return [...words, "It was canceled before it was dispatched. Push it again to have it scored."];
     case "failed":
       if (error === null) return words;
-      return [
-        ...words,
-        `${error.code}: ${error.message}`,
-        error.retryable
-          ? `Another try may help: ${shellCommand(["sluice", "retry", "--code", error.code], [submission])}`
-          : "Another try would fail the same way: mend the document and push it again.",
-      ];
+      return [...words, `${error.code}: ${error.message}`, nextTry(error, submission, from, now)];
     case "queued":
     case "processing":
       if (waiting === null) return [...words, "It is on its way; nothing is to be done."];
@@ -147,17 +145,33 @@ function ofDocument(document: Document, now: number): string[] {
   }
 }
 
+/** What helps a document of a submission that failed; the submission is `null` if it is not known. */
+function nextTry({ code, retryable }: DocumentError, id: string, submission: Submission | null, now: number): string {
+  if (submission !== null && submission.retry !== null) return retryInProgress(submission.retry, now);
+  if (!retryable) return "Another try would fail the same way: fix the document and push it again.";
+  if (submission?.status === "canceled" || submission?.status === "canceling")
+    return "Its submission was canceled and cannot be retried: push the document again.";
+  return `Another try may help: ${shellCommand(["sluice", "retry", "--code", code], [id])}`;
+}
+
+function retryInProgress(retry: SubmissionRetry, now: number): string {
+  return `A retry was requested ${ago(retry.since, now)}: ${retryWords(retry)}.`;
+}
+
 function ofSubmission(submission: Submission, now: number): string[] {
-  const { id, status, counts, stalled, waiting, failures } = submission;
+  const { id, status, counts, stalled, waiting, failures, retry } = submission;
   const state = submissionStatusWords(submission);
   const open = counts.queued + counts.processing;
   const so = status === "receiving" ? " sent so far" : "";
+  const isRetrying = status === "processing" && retry !== null;
   const rest =
-    open === 0
-      ? counts.total === 1
-        ? "its document ended"
-        : `all ${plural(counts.total, "document")}${so} ended`
-      : `${count(open)} of ${plural(counts.total, "document")} ${open === 1 ? "has" : "have"} not ended`;
+    open === 0 && isRetrying
+      ? "a retry is about to queue failed documents again"
+      : open === 0
+        ? counts.total === 1
+          ? "its document ended"
+          : `all ${plural(counts.total, "document")}${so} ended`
+        : `${count(open)} of ${plural(counts.total, "document")} ${open === 1 ? "has" : "have"} not ended`;
   const words = [`${id} is ${state}: ${rest}.`];
   const receiving = receivingWords(submission);
   if (receiving !== null) words.push(`${receiving[0]?.toUpperCase()}${receiving.slice(1)}.`);
@@ -169,7 +183,10 @@ function ofSubmission(submission: Submission, now: number): string[] {
   if (counts.failed > 0) {
     words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
     words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
-    words.push(`Try again: ${shellCommand(["sluice", "retry"], [id])}`);
+    if (retry !== null) words.push(retryInProgress(retry, now));
+    else if (status === "canceled" || status === "canceling")
+      words.push("It was canceled and cannot be retried: push them again to have them scored.");
+    else words.push(`Try again: ${shellCommand(["sluice", "retry"], [id])}`);
   }
   return words;
 }

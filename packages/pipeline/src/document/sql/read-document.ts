@@ -14,6 +14,8 @@ export interface DocumentRow {
   readonly model: ModelName;
   readonly lane: Lane;
   readonly created_at: number;
+  /** Whether its submission's cancellation was requested. */
+  readonly is_canceled: 0 | 1;
   /** `null`: not ended. */
   readonly status: OutcomeStatus | null;
   readonly outcome_job_id: JobId | null;
@@ -42,7 +44,7 @@ export interface DocumentRow {
 /** Texts may be a megabyte a version: they are read only where they are shown. */
 const columns = (texts: boolean) => sql`
   d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
-  s.model, s.lane, s.created_at,
+  s.model, s.lane, s.created_at, s.cancel_requested_at IS NOT NULL AS is_canceled,
   o.status, o.job_id AS outcome_job_id, o.code, o.message, o.attempts, o.dispatched_at AS outcome_dispatched_at,
   o.finalized_at, o.scores,
   p.job_id AS root_job_id, root.status AS root_status, root.attempt AS root_attempt, root.round AS root_round,

@@ -2,8 +2,9 @@ import { sql, type SQL } from "drizzle-orm";
 import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { PollWaits } from "../schedule.ts";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { type Database, query, transactAll } from "@sluice/db";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
+import { anyRetry } from "../../submission/sql/request-retry.ts";
 import { releaseEndedPauses } from "./pause-dispatching.ts";
 
 interface ClaimedHead {
@@ -49,15 +50,33 @@ const REPEATED_DISPATCH_UNITS = 20;
 
 /**
  * Claims jobs that are due, those that wait longest first, by moving each one's `due_at` ahead, so that another run
- * finds them taken. One statement; reads in proportion to the limits. `firstOfRun`: in the same call, the poller's
- * heartbeat, and the release of what pauses held that ended by themselves before `pausesEndedBy`.
+ * finds them taken. One statement; reads in proportion to the limits.
  */
-export async function claimDueJobs(
+export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time): Promise<ClaimedJob[]> {
+  return (await query<ClaimedRow>(db, claim(limits, now))).map(claimedJob);
+}
+
+/**
+ * The same as a run begins. In the same call: the poller's heartbeat, the release of what pauses held that ended by
+ * themselves before `pausesEndedBy`, and whether a retry is not through, which reads one row.
+ */
+export async function claimAtStart(
   db: Database,
   limits: ClaimLimits,
   now: Time,
-  firstOfRun: { readonly pausesEndedBy: Time } | null = null,
-): Promise<ClaimedJob[]> {
+  pausesEndedBy: Time,
+): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean }> {
+  const results = await transactAll<ClaimedRow>(db, [
+    beatOfPoller(now),
+    ...releaseEndedPauses(pausesEndedBy, now),
+    claim(limits, now),
+    anyRetry,
+  ]);
+  const [claimed = [], retries = []] = results.slice(-2);
+  return { jobs: claimed.map(claimedJob), isRetrying: retries.length > 0 };
+}
+
+function claim(limits: ClaimLimits, now: Time): SQL {
   // The index holds the expression as it is written here.
   const due = (lane: Lane, isDispatched: 0 | 1) => sql`
     lane = ${lane} AND (status = 'dispatched') = ${sql.raw(String(isDispatched))}
@@ -73,7 +92,7 @@ export async function claimDueJobs(
         WHERE ${due(lane, 0)} ORDER BY due_at LIMIT ${limit}))
     WHERE units <= ${limit} OR place = 1`;
   const [polls, dispatches] = [shared(limits.polls), shared(limits.dispatches)];
-  const claim = sql`
+  return sql`
     UPDATE jobs SET due_at = iif(status = 'dispatched', ${nextPoll(limits.pollWaits, now)}, CAST(${limits.leaseUntil} AS INTEGER))
     WHERE id IN (
       ${polled("interactive", polls.interactive)} UNION ALL ${polled("bulk", polls.bulk)}
@@ -85,19 +104,12 @@ export async function claimDueJobs(
           SELECT 1 AS lane, * FROM (${waiting("bulk", dispatches.bulk)})))
       WHERE sum <= ${limits.payloadBytes} OR sum = bytes)
     RETURNING ${CLAIMED_COLUMNS}`;
-  const rows =
-    firstOfRun === null
-      ? await query<ClaimedRow>(db, claim)
-      : await transact<ClaimedRow>(db, [
-          beatOfPoller(now),
-          ...releaseEndedPauses(firstOfRun.pausesEndedBy, now),
-          claim,
-        ]);
-  return rows.map(({ status, requestId, dispatchedAt, ...head }) =>
-    status === "dispatched" && requestId !== null && dispatchedAt !== null
-      ? { ...head, status, requestId, dispatchedAt }
-      : { ...head, status: status === "dispatching" ? "dispatching" : "pending" },
-  );
+}
+
+function claimedJob({ status, requestId, dispatchedAt, ...head }: ClaimedRow): ClaimedJob {
+  return status === "dispatched" && requestId !== null && dispatchedAt !== null
+    ? { ...head, status, requestId, dispatchedAt }
+    : { ...head, status: status === "dispatching" ? "dispatching" : "pending" };
 }
 
 type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null };

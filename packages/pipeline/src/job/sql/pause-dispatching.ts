@@ -52,13 +52,14 @@ export async function readPauses(db: Database, now: Time): Promise<Pause[]> {
 }
 
 /**
- * Ends the pauses of submissions that have ended, and releases jobs whose pause was deleted by hand. Reads the
+ * Ends the pauses of submissions that have ended and have no retry, and releases jobs whose pause was deleted by hand. Reads the
  * pauses, and one job of each scope that holds any.
  */
 export async function dropEndedPauses(db: Database, now: number): Promise<void> {
   const ended = sql`
     SELECT p.scope FROM pauses p CROSS JOIN submissions s ON s.id = substr(p.scope, 12)
     WHERE p.scope LIKE 'submission:%' AND s.completed_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM retries WHERE submission_id = s.id)
     UNION ALL
     SELECT scope FROM (
       WITH RECURSIVE holding (scope) AS (

@@ -24,7 +24,7 @@ export interface JobRow {
   readonly dueAt: number | null;
   /** JSON as in `jobs`. */
   readonly attempts: string;
-  /** JSON: the submissions that it has documents of, `[id, collection]` each. */
+  /** JSON: the submissions that it has documents of, `[id, collection, whether it was canceled]` each. */
   readonly submissions: string;
 }
 
@@ -33,7 +33,7 @@ const columns = sql`
   j.document_count AS documents, j.context_count AS contexts, j.payload_bytes AS payloadBytes, j.tokens,
   j.unconfirmed_dispatches AS unconfirmed, j.repeated_dispatches AS repeated, j.created_at AS createdAt,
   j.dispatched_at AS dispatchedAt, j.ended_at AS endedAt, j.due_at AS dueAt, j.attempts,
-  (SELECT json_group_array(json_array(s.id, s.collection)) FROM json_each(j.members) g
+  (SELECT json_group_array(json_array(s.id, s.collection, s.cancel_requested_at IS NOT NULL)) FROM json_each(j.members) g
     CROSS JOIN submissions s ON s.id = g.value ->> 0) AS submissions`;
 
 export async function readJob(db: Database, id: JobId): Promise<JobRow | null> {
@@ -62,4 +62,4 @@ export async function listJobs(
   return query<JobRow>(db, sql`SELECT ${columns} ${from} ORDER BY j.id DESC LIMIT ${limit}`);
 }
 
-export type JobSubmissions = readonly (readonly [id: SubmissionId, collection: string])[];
+export type JobSubmissions = readonly (readonly [id: SubmissionId, collection: string, isCanceled: 0 | 1])[];

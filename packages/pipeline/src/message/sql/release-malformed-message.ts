@@ -4,7 +4,7 @@ import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transact } from "@sluice/db";
 import type { MalformedKey } from "./read-malformed-messages.ts";
 
-/** Forgets a quarantined message, once its queue has it again. */
+/** Forgets a quarantined message. Repeated, it changes nothing. */
 export async function dropMalformedMessage(db: Database, { queue, id }: MalformedKey): Promise<void> {
   await query(db, sql`DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}`);
 }

@@ -1,13 +1,21 @@
-import { and, desc, eq, lt, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import { type Database, submissions, query } from "@sluice/db";
 import { submissionIdAt } from "./open-submission.ts";
 
-export type SubmissionRow = typeof submissions.$inferSelect;
+export type SubmissionRow = typeof submissions.$inferSelect & {
+  /** Whether a retry is about to queue documents of it again: then it is not over, though all of them have ended. */
+  readonly isRetrying: boolean;
+};
 
-/** A submission by its id: one row. */
+const columns = {
+  ...getTableColumns(submissions),
+  isRetrying: sql`EXISTS (SELECT 1 FROM retries r WHERE r.submission_id = submissions.id)`.mapWith(Boolean),
+};
+
+/** A submission by its id: one row, and one of its retry. */
 export async function readSubmission(db: Database, id: SubmissionId): Promise<SubmissionRow | null> {
-  const [row] = await db.select().from(submissions).where(eq(submissions.id, id));
+  const [row] = await db.select(columns).from(submissions).where(eq(submissions.id, id));
   return row ?? null;
 }
 
@@ -35,11 +43,14 @@ export interface SubmissionFilter {
   readonly label: string | null;
 }
 
-/** Submissions, the newest first. Reads as many rows as it gives, with a label as many index entries besides. */
+/**
+ * Submissions, the newest first. Reads as many rows as it gives, with a label as many index entries besides, and a row
+ * for each that is retried.
+ */
 export async function listSubmissions(db: Database, filter: SubmissionFilter, limit: number): Promise<SubmissionRow[]> {
   const { before, since, label } = filter;
   return db
-    .select()
+    .select(columns)
     .from(submissions)
     .where(
       and(

@@ -16,7 +16,7 @@ export interface RequestedRetry extends RetryKey {
 }
 
 export interface RetryProgress {
-  /** Documents that had failed when it was requested. */
+  /** Failed documents that it was requested for, each counted once, whatever other retries there are. */
   readonly documents: number;
   /** Documents that it has queued so far. */
   readonly queued: number;
@@ -27,16 +27,17 @@ export interface RetryProgress {
 const FIRST = '["","",""]';
 
 /**
- * Requests that a submission's failed documents are queued again. One of the same code that is not through goes
- * on as it is. `token` is random. Gives whether there is one; not where nothing failed, or the submission is canceled. Reads an index
- * entry a failed document.
+ * Requests that a submission's failed documents are queued again. `token` is random. Gives the retry that comes to
+ * them: one of the same code, or of every code, that is not through goes on as it is. One of every code takes the
+ * place of those of some. Beside one of another code each counts what it has not come to yet. `null` if nothing
+ * failed, or the submission is canceled. Reads an index entry a failed document.
  */
 export async function requestRetry(
   db: Database,
   { submission, code, token }: RequestedRetry,
   now: Time,
-): Promise<boolean> {
-  const rows = await transact(db, [
+): Promise<RetryKey | null> {
+  const [retry] = await transact<RetryKey>(db, [
     sql`
       INSERT INTO retries (submission_id, code, token, requested_at, documents, listed_through)
       SELECT ${submission}, ${code}, ${token}, ${now}, count(*), ${FIRST} FROM outcomes o INDEXED BY outcomes_failed
@@ -44,10 +45,26 @@ export async function requestRetry(
         AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)
       HAVING count(*) > 0
       ON CONFLICT DO NOTHING`,
-    sql`SELECT 1 FROM retries WHERE submission_id = ${submission} AND code = ${code}`,
+    // One of every code comes to all of them, this one's too.
+    ...["retry_parts", "retries"].map(
+      (table) => sql`
+      DELETE FROM ${sql.identifier(table)} WHERE submission_id = ${submission} AND code <> ''
+        AND EXISTS (SELECT 1 FROM retries WHERE submission_id = ${submission} AND code = '')`,
+    ),
+    // A document that was queued may have failed again with the other code, and is one of the new retry's.
+    sql`
+      UPDATE retries SET documents = max(documents - queued, 0), queued = 0
+      WHERE submission_id = ${submission} AND code <> ${code} AND queued > 0
+        AND EXISTS (SELECT 1 FROM retries WHERE submission_id = ${submission} AND code = ${code} AND token = ${token})`,
+    sql`
+      SELECT submission_id AS submission, code FROM retries
+      WHERE submission_id = ${submission} AND code IN ('', ${code}) ORDER BY code LIMIT 1`,
   ]);
-  return rows.length > 0;
+  return retry ?? null;
 }
+
+/** One row where a retry is not through. */
+export const anyRetry = sql`SELECT 1 FROM retries LIMIT 1`;
 
 /** The retries that are not through, those that wait longest first. Reads all of them: a handful as a rule. */
 export async function listRetries(db: Database, limit: number): Promise<RetryKey[]> {
@@ -57,7 +74,10 @@ export async function listRetries(db: Database, limit: number): Promise<RetryKey
   );
 }
 
-/** How far the retries of submissions are that are not through, those of several codes together. */
+/**
+ * How far the retries of submissions are that are not through, those of several codes together. One may queue more
+ * documents than it was requested for: those that failed in one of its parts before it came there.
+ */
 export async function readRetryProgress(
   db: Database,
   submissions: readonly SubmissionId[],
@@ -65,7 +85,7 @@ export async function readRetryProgress(
   return query(
     db,
     sql`
-    SELECT r.submission_id AS submission, sum(r.documents) AS documents, sum(r.queued) AS queued,
+    SELECT r.submission_id AS submission, sum(max(r.documents, r.queued)) AS documents, sum(r.queued) AS queued,
       min(r.requested_at) AS requestedAt
     FROM json_each(${JSON.stringify(submissions)}) asked CROSS JOIN retries r ON r.submission_id = asked.value
     GROUP BY r.submission_id`,

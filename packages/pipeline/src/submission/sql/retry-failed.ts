@@ -37,32 +37,33 @@ export interface RetryState extends RetryProgress {
   readonly listedThrough: string | null;
   /** Whether parts are listed that it has not come to. */
   readonly hasParts: boolean;
-  readonly isCanceled: boolean;
   readonly collection: string;
 }
 
 const ofRetry = ({ submission, code }: RetryKey): SQL => sql`submission_id = ${submission} AND code = ${code}`;
 
-/** Whether it is this retry that is going on. A Worker may be late, and there may be another of the same key. */
+/**
+ * Whether it is this retry that is in progress. A Worker may be late: a cancellation ends a retry, and there may be
+ * another of the same key.
+ */
 const isGoingOn = (retry: RequestedRetry): SQL => sql`
   EXISTS (SELECT 1 FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token})`;
 
 function selectState(retry: RetryKey): SQL {
   return sql`
     SELECT r.token, r.documents, r.queued, r.requested_at AS requestedAt, r.listed_through AS listedThrough, s.collection,
-      EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)}) AS hasParts,
-      s.cancel_requested_at IS NOT NULL AS isCanceled
+      EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)}) AS hasParts
     FROM retries r CROSS JOIN submissions s ON s.id = r.submission_id
     WHERE r.submission_id = ${retry.submission} AND r.code = ${retry.code}`;
 }
 
-type StateRow = Omit<RetryState, "hasParts" | "isCanceled"> & { readonly hasParts: 0 | 1; readonly isCanceled: 0 | 1 };
+type StateRow = Omit<RetryState, "hasParts"> & { readonly hasParts: 0 | 1 };
 
 function stateOf(row: StateRow | undefined): RetryState | null {
-  return row === undefined ? null : { ...row, hasParts: row.hasParts === 1, isCanceled: row.isCanceled === 1 };
+  return row === undefined ? null : { ...row, hasParts: row.hasParts === 1 };
 }
 
-/** How far a retry is; `null`: it is through, or there is none. */
+/** How far a retry is; `null`: it is through, it ended with a cancellation, or there is none. */
 export async function readRetry(db: Database, retry: RetryKey): Promise<RetryState | null> {
   const [row] = await query<StateRow>(db, selectState(retry));
   return stateOf(row);
@@ -137,9 +138,9 @@ export async function listFailed(
 /**
  * Queues failed documents again, under the same version, in new jobs that follow up the ones that recorded them:
  * outcomes go, the submission is open again, the jobs are there, and the retry is past `parts`, in one transaction.
- * `parts` are the next ones of the retry. What is not failed any more is left out; nothing is done where another
- * Worker was here before, or the submission is canceled. Ten statements, however many jobs. Gives how far the
- * retry is.
+ * `parts` are the next ones of the retry. What is not failed any more is left out; nothing is done if another Worker
+ * was here before, or the retry ended with a cancellation. Ten statements, however many jobs. Gives how far the retry
+ * is.
  */
 export async function retryFailed(
   db: Database,
@@ -154,8 +155,7 @@ export async function retryFailed(
   const list = JSON.stringify(jobs.map(({ id, root, documents }) => [id, root, documents]));
   // The first part goes with the last statement but one: until then this says whether it is this call's turn.
   const isNext = sql`
-    ${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})
-    AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)`;
+    ${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})`;
   const failedOf = (documents: SQL) => sql`
     FROM ${documents} i
     CROSS JOIN documents d ON d.document_id = i.value AND d.collection = ${collection} AND d.submission_id = ${submission}
@@ -189,20 +189,18 @@ export async function retryFailed(
           SELECT i.value FROM json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,
     sql`
       DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isGoingOn(retry)} AND (root_id, part) IN (
-        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(parts.map(({ root, part }) => [root, part]))}))
-        AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)`,
+        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(parts.map(({ root, part }) => [root, part]))}))`,
     selectState(retry),
   ]);
   return stateOf(row);
 }
 
-/** Ends a retry that is through, or whose submission was canceled. Repeated, or too soon, it changes nothing. */
+/** Ends a retry that is through. Repeated, or too soon, it changes nothing. */
 export async function endRetry(db: Database, retry: RequestedRetry): Promise<void> {
-  const isCanceled = sql`EXISTS (SELECT 1 FROM submissions WHERE id = ${retry.submission} AND cancel_requested_at IS NOT NULL)`;
-  await transact(db, [
-    sql`DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isGoingOn(retry)} AND ${isCanceled}`,
+  await query(
+    db,
     sql`
-      DELETE FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token} AND (${isCanceled} OR (
-        listed_through IS NULL AND NOT EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)})))`,
-  ]);
+    DELETE FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token} AND listed_through IS NULL
+      AND NOT EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)})`,
+  );
 }
