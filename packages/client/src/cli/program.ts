@@ -1,4 +1,4 @@
-import { Command, Option, type Argument } from "commander";
+import { Command, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import {
   MOST,
@@ -18,6 +18,7 @@ import {
   wholeNumber,
 } from "./choices.ts";
 import type { Cli } from "./cli.ts";
+import { argumentTerm, choice } from "./options.ts";
 import type { Sink } from "./output.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
 import { malformed, type MalformedFlags } from "./commands/malformed.ts";
@@ -272,12 +273,4 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     .option("--collections <names>", "only these, with commas", collectionNames);
 
   return program;
-}
-
-function choice(flags: string, description: string, all: readonly string[]): Option {
-  return new Option(flags, description).choices(all);
-}
-
-function argumentTerm(argument: Argument): string {
-  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
 }

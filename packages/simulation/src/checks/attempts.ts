@@ -19,9 +19,12 @@ export function startTimeFlaw(
   return `attempt ${attempt} of ${id} has ${at} as its start, but ${by.name} ran from ${now - by.ranFor} to ${now}`;
 }
 
-/** What is wrong with a submit that is made at this time, or `null`: its call must end before its lease has run out. */
-export function submitFlaw({ job, number, startedAt }: Attempt, sentAt: number): string | null {
-  const waited = sentAt - startedAt;
+/**
+ * What is wrong with a submit that is made at this time, or `null`: its call must end before its lease has run out.
+ * D1's clock was set by `clockSet` since its Worker began.
+ */
+export function submitFlaw({ job, number, startedAt }: Attempt, sentAt: number, clockSet = 0): string | null {
+  const waited = sentAt - startedAt - clockSet;
   if (waited <= dispatchLease(RUN_INTERVAL) - callTimeout(RUN_INTERVAL) + MAX_CLOCK_SKEW) return null;
   return `attempt ${number} of ${job} is submitted ${waited} ms after its start: the call may outlast its lease`;
 }

@@ -5,7 +5,7 @@ import { pollFlaw, startTimeFlaw } from "./attempts.ts";
 import { Chain } from "./chain.ts";
 import { forgottenFlaw } from "./malformed.ts";
 import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
-import { outcomeFlaw } from "./outcome-rules.ts";
+import { openJobsFlaw, outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
 import { Retries } from "./retries.ts";
@@ -98,7 +98,7 @@ export class Mirror {
       this.#tell(newJobFlaw(job, this.jobs));
     }
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
-    for (const version of this.#touchedVersions) this.#checkHeld(version);
+    for (const version of this.#touchedVersions) this.#tell(openJobsFlaw(version));
     for (const submission of this.#touchedSubmissions)
       this.#tell(countsFlaw(submission) ?? this.retries.flawIn(submission));
   }
@@ -274,13 +274,5 @@ export class Mirror {
     const key = `${change[2]} ${change[3]}`;
     if (event === "delete") this.staged.delete(key);
     else this.staged.set(key, Number(change[4]));
-  }
-
-  #checkHeld(version: Version): void {
-    if (!version.recorded || version.deleted) return;
-    const { size } = version.openJobs;
-    if (version.outcome === null && size !== 1)
-      this.#rules.fail(`${version.key} has not ended and is in ${size} open jobs`);
-    if (version.outcome !== null && size > 0) this.#rules.fail(`${version.key} has ended and is in ${size} open jobs`);
   }
 }

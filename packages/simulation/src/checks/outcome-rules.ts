@@ -50,3 +50,9 @@ function mayFail(code: string, version: Version): boolean {
   }
   return version.mayFailWith.has(code);
 }
+
+/** What is wrong with the open jobs of a version, or `null`: one until it has ended, none after that. */
+export function openJobsFlaw({ recorded, deleted, key, outcome, openJobs: { size } }: Version): string | null {
+  if (!recorded || deleted || size === (outcome === null ? 1 : 0)) return null;
+  return `${key} has ${outcome === null ? "not ended" : "ended"} and is in ${size} open jobs`;
+}

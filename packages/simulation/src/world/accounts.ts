@@ -29,14 +29,14 @@ export class AttemptAccounts implements Accounts {
   }
 
   open(by: Invocation, model: string, { requests, sentAt }: SentBatch) {
-    const { mirror } = this.#world;
+    const { d1Clock, mirror } = this.#world;
     const attempt = mirror.attemptFor(by, requests.map((request) => request.external_reference).join());
     if (attempt === null) {
       this.#world.fail(`${by.name} sent a batch of ${requests.length} that no attempt in D1 lists in this order`);
       throw new Error("5004: not listed");
     }
     attempt.submitted = true;
-    const late = submitFlaw(attempt, sentAt);
+    const late = submitFlaw(attempt, sentAt, d1Clock.setSince(by.startedAt));
     if (late !== null) this.#world.fail(late);
     const pause =
       mirror.pauses.keepingBack(model, attempt.list, by.startedAt) ??
