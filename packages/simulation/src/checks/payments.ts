@@ -4,18 +4,19 @@ import type { Attempt, Version } from "./state.ts";
 
 /**
  * What is wrong with Workers AI being given a document again, or `null`. It is needless where D1 knows an
- * earlier batch with it, that batch is neither stuck nor over, and its answer, if any, had a result for it.
+ * earlier batch with it, that batch is neither stuck nor over, and its answer, if any, had a result for it. By how
+ * much D1's clock was set since the Worker of an attempt began is no age of its batch.
  */
 export function paymentFlaw(
   version: Version,
   attempt: Attempt,
   now: number,
-  clockSetSince: (time: number) => number = () => 0,
+  clockSetSince: (attempt: Attempt) => number = () => 0,
 ): string | null {
   const needless = version.batches.find(
     (earlier) =>
       earlier.isConfirmed &&
-      now - earlier.takenAt < STUCK_AFTER_MINUTES * 60_000 - 2 * MAX_CLOCK_SKEW - clockSetSince(earlier.takenAt) &&
+      now - earlier.takenAt < STUCK_AFTER_MINUTES * 60_000 - 2 * MAX_CLOCK_SKEW - clockSetSince(earlier) &&
       !["over", "invalid", "shrink"].some((word) => earlier.told.has(word as "over")) &&
       !earlier.unusable.has(version.key),
   );

@@ -50,7 +50,7 @@ export class AttemptAccounts implements Accounts {
 
   pay(entries: readonly BatchEntry[], attempt: Attempt): void {
     const { d1Clock, mirror, timeline } = this.#world;
-    const clockSetSince = (time: number) => d1Clock.setSince(time);
+    const clockSetSince = (earlier: Attempt) => d1Clock.setSince(earlier.by.startedAt);
     const counted = mirror.jobs.get(attempt.job)?.row.batches ?? 0;
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;
