@@ -47,8 +47,7 @@ describe("a push of the demo", () => {
     const refused = await push(new FakeApi(), documents.slice(1, 2));
     expect(refused).toEqual({
       ok: false,
-      error:
-        "Detail of nothing-acceptable.\n" + "  line 2: the line is not valid UTF-8\n  line 4: query must be a string",
+      error: "Detail of nothing-acceptable.\n  line 2: the line is not valid UTF-8\n  line 4: query must be a string",
     });
   });
 

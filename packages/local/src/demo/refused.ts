@@ -11,6 +11,6 @@ export function refusedLines(refused: readonly RejectedLine[]): string[] {
 
 export function refusedShortcoming(lines: number): string {
   return lines === 1
-    ? "1 line of the file was refused, for the reason above. Fix it and push it in a file of its own: the others are scored."
-    : `${count(lines)} lines of the file were refused, for the reasons above. Fix them and push them in a file of their own: the others are scored.`;
+    ? "1 line of the file was refused, for the reason above. Fix it and push it in a file of its own. The accepted documents are unaffected."
+    : `${count(lines)} lines of the file were refused, for the reasons above. Fix them and push them in a file of their own. The accepted documents are unaffected.`;
 }
