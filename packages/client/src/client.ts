@@ -118,7 +118,7 @@ export class Sluice {
     );
   }
 
-  /** Looks at a submission until every document of it ended. */
+  /** Reads a submission until every document of it ended, or until what the options say. */
   wait(id: string, options: WaitOptions = {}): Promise<Submission> {
     return waitFor((signal) => this.submission(id, { signal }), this.#connection.io, options);
   }

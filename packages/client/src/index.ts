@@ -5,7 +5,7 @@ export type { Fetch, Io } from "./io.ts";
 export { readDocuments, type BytesInput } from "./lines.ts";
 export type { List } from "./list.ts";
 export type * from "./options.ts";
-export type { PushOptions, PushProgress } from "./push/push.ts";
+export { MAX_REQUEST_BYTES, type PushOptions, type PushProgress } from "./push/push.ts";
 export type { PushResult } from "./push/result.ts";
 export type { PushInput, PushItem } from "./push/source.ts";
 export type * from "./types.ts";

@@ -2,14 +2,18 @@ import { SluiceError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { Submission } from "./types.ts";
 
-/** Milliseconds between two looks: the first, and the longest. The poller runs once a minute. */
-const FIRST_LOOK = 500;
-const LONGEST_LOOK = 5_000;
+/** Between two reads: at first, and at most. The poller runs once a minute. */
+const FIRST_INTERVAL_MS = 500;
+const MAX_INTERVAL_MS = 5_000;
 
 export interface WaitOptions {
   /** Milliseconds after which a `SluiceError` with the code `timeout` is thrown; none where not given. */
   readonly timeout?: number | undefined;
-  /** Told at each look. */
+  /** Most milliseconds between two reads; 5,000. The first interval is at most 500. */
+  readonly interval?: number | undefined;
+  /** Ends the wait earlier, as soon as it returns true for the submission as read. */
+  readonly until?: ((submission: Submission) => boolean) | undefined;
+  /** Called with the submission after each read. */
   readonly onProgress?: ((submission: Submission) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -19,20 +23,20 @@ export function hasEnded(submission: Submission): boolean {
   return submission.retry === null && (submission.status === "completed" || submission.status === "canceled");
 }
 
-/** Looks at a submission, ever less often, until every document of it ended. */
+/** Reads a submission, less and less often, until every document of it ended, or `until` is true. */
 export async function waitFor(
   read: (signal: AbortSignal | undefined) => Promise<Submission>,
   { sleep, now }: Pick<Io, "sleep" | "now">,
-  { timeout, onProgress, signal }: WaitOptions,
+  { timeout, interval: maxInterval = MAX_INTERVAL_MS, until, onProgress, signal }: WaitOptions,
 ): Promise<Submission> {
   const started = now();
-  for (let look = FIRST_LOOK; ; look = Math.min(look * 1.5, LONGEST_LOOK)) {
+  for (let interval = Math.min(FIRST_INTERVAL_MS, maxInterval); ; interval = Math.min(interval * 1.5, maxInterval)) {
     const submission = await read(signal);
     onProgress?.(submission);
-    if (hasEnded(submission)) return submission;
+    if (hasEnded(submission) || until?.(submission) === true) return submission;
     const left = timeout === undefined ? Infinity : started + timeout - now();
     if (left <= 0) throw stillOpen(submission, timeout ?? 0);
-    await sleep(Math.min(look, left), signal);
+    await sleep(Math.min(interval, left), signal);
   }
 }
 

@@ -118,14 +118,14 @@ export const COST_ASSUMPTION =
   "one push, messages and batches as full as they can be, ten polls per batch, no retries; list prices, free tiers left out";
 
 /** Messages in a delivery, from which jobs are made. */
-const DELIVERY_MESSAGES = 100;
+export const DELIVERY_MESSAGES = 100;
 
 /** A document and its outcome. */
 const ROWS_PER_DOCUMENT = 2;
 /** A part, its texts, and the submission's total, which is raised as the message is sent. */
 const ROWS_PER_MESSAGE = 3;
 /** A staged part and its key written, and the part deleted again. */
-const ROWS_PER_STAGED = 3;
+export const ROWS_PER_STAGED_PART = 3;
 /** 14 with one poll and 2 for each of nine more, index entries included: counted by `bench`. */
 const ROWS_PER_JOB = 32;
 /** A submission, its counters as it is recorded and as it ends, and its idempotency key with an index entry and its answer. */
@@ -147,7 +147,7 @@ export function estimateCost({ documents, contexts, tokens, payloadBytes, inline
       ? 0
       : documents * ROWS_PER_DOCUMENT +
         messages * ROWS_PER_MESSAGE +
-        staged * ROWS_PER_STAGED +
+        staged * ROWS_PER_STAGED_PART +
         jobs * ROWS_PER_JOB +
         ROWS_PER_PUSH;
   const requests = documents === 0 ? 0 : 1 + deliveries;

@@ -1,3 +1,5 @@
+import { toHex } from "./hex.ts";
+
 /** Ids are branded so that a document id cannot be passed where a submission id is wanted. */
 declare const brand: unique symbol;
 type Brand<Name extends string> = string & { readonly [brand]: Name };
@@ -26,7 +28,7 @@ export function parseJobId(text: string): JobId | null {
  * D1 puts the time in front of a submission's, so that it is greater than every one it holds.
  */
 export function uuidTail(random: Uint8Array): string {
-  const hex = Array.from(random.subarray(0, 10), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hex = toHex(random.subarray(0, 10));
   const variant = (8 + (Number.parseInt(hex.charAt(3), 16) % 4)).toString(16);
   return `7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(8, 20)}`;
 }

@@ -1,13 +1,9 @@
-/**
- * List prices in dollars, free tiers ignored (developers.cloudflare.com, November 2026). Per unit, but for
- * storage, which is per gigabyte and month.
- */
+/** List prices in dollars per unit, free tiers ignored (developers.cloudflare.com, November 2026). */
 export const PRICES = {
   queueOperation: 0.4 / 1e6,
   rowWritten: 1 / 1e6,
   rowRead: 0.001 / 1e6,
   workerRequest: 0.3 / 1e6,
-  gigabyteMonth: 0.75,
   bgeM3Token: 0.012 / 1e6,
   /** bge-reranker-base, which the Batch API does not take. */
   rerankerToken: 0.0031 / 1e6,

@@ -1,3 +1,5 @@
+import { withTimeout } from "@sluice/core";
+
 /**
  * How D1's passing errors are dealt with, at the binding, so that every statement shares it. All
  * writes here are safe to repeat: an error may hide a commit.
@@ -13,8 +15,8 @@ export interface Patience {
   readonly rest: (tried: number) => Promise<void>;
 }
 
-/** D1 stalls of 60–80 s are reported, and a query may take 30 s: what takes longer is given up on. */
-const CALL_LIMIT = 35_000;
+/** D1 stalls of 60–80 s are reported, and a query may take 30 s: a call that takes longer is given up. */
+const CALL_LIMIT_MS = 35_000;
 
 /** A D1 call that was cut off. Whether it committed is not known. */
 export class D1Timeout extends Error {
@@ -23,17 +25,8 @@ export class D1Timeout extends Error {
 
 export const PATIENT: Patience = {
   tries: 4,
-  bounded: async (call) => {
-    const limit = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      limit.reject(new D1Timeout(`D1 gave no answer within ${CALL_LIMIT / 1_000} s`));
-    }, CALL_LIMIT);
-    try {
-      return await Promise.race([call(), limit.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  },
+  bounded: async (call) =>
+    withTimeout(call(), CALL_LIMIT_MS, () => new D1Timeout(`D1 did not answer within ${CALL_LIMIT_MS / 1_000} s`)),
   rest: (tried) => new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried * (0.5 + Math.random()))),
 };
 

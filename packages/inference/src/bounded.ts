@@ -1,3 +1,5 @@
+import { withTimeout } from "@sluice/core";
+
 /** A call to Workers AI took longer than it may. Whether the service acted on it is not known. */
 export class CallTimeout extends Error {
   override readonly name = "CallTimeout";
@@ -12,19 +14,5 @@ export type Bounded = <T>(call: Promise<T>) => Promise<T>;
 
 /** The binding has no time-out of its own; this gives up waiting, though the call itself goes on. */
 export function boundedBy(milliseconds: number): Bounded {
-  return <T>(call: Promise<T>) =>
-    new Promise<T>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new CallTimeout(milliseconds)), milliseconds);
-      // Both ends are handled here, so a call that fails after its time is up surprises nobody.
-      call.then(
-        (value) => {
-          clearTimeout(timer);
-          resolve(value);
-        },
-        (thrown: unknown) => {
-          clearTimeout(timer);
-          reject(thrown);
-        },
-      );
-    });
+  return (call) => withTimeout(call, milliseconds, () => new CallTimeout(milliseconds));
 }

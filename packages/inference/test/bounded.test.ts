@@ -5,26 +5,7 @@ import { MODEL, REQUEST_ID } from "./support.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-describe("a bound on a call's time", () => {
-  test("gives what the call gives, and leaves no timer behind", async () => {
-    await expect(boundedBy(1000)(Promise.resolve(7))).resolves.toBe(7);
-    await expect(boundedBy(1000)(Promise.reject(new Error("no")))).rejects.toThrow("no");
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("rejects when the time is up, and a later failure of the call goes nowhere", async () => {
-    // An unhandled rejection fails the run by itself.
-    let fail = (_reason: Error) => {};
-    const call = new Promise<never>((_resolve, reject) => {
-      fail = reject;
-    });
-    const outcome = boundedBy(1000)(call).catch((thrown: unknown) => thrown);
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(await outcome).toBeInstanceOf(CallTimeout);
-    fail(new Error("too late"));
-    await vi.advanceTimersByTimeAsync(1);
-  });
-
+describe("a time limit on a call", () => {
   test("covers the reading of an answer, and lets go of its stream", async () => {
     let canceled = false;
     const stalled = new ReadableStream({

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,7 +50,7 @@ const UNDELAYED_QUEUES: ReadonlySet<string> = new Set(["sluice-interactive", "sl
 
 /** A key that may do everything, as the producer wants to see it. */
 export function fullKey(name: string, key: string): ApiKey {
-  return { name, sha256: createHash("sha256").update(key).digest("hex"), scopes: ["ingest", "read", "admin"] };
+  return { name, sha256: hash("sha256", key), scopes: ["ingest", "read", "admin"] };
 }
 
 export function configurationPath(worker: LocalWorker): string {

@@ -1,5 +1,5 @@
 import { join, relative, resolve } from "node:path";
-import { print } from "@sluice/client/terminal";
+import { duration, print } from "@sluice/client/terminal";
 import {
   callerFolder,
   commandKey,
@@ -11,8 +11,9 @@ import {
   sqlLine,
 } from "./command.ts";
 import { ROOT } from "./configuration.ts";
+import { connect } from "./demo/connect.ts";
 import { recordQueue } from "./demo/drain.ts";
-import { seconds, stage } from "./demo/figures.ts";
+import { stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";
 import { runDemo, type DemoEnd } from "./demo/run-demo.ts";
 import { describeStop } from "./demo/stopped.ts";
@@ -25,18 +26,18 @@ const TICK_SECONDS = 1;
 const SAMPLE = join(ROOT, "packages/local/sample/everyday.ndjson");
 /** What a shell says of a command that Ctrl-C ended. */
 const STOPPED = 130;
-/** A terminal's line may have a bar on it. */
+/** Removes a bar that may be on the line. */
 const CLEAR_LINE = "\r\u001B[2K";
-/** How long a stack whose output nobody reads goes on, so that the Queue is empty at its end. */
+/** How long a stack runs on when its output is no longer read, so that D1 records what is in the Queue. */
 const DRAIN_MS = 10_000;
-/** How long after one end of a run another, which explains it, may be noticed. */
+/** How long after one sign of a run's end another, which explains it, may come. */
 const SETTLE_MS = 500;
 
-const HELP = `The main job, from a file of documents to scores in D1: ${PNPM} demo [--kill] [FILE.ndjson]
+const HELP = `Pushes a file of documents, waits for their scores and prints them: ${PNPM} demo [--kill] [FILE.ndjson]
 
-  FILE.ndjson  a document a line: {"id"?, "query", "contexts": [text | {"id"?, "text"}]}
+  FILE.ndjson  one document per line: {"id"?, "query", "contexts": [text | {"id"?, "text"}]}
                (default: ${relative(ROOT, SAMPLE)})
-  --kill       kill the runtime half way, start it again on the same state, and finish
+  --kill       kill the runtime halfway, start it again on the same state, and finish
 
 ${describeEnvironment(TICK_SECONDS)}`;
 
@@ -46,12 +47,12 @@ async function main(): Promise<void> {
   if (!args.ok) return refuse(args.error, 2);
   const { values, positionals } = args.value;
   if (values.help === true) return print(HELP);
-  if (positionals.length > 1) return refuse(`demo takes one file: it was given ${positionals.length}`, 2);
+  if (positionals.length > 1) return refuse(`demo takes one file; ${positionals.length} were given`, 2);
   const settings = commandSettings(TICK_SECONDS);
   if (!settings.ok) return refuse(settings.error, 2);
   const [given] = positionals;
   const path = given === undefined ? SAMPLE : resolve(callerFolder(), given);
-  const file = readFile(path, given ?? relative(ROOT, SAMPLE));
+  const file = await readFile(path, given ?? relative(ROOT, SAMPLE));
   if (!file.ok) return refuse(file.error, 1);
   await demo(settings.value, file.value, values.kill === true, stop);
 }
@@ -68,7 +69,7 @@ async function demo(settings: Settings, file: File, kill: boolean, stop: AbortSi
     return print("\nStopped while starting. Nothing was pushed.");
   }
   if (!stack.ok) return refuse(stack.error, 1);
-  print(stage("started", `${stack.value.url} in ${seconds(performance.now() - begun)}`));
+  print(stage("started", `${stack.value.url} in ${duration(performance.now() - begun)}`));
 
   tellRunFailures(stack.value, process.stderr.isTTY ? CLEAR_LINE : "");
 
@@ -76,24 +77,23 @@ async function demo(settings: Settings, file: File, kill: boolean, stop: AbortSi
   const around = {
     stack: stack.value,
     key: key.value,
-    localAi: settings.localAi,
     signal: AbortSignal.any([stop, ending.signal]),
     output: process.stdout,
   };
   const brokenOff = (reason: string): DemoEnd => ({ complete: false, shortcomings: [reason], lostBefore: false });
   const running = runDemo(around, file, kill).catch((error: unknown) =>
-    brokenOff(`The demo broke off: ${error instanceof Error ? error.message : String(error)}. See ${stack.value.log}`),
+    brokenOff(`The demo failed: ${error instanceof Error ? error.message : String(error)}. See ${stack.value.log}`),
   );
   const failed = stack.value.failed.then(brokenOff);
   let end = await Promise.race([running, failed, aborted(stop).then(() => brokenOff("Stopped."))]);
   if (!end.complete) {
-    // A Ctrl-C may reach a child, and end it, before it reaches this process; and a request that fails
-    // is no news where the runtime died.
+    // A Ctrl-C may reach a child, and end it, before it reaches this process; and if the runtime died, that
+    // explains a request that failed.
     end = await Promise.race([failed, pause(SETTLE_MS, stop).then(() => end)]);
     await pause(SETTLE_MS, stop);
   }
-  // Nobody waits for a prompt: what is in the local Queue, which is memory, can be recorded first.
-  if (hasReaderLeft(stop)) await recordQueue({ url: stack.value.url, key: key.value }, DRAIN_MS);
+  // Nobody waits for a prompt: what is in the local Queue, which is in memory, can be recorded first.
+  if (hasReaderLeft(stop)) await recordQueue(connect(around), DRAIN_MS);
   ending.abort();
   await stack.value.stop();
   await running;
@@ -110,7 +110,7 @@ function whatNext(settings: Settings, { shortcomings, lostBefore }: DemoEnd): st
   const failures = sqlLine(settings, "SELECT document_id, code, message FROM failures LIMIT 5");
   return `${verdict(shortcomings.length > 0, lostBefore)}What to try next:
   your own documents    ${commandLine(settings, ["demo"], ["FILE.ndjson"])}
-  a crash on the way    ${commandLine(settings, ["demo", "--kill"])}
+  kill it halfway       ${commandLine(settings, ["demo", "--kill"])}
   SQL on the scores     ${sqlLine(settings, "SELECT document_id, context_id, score FROM best ORDER BY score DESC LIMIT 5")}${
     shortcomings.length === 0 ? "" : `\n  SQL on failures       ${failures}`
   }
@@ -119,7 +119,7 @@ function whatNext(settings: Settings, { shortcomings, lostBefore }: DemoEnd): st
 
 function verdict(short: boolean, lostBefore: boolean): string {
   if (short) return "";
-  if (lostBefore) return "Everything of this run succeeded; of an earlier one, documents are lost: see above. ";
+  if (lostBefore) return "Everything of this run succeeded. Documents of an earlier run are lost, as listed above. ";
   return "Everything succeeded. ";
 }
 

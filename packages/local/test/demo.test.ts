@@ -11,14 +11,12 @@ import {
 } from "@sluice/core";
 import { PartPacker, partBody, type PartHeader } from "@sluice/pipeline/message/message.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Checker } from "../../client/src/cli/check.ts";
+import { Checker } from "@sluice/client/check";
 import { Estimator } from "../../client/src/cli/estimate.ts";
-import { costItems, describeMillion, messageBytes } from "../src/demo/cost.ts";
-import { cut, dollars } from "../src/demo/figures.ts";
-import { measureDocuments } from "../src/demo/measure.ts";
-import { rejectedPlaces } from "../src/demo/push-and-follow.ts";
-import { documentName, readFile } from "../src/demo/read-file.ts";
-import { notSucceeded } from "../src/demo/tell.ts";
+import { costItems, describeMillion } from "../src/demo/cost.ts";
+import { measureFile } from "../src/demo/measure.ts";
+import { messageBytes } from "../src/demo/parts.ts";
+import { readFile } from "../src/demo/read-file.ts";
 
 const submission = "sub_01a22896-7c5c-71cc-b584-4f90670e70ac" as SubmissionId;
 const header: PartHeader = {
@@ -28,7 +26,6 @@ const header: PartHeader = {
   lane: "bulk",
   truncateInputs: true,
 };
-const counts = { total: 10, queued: 0, processing: 0, succeeded: 7, failed: 3, canceled: 0 };
 
 describe("the file of a demo", () => {
   let folder: string;
@@ -42,56 +39,53 @@ describe("the file of a demo", () => {
     return readFile(path, "file.ndjson");
   };
 
-  it("gives documents their places as the producer counts them: blank lines have none, refused ones have", () => {
-    const file = read(
+  it("has its lines with their numbers: an index counts refused lines, and no blank ones", async () => {
+    const file = await read(
       '{"query":"a","contexts":["x"]}\r\n\n \nnot json\n{"query":"b","contexts":["x",{"id":"i","text":"y"}]}',
     );
     if (!file.ok) throw new Error(file.error);
-    expect(file.value.documents).toMatchObject([
-      { place: 0, query: "a", contexts: ["x"] },
-      { place: 2, query: "b", contexts: ["x", "y"] },
+    expect(file.value.documents).toEqual([
+      { line: 1, text: '{"query":"a","contexts":["x"]}' },
+      { line: 4, text: "not json" },
+      { line: 5, text: '{"query":"b","contexts":["x",{"id":"i","text":"y"}]}' },
     ]);
-    expect(file.value.documents.map((document) => documentName(document, submission))).toEqual([
-      `${submission}-0`,
-      `${submission}-2`,
-    ]);
+    expect([...measureFile(file.value, submission).sizes.keys()]).toEqual([`${submission}-0`, `${submission}-2`]);
   });
 
-  it("keeps its bytes, be they UTF-8 or not: to judge them is the producer's task", () => {
+  it("refuses a line that is not UTF-8, and keeps the others", async () => {
     const bytes = Buffer.concat([
       Buffer.from('{"query":"caf'),
       Buffer.from([0xe9]),
       Buffer.from('","contexts":["x"]}\n{"query":"b","contexts":["y"]}\n'),
     ]);
-    const file = read(bytes);
+    const file = await read(bytes);
     if (!file.ok) throw new Error(file.error);
-    expect(file.value.bytes.equals(bytes)).toBe(true);
-    expect(file.value.documents).toMatchObject([{ place: 1, query: "b" }]);
+    expect(file.value).toMatchObject({
+      bytes: bytes.length,
+      documents: [{ line: 2, text: '{"query":"b","contexts":["y"]}' }],
+      unreadable: [{ line: 1, detail: "the line is not valid UTF-8" }],
+    });
   });
 
   it.each([
-    ["one line", '\uFEFF{"query":"a","contexts":["x"]}', ["a"]],
-    [
-      "several that end in CRLF",
-      '\uFEFF{"query":"a","contexts":["x"]}\r\n{"query":"b","contexts":["x"]}\r\n',
-      ["a", "b"],
-    ],
-  ])("may begin with a byte order mark: %s", (_, text, queries) => {
-    const file = read(text);
+    ["one line", '\uFEFF{"query":"a","contexts":["x"]}', 1],
+    ["several that end in CRLF", '\uFEFF{"query":"a","contexts":["x"]}\r\n{"query":"a","contexts":["x"]}\r\n', 2],
+  ])("may begin with a byte order mark: %s", async (_, text, lines) => {
+    const file = await read(text);
     if (!file.ok) throw new Error(file.error);
-    expect(file.value.documents.map(({ place, query }) => [place, query])).toEqual(
-      queries.map((query, place) => [place, query]),
+    expect(file.value.documents.map(({ text: line }) => line)).toEqual(
+      Array(lines).fill('{"query":"a","contexts":["x"]}'),
     );
   });
 
   it.each([
     ["", "file.ndjson is empty"],
     ["\n \n", "file.ndjson is empty"],
-    ["hello\n", "file.ndjson holds no document"],
-    ['[{"query":"a","contexts":["x"]}]', "file.ndjson holds one JSON list"],
+    ["hello\n", "file.ndjson has no document"],
+    ['[{"query":"a","contexts":["x"]}]', "file.ndjson is a JSON list"],
     ['[\n  {\n    "query": "a",\n    "contexts": ["x"]\n  }\n]\n', "as `jq -c '.[]'` does"],
-  ])("is refused in one line when it is %j", (text, line) => {
-    const file = read(text);
+  ])("is refused in one line when it is %j", async (text, line) => {
+    const file = await read(text);
     expect(file).toEqual({ ok: false, error: expect.stringContaining(line) });
     expect(JSON.stringify(file)).not.toContain(String.raw`\n`);
   });
@@ -99,38 +93,13 @@ describe("the file of a demo", () => {
   it.each([
     ["missing.ndjson", "there is no such file"],
     [".", "it is a folder"],
-  ])("is refused in one line when it is %s", (name, line) => {
-    expect(readFile(join(folder, name), name)).toEqual({ ok: false, error: `${name} cannot be read: ${line}` });
-  });
-});
-
-describe("a push of the demo", () => {
-  it("knows the places of refused lines, which count blank lines where places do not", () => {
-    const rejected = [
-      { line: 3, detail: "" },
-      { line: 4, detail: "" },
-    ];
-    expect(rejectedPlaces(Buffer.from("\uFEFFa\n\nb\nc\nd"), rejected)).toEqual(new Set([1, 2]));
-  });
-
-  it("tells why documents failed and what to do about it", () => {
-    const lines = notSucceeded({
-      id: submission,
-      status: "completed",
-      counts,
-      failures: { model_error: 2, invalid_input: 1 },
-      stalled: null,
-      usage: { tokens: 0, jobs: 1 },
-    });
-    expect(lines).toEqual([
-      expect.stringMatching(/^2 documents failed: model_error\. .*POST \/v1\/submissions\/sub_\S+\/retry$/),
-      expect.stringMatching(/^1 document failed: invalid_input\. .*Change these documents/),
-    ]);
+  ])("is refused in one line when it is %s", async (name, line) => {
+    expect(await readFile(join(folder, name), name)).toEqual({ ok: false, error: `${name} cannot be read: ${line}` });
   });
 });
 
 describe("the cost of a push", () => {
-  const push = { submission, ended: 10, tokens: 1_000_000, killed: false };
+  const push = { ended: 10, tokens: 1_000_000, killed: false };
   const job = { dispatches: 1, again: 0, tokens: 1_000_000 };
 
   it("counts an operation for each 64 KB of a message written, read and deleted", () => {
@@ -151,17 +120,17 @@ describe("the cost of a push", () => {
     [1, 27_000, "3 operations: 1 message, written, read and deleted"],
     [1, 90_000, "6 operations: 1 message in 2 units of 64 KB, written, read and deleted"],
     [2, 27_000, "6 operations: 2 messages, written, read and deleted"],
-  ])("says what %i messages of %i bytes make of operations", (messages, bytes, words) => {
+  ])("counts the operations of %i messages of %i bytes", (messages, bytes, words) => {
     const parts = Array.from({ length: messages }, () => ({ documents: 5, bytes, textRow: 7 }));
     expect(costItems(push, parts, [job])[0]?.amount).toBe(words);
   });
 
-  it("counts the operations of a push that was killed as the least", () => {
+  it("gives a lower bound for the operations of a push that was killed", () => {
     const [queues] = costItems({ ...push, killed: true }, [{ documents: 5, bytes: 500, textRow: 1 }], [job]);
     expect(queues?.amount).toBe("at least 3 operations: 1 message, written, read and deleted");
   });
 
-  it("names one of each in the singular", () => {
+  it("uses the singular for one of each", () => {
     const items = costItems({ ...push, ended: 1, tokens: 1 }, [{ documents: 1, bytes: 500, textRow: 1 }], [job]);
     expect(items.map(({ amount }) => amount)).toEqual([
       "3 operations: 1 message, written, read and deleted",
@@ -171,7 +140,7 @@ describe("the cost of a push", () => {
     ]);
   });
 
-  it("sends of a staged document a reference only, and writes and deletes it in D1", () => {
+  it("counts a staged document as a reference in the Queue, and as rows in D1", () => {
     const [queues, d1] = costItems({ ...push, ended: 1 }, [{ documents: 1, bytes: 980_000, textRow: 1 }], [job]);
     expect(queues?.dollars).toBeCloseTo((3 * 0.4) / 1e6, 12);
     // A document, an outcome, a part, its texts, 3 as it is staged, a job, 2 for its dispatch, the submission.
@@ -179,7 +148,7 @@ describe("the cost of a push", () => {
     expect(d1?.amount).toContain("1 part (1 staged)");
   });
 
-  it("includes what a dispatch that was repeated may have used, shared out as tokens are", () => {
+  it("adds what repeated dispatches may have used, in proportion to tokens", () => {
     const parts = [{ documents: 10, bytes: 9_000, textRow: 1 }];
     const jobs = [
       { dispatches: 2, again: 1, tokens: 1_500_000 },
@@ -191,67 +160,48 @@ describe("the cost of a push", () => {
     expect(d1?.dollars).toBeCloseTo((10 + 10 + 1 + 1 + 2 + 3 * 2 + 1) / 1e6, 12);
   });
 
-  const line = JSON.stringify({ query: "q".repeat(60), contexts: Array(5).fill("c".repeat(277)) });
-  const pushed = (count: number, from: SubmissionId = submission) =>
-    Array.from({ length: count }, (_, place) => ({
-      document: { id: null, place, query: "", contexts: [], line },
-      submission: from,
-    }));
+  const text = JSON.stringify({ query: "q".repeat(60), contexts: Array(5).fill("c".repeat(277)) });
+  const fileOf = (count: number) => ({
+    documents: Array.from({ length: count }, (_, index) => ({ line: index + 1, text })),
+  });
 
-  it("says the same of a million documents from one, from forty, and from those of a push that was killed", () => {
-    const other = submission.replace("ac", "ad") as SubmissionId;
-    const [one, ...more] = [pushed(1), pushed(40), [...pushed(25), ...pushed(15, other)]].map((documents) =>
-      describeMillion(measureDocuments(documents).totals),
-    );
+  it("estimates the same for a million documents from one and from forty", () => {
+    const [one, forty] = [1, 40].map((count) => describeMillion(measureFile(fileOf(count), submission).totals));
     expect(one).toMatch(
       /^On Cloudflare, a million documents like these \(1\.6 KB each\): about \$7\.\d\d, \d\d % of it bge-m3\. /,
     );
     expect(one).toContain("messages and batches as full as they can be");
-    expect(more).toEqual([one, one]);
+    expect(forty).toBe(one);
   });
 
   it("agrees on a million documents with the client's estimate of them", () => {
     const estimator = new Estimator(undefined);
     const checker = new Checker({ truncateInputs: true });
-    for (let place = 0; place < 5_000; place += 1)
-      estimator.add(checker.check({ kind: "document", first: place, last: place, document: line }));
-    const { totals } = measureDocuments(pushed(7));
+    for (let index = 0; index < 5_000; index += 1)
+      estimator.add(checker.check({ kind: "document", first: index, last: index, document: text }));
+    const { totals } = measureFile(fileOf(7), submission);
     expect(estimateCost(scaleTotals(totals, 5_000)).usd.total).toBeCloseTo(estimator.estimate().usd.total, 9);
   });
 
+  it("leaves out documents that are refused, a repeated id among them", () => {
+    const named = JSON.stringify({ id: "a", query: "q", contexts: ["c"] });
+    const documents = [named, named, "{}", text].map((one, index) => ({ line: index + 1, text: one }));
+    const { totals, sizes } = measureFile({ documents }, submission);
+    expect([totals.documents, ...sizes.keys()]).toEqual([2, "a", `${submission}-3`]);
+  });
+
   it("knows to the byte what a part's message holds", () => {
-    const { sizes } = measureDocuments(pushed(3));
+    const { sizes } = measureFile(fileOf(3), submission);
     const packer = new PartPacker(header);
-    for (const { document } of pushed(3)) {
-      const parsed = parseDocument(JSON.parse(document.line), null, { model: DEFAULT_MODEL, truncateInputs: true });
+    for (const index of [0, 1, 2]) {
+      const parsed = parseDocument(JSON.parse(text), null, { model: DEFAULT_MODEL, truncateInputs: true });
       if (!parsed.ok) throw new Error("not a document");
-      const sent = serializeDocument(parsed.value, documentName(document, submission), document.place);
+      const sent = serializeDocument(parsed.value, `${submission}-${index}`, index);
       if (sent.ok) packer.add(sent.value);
     }
     const packed = packer.flush();
     const body = partBody(header, 0, "0".repeat(64), packed?.documents ?? "");
-    const ids = [...(sizes.get(submission)?.keys() ?? [])];
-    expect(messageBytes(header, { part: 0, hash: "0".repeat(64), ids }, sizes.get(submission) ?? new Map())).toBe(
-      Buffer.byteLength(body),
-    );
-  });
-
-  it.each([
-    [0, "$0"],
-    [0.00000123, "$0.0000012"],
-    [0.000161, "$0.00016"],
-    [0.5, "$0.50"],
-    [12.3456, "$12.35"],
-    [2961.7, "$2,962"],
-  ])("shows %f as %s", (amount, text) => {
-    expect(dollars(amount)).toBe(text);
-  });
-});
-
-describe("a text in a column", () => {
-  it("is one line of no more cells than fit, whole emoji included", () => {
-    expect(cut("a\nb  c", 10)).toBe("a b c");
-    expect(cut("😀😀😀😀", 5)).toBe("😀😀…");
-    expect(cut("日本語のテキスト", 8)).toBe("日本語…");
+    const ids = [...sizes.keys()];
+    expect(messageBytes(header, { part: 0, hash: "0".repeat(64), ids }, sizes)).toBe(Buffer.byteLength(body));
   });
 });

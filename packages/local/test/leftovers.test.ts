@@ -1,49 +1,41 @@
-import { createServer } from "node:http";
-import { once } from "node:events";
+import { Sluice, type Submission, type WaitingReason } from "@sluice/client/library";
+import type { Progress } from "@sluice/client/progress";
 import type { SubmissionId } from "@sluice/core";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Submission } from "../src/demo/api.ts";
-import { follow } from "../src/demo/follow.ts";
+import { describe, expect, it } from "vitest";
+import { submissionOf } from "../../client/test/shapes.ts";
+import { describeWait, follow } from "../src/demo/follow.ts";
 import { describeLeftovers, finishLeftovers, listed } from "../src/demo/leftovers.ts";
-import { describeWait } from "../src/demo/waits.ts";
 
 const ids = ["0", "1", "2"].map((end) => `sub_01a22896-7c5c-71cc-b584-4f90670e70a${end}` as SubmissionId);
 const [first = "" as SubmissionId, second = "" as SubmissionId, third = "" as SubmissionId] = ids;
 
 function submission(id: SubmissionId, counts: Partial<Submission["counts"]>): Submission {
-  return {
-    id,
-    status: "processing",
-    counts: { total: 30, queued: 0, processing: 0, succeeded: 0, failed: 0, canceled: 0, ...counts },
-    failures: {},
-    stalled: null,
-    usage: { tokens: 0, jobs: 0 },
-  };
+  const open = submissionOf(id, [], new URLSearchParams(), "processing");
+  return { ...open, counts: { ...open.counts, total: 30, ...counts } };
 }
 
-const closing: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closing.splice(0)) close();
-  vi.restoreAllMocks();
-});
+/** A client of a stack that always gives back this submission. */
+function standingStill(one: Submission): Sluice {
+  return new Sluice({ url: "http://stack.test", key: "key", fetch: async () => Response.json(one) });
+}
 
-/** A stack that answers every read of a submission with one that does not move, and every query with no rows. */
-async function standingStill() {
-  const server = createServer((request, response) => {
-    const rows = { result: [{ results: { columns: [], rows: [] } }] };
-    const body = request.method === "POST" ? (request.resume(), rows) : submission(first, { processing: 30 });
-    response.setHeader("content-type", "application/json").end(JSON.stringify(body));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  closing.push(() => server.close());
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return { url: `http://127.0.0.1:${address.port}`, key: "key", close: () => server.close() };
+/** What it would show: the arguments of each call, and the lines. */
+function recorder() {
+  const shown: { readonly hold: string | null; readonly wait: string | undefined }[] = [];
+  const lines: string[] = [];
+  const progress: Progress = {
+    sending: () => {},
+    scoring: (_, hold, wait) => shown.push({ hold, wait }),
+    pausing: () => {},
+    print: (line) => lines.push(line),
+    clear: () => {},
+    [Symbol.dispose]: () => {},
+  };
+  return { shown, lines, progress };
 }
 
 describe("what an earlier run left open", () => {
-  it("is told apart: what D1 has, what the Queue lost, what its push can still deliver", () => {
+  it("is described by where it is: in D1, lost with the Queue, or not sent yet", () => {
     const leftovers = {
       unfinished: [
         { submission: first, recorded: 0, staged: 30, queued: 0 },
@@ -59,12 +51,14 @@ describe("what an earlier run left open", () => {
       expect.stringMatching(/^left over +49 documents of an earlier run, in D1 \(34 of them as staged parts\)/),
       expect.stringMatching(
         new RegExp(
-          `^lost +6 documents of ${second}: .*failed as message_lost\\. Push the same file again to score them$`,
+          `^lost +6 documents of ${second}: .*failed as message_lost\\. Push the same file again to score them\\.$`,
         ),
       ),
       expect.stringMatching(new RegExp(`^lost +2 documents of ${third}, canceled before: .*failed as message_lost$`)),
       expect.stringMatching(
-        new RegExp(`^incomplete +7 documents of ${second}: .*The same push under its key resumes it, for an hour$`),
+        new RegExp(
+          `^incomplete +7 documents of ${second}: .*The same push under the same key resumes it, within an hour$`,
+        ),
       ),
     ]);
   });
@@ -76,78 +70,77 @@ describe("what an earlier run left open", () => {
     );
   });
 
-  it("is not mentioned where there is nothing", () => {
+  it("is not mentioned if there is nothing", () => {
     expect(describeLeftovers({ unfinished: [], lost: [] })).toEqual([]);
   });
 
-  it("is not waited for without an end where nothing of it moves", async () => {
-    vi.spyOn(console, "log").mockReturnValue(undefined);
-    const stack = await standingStill();
-    const shown: (string | undefined)[] = [];
+  it("is given up if nothing moves for three minutes", async () => {
+    const { shown, lines, progress } = recorder();
     let time = 0;
     const shortcomings = await finishLeftovers(
       { unfinished: [{ submission: first, recorded: 30, staged: 0, queued: 0 }], lost: [] },
       {
-        api: () => stack,
+        client: standingStill(submission(first, { processing: 30 })),
         signal: new AbortController().signal,
-        startProgress: () => ({
-          show: (_, wait) => shown.push(wait),
-          clear: () => undefined,
-          [Symbol.dispose]: () => undefined,
-        }),
+        progress,
         now: () => (time += 200_000),
       },
     );
     expect(shown.length).toBeGreaterThan(0);
-    expect(shortcomings).toEqual([expect.stringMatching(/is not finished: nothing of it moved for 180\.0 s/)]);
+    expect(lines).toEqual([expect.stringMatching(/^left over +sub_\S+: 0 succeeded, 0 failed, 0 canceled$/)]);
+    expect(shortcomings).toEqual([expect.stringMatching(/has not ended: none of its documents moved for 3 min\./)]);
+  });
+
+  it("is waited for while staged parts are to be recorded, not for what only its push can bring", async () => {
+    const { progress } = recorder();
+    const counts = [
+      { queued: 11, processing: 0 },
+      { queued: 7, processing: 4 },
+      { queued: 7, processing: 0, succeeded: 23 },
+    ];
+    let reads = 0;
+    const fetch = async () => Response.json(submission(first, counts[Math.min(reads++, 2)] ?? {}));
+    const shortcomings = await finishLeftovers(
+      { unfinished: [{ submission: first, recorded: 19, staged: 4, queued: 7 }], lost: [] },
+      {
+        client: new Sluice({ url: "http://stack.test", key: "key", fetch }, { sleep: async () => {} }),
+        signal: new AbortController().signal,
+        progress,
+        now: () => 0,
+      },
+    );
+    expect([reads, shortcomings]).toEqual([3, []]);
   });
 });
 
 describe("a wait", () => {
-  it("is explained with the time that is left, where it is one that a person notices", () => {
-    expect(describeWait([500, 1_000], 0, 0)).toBe("");
-    expect(describeWait([500, 14_100, 20_000], 0, 0)).toBe("2 jobs due in 15 s");
-    expect(describeWait([14_000], 3, 0)).toBe("1 job due in 14 s; 3 staged parts to record");
+  const wait = (reason: WaitingReason, until: number | null) =>
+    describeWait({ waiting: { reason, until: until === null ? null : new Date(until).toISOString() } }, 0);
+
+  it("is shown with the time left, if a person would notice it", () => {
+    expect([wait("answer", 1_000), wait("queue", null), describeWait({ waiting: null }, 0)]).toEqual(["", "", ""]);
+    expect(wait("answer", 14_100)).toBe("waits for its answer, in 14 s");
+    expect(wait("dispatch", 14_000)).toBe("waits for its turn, in 14 s");
   });
 });
 
 describe("following a submission", () => {
-  it("asks nothing of a stack that is being stopped", async () => {
-    const stack = { url: "http://127.0.0.1:1", key: "" };
-    expect(
-      await follow(
-        () => stack,
-        first,
-        AbortSignal.abort(),
-        () => true,
-      ),
-    ).toBeNull();
+  it("shows what holds it back", async () => {
+    const { shown, progress } = recorder();
+    const paused = { ...submission(first, { processing: 30 }), waiting: { reason: "paused" as const, until: null } };
+    const signal = new AbortController().signal;
+    await follow(standingStill(paused), first, { progress, signal, until: () => true });
+    expect(shown).toEqual([{ hold: "everything is paused: sluice resume", wait: "" }]);
   });
 
-  it("takes a stack that stops answering as its end is wanted for no error", async () => {
-    const stack = await standingStill();
-    const ending = new AbortController();
-    const followed = follow(
-      () => stack,
-      first,
-      ending.signal,
-      async () => {
-        ending.abort();
-        throw new TypeError("fetch failed");
-      },
-    );
-    expect(await followed).toBeNull();
-  });
-
-  it("fails where the stack does so by itself", async () => {
-    const stack = { url: "http://127.0.0.1:1", key: "" };
-    await expect(
-      follow(
-        () => stack,
-        first,
-        new AbortController().signal,
-        () => true,
-      ),
-    ).rejects.toThrow("fetch failed");
+  it("ends with the signal", async () => {
+    const { progress } = recorder();
+    const stop = new AbortController();
+    const until = () => {
+      stop.abort(new Error("stopped"));
+      return false;
+    };
+    const followed = follow(standingStill(submission(first, {})), first, { progress, signal: stop.signal, until });
+    await expect(followed).rejects.toThrow("stopped");
   });
 });

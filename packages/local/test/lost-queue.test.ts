@@ -6,7 +6,6 @@ import type { SubmissionId } from "@sluice/core";
 import { endQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Adapt } from "../src/configuration.ts";
-import { push } from "../src/demo/api.ts";
 import { describeStop } from "../src/demo/stopped.ts";
 import { startStack, type Stack } from "../src/runtime.ts";
 import { withStateDatabase } from "../src/state-database.ts";
@@ -53,11 +52,11 @@ describe("a stack that is stopped with messages in its Queue", () => {
     return new Sluice({ url: stack.url, key: KEY });
   }
 
-  const ndjson = (...ids: string[]) => Buffer.from(ids.map((id) => JSON.stringify({ id, ...DOCUMENT })).join("\n"));
-  async function pushTo(url: string, bytes: Buffer<ArrayBuffer>, key: string): Promise<SubmissionId> {
-    const pushed = await push({ url, key: KEY }, bytes, key);
-    if (!pushed.ok) throw new Error(pushed.error);
-    return pushed.value.submission.id;
+  async function pushTo(url: string, ids: readonly string[], idempotencyKey: string): Promise<SubmissionId> {
+    const client = new Sluice({ url, key: KEY });
+    const documents = ids.map((id) => ({ id, ...DOCUMENT }));
+    const { submissions } = await client.push(documents, { idempotencyKey, lane: "bulk" });
+    return submissions[0]?.id as SubmissionId;
   }
 
   it(
@@ -65,13 +64,13 @@ describe("a stack that is stopped with messages in its Queue", () => {
     async () => {
       await start(slow);
       const url = () => stack?.url ?? "";
-      const lost = await pushTo(url(), ndjson("a", "b"), "one");
-      const canceled = await pushTo(url(), ndjson("c"), "two");
+      const lost = await pushTo(url(), ["a", "b"], "one");
+      const canceled = await pushTo(url(), ["c"], "two");
       const before = new Sluice({ url: url(), key: KEY });
       expect(await before.cancel(canceled)).toMatchObject({ status: "canceling", counts: { queued: 1 } });
       await stack?.stop();
       expect(await describeStop(state)).toBe(
-        `Stopped. D1 stays in ${state}.\nLost with the local Queue, which is memory: 3 documents (2 of ${lost}, 1 of ${canceled}). ` +
+        `Stopped. D1 stays in ${state}.\nLost with the local Queue, which is in memory: 3 documents (2 of ${lost}, 1 of ${canceled}). ` +
           "Nothing of them is recorded. Push the same file again to score them.",
       );
 
@@ -89,7 +88,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
       });
       expect(await client.retry(lost)).toMatchObject({ queued: 0, lost: 2 });
 
-      expect(await pushTo(url(), ndjson("a", "b"), "one")).toBe(lost);
+      expect(await pushTo(url(), ["a", "b"], "one")).toBe(lost);
       expect(await client.wait(lost)).toMatchObject({ status: "completed", counts: { total: 2, succeeded: 2 } });
       await stack?.stop();
 

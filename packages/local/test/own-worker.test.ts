@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { follow, isOver } from "../src/demo/follow.ts";
+import { Sluice } from "@sluice/client/library";
 import { ROOT } from "../src/configuration.ts";
 import { ownWorker } from "../src/own-worker.ts";
 import { STOP } from "../src/child-events.ts";
@@ -97,8 +97,7 @@ describe("a Worker outside the workspace, beside a running stack", () => {
     async () => {
       const pushed = await fetch(own?.url ?? "", { method: "POST", body: JSON.stringify(DOCUMENT) });
       const { submission } = (await pushed.json()) as { submission: string };
-      const api = () => ({ url: stack?.url ?? "", key: KEY });
-      await follow(api, submission as never, new AbortController().signal, isOver);
+      await new Sluice({ url: stack?.url ?? "", key: KEY }).wait(submission);
       const ranking = await fetch(`${own?.url}/egg`);
       expect(await ranking.json()).toMatchObject([
         { rank: 1, context_id: "six" },

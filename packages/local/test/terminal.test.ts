@@ -1,75 +1,8 @@
-import { spawnSync } from "node:child_process";
-import { EventEmitter } from "node:events";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { commandLine, sqlLine } from "../src/command.ts";
-import { startProgress, type Progress } from "../src/demo/progress.ts";
-import { layOut } from "../src/demo/rankings.ts";
+import { column, layOut } from "../src/demo/rankings.ts";
 import { DEFAULT_STATE } from "../src/settings.ts";
 import { renderAnswer } from "../src/table.ts";
-
-const HIDE_CURSOR = "\u001B[?25l";
-const SHOW_CURSOR = "\u001B[?25h";
-const counts = { total: 40, queued: 0, processing: 40, succeeded: 0, failed: 0, canceled: 0 };
-
-/** A terminal as far as a bar needs one. */
-function makeTerminal() {
-  const written: string[] = [];
-  const write = (text: string) => written.push(text) > 0;
-  const stream = Object.assign(new EventEmitter(), {
-    isTTY: true,
-    columns: 80,
-    write,
-    cursorTo: () => true,
-    moveCursor: () => true,
-    clearLine: () => true,
-  });
-  return { stream: stream as unknown as NodeJS.WriteStream, written };
-}
-
-const started: Progress[] = [];
-afterEach(() => {
-  for (const progress of started.splice(0)) progress[Symbol.dispose]();
-});
-
-describe("the bar", () => {
-  it("gives the cursor back and leaves no timer when what it shows breaks off", () => {
-    const { stream, written } = makeTerminal();
-    const broken = () => {
-      using progress = startProgress(40, stream);
-      started.push(progress);
-      progress.show(counts);
-      throw new Error("broke off");
-    };
-    const listeners = process.listenerCount("exit");
-    expect(broken).toThrow("broke off");
-    const output = written.join("");
-    expect(output).toContain(HIDE_CURSOR);
-    expect(output.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(output.lastIndexOf(HIDE_CURSOR));
-    expect(process.listenerCount("exit")).toBe(listeners);
-  });
-
-  it("gives the cursor back where the process ends with it", () => {
-    const progress = JSON.stringify(import.meta.resolve("../src/demo/progress.ts"));
-    const program = `const { startProgress } = await import(${progress});
-      process.stdout.isTTY = true;
-      Object.assign(process.stdout, { cursorTo() {}, moveCursor() {}, clearLine() {} });
-      startProgress(40, process.stdout).show(${JSON.stringify(counts)});
-      process.exit(130);`;
-    const { stdout } = spawnSync(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
-      encoding: "utf8",
-    });
-    expect(stdout.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(stdout.lastIndexOf(HIDE_CURSOR));
-    expect(stdout).toContain(HIDE_CURSOR);
-  });
-
-  it("says what it waits for", () => {
-    const { stream, written } = makeTerminal();
-    const progress = startProgress(40, stream);
-    started.push(progress);
-    progress.show(counts, "1 job due in 14 s");
-    expect(written.join("")).toContain("processing 40 → succeeded 0 (1 job due in 14 s)");
-  });
-});
 
 describe("the rankings", () => {
   it.each([60, 80, 100, 130, Number.POSITIVE_INFINITY])("fit into %d columns", (width) => {
@@ -77,6 +10,12 @@ describe("the rankings", () => {
     expect(query + "  0.000  ".length + context + "  ".length + rank.length).toBeLessThanOrEqual(width);
     expect(query).toBeGreaterThan(10);
     expect(context).toBeGreaterThan(15);
+  });
+
+  it("have a text on one line of exactly the width, and cut no emoji in halves", () => {
+    expect(column("a\nb  c", 10)).toBe("a b c     ");
+    expect(column("😀😀😀😀", 5)).toBe("😀😀…");
+    expect(column("日本語のテキスト", 8)).toBe("日本語… ");
   });
 });
 

@@ -100,6 +100,7 @@ async function* unpacked(name: string, file: Readable): AsyncGenerator<Uint8Arra
 export function reasonOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "ENOENT") return "there is no such file";
+  if (code === "EISDIR") return "it is a folder";
   return code === "EACCES" ? "it may not be read" : code || "it failed";
 }
 

@@ -5,9 +5,9 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
-/** `1 document`, `12,345 documents` */
-export function plural(value: number, one: string): string {
-  return `${count(value)} ${one}${value === 1 ? "" : "s"}`;
+/** `1 document`, `12,345 documents`; `more` is the plural of a word that takes more than an s. */
+export function plural(value: number, one: string, more = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : more}`;
 }
 
 /** With its verb: `1 document has`, `2 documents have`. */

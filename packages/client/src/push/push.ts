@@ -8,8 +8,8 @@ import type { PushResult } from "./result.ts";
 import { SentCount } from "./sent.ts";
 import { openSource, type PushInput } from "./source.ts";
 
-/** A request's body may have 100 MB, unpacked or not. */
-const MOST_BYTES = 90_000_000;
+/** Bytes of one request of a push. The API takes 100 MB, unpacked or not. */
+export const MAX_REQUEST_BYTES = 90_000_000;
 /** What the API sees as a push that someone waits for: so many documents of JSON, of at most 10 MB. */
 const INTERACTIVE_ITEMS = 100;
 const SMALL_BYTES = 10_000_000;
@@ -57,7 +57,7 @@ export interface PushProgress {
  */
 export async function push(connection: Connection, input: PushInput, options: PushOptions): Promise<PushResult> {
   const { io } = connection;
-  const mostBytes = Math.min(options.maxBytes ?? MOST_BYTES, MOST_BYTES);
+  const mostBytes = Math.min(options.maxBytes ?? MAX_REQUEST_BYTES, MAX_REQUEST_BYTES);
   const idempotencyKey = options.idempotencyKey ?? io.uuid();
   if (!/^[\x20-\x7e]{1,250}$/.test(idempotencyKey)) {
     throw new TypeError("idempotencyKey must have 1 to 250 characters of printable ASCII");

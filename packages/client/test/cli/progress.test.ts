@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { barProgress, timeLeft } from "../../src/cli/progress.ts";
+import { barProgress, startProgress, timeLeft } from "../../src/cli/progress.ts";
 import type { Counts } from "../../src/types.ts";
 
 const counts = (more: Partial<Counts>): Counts => ({
@@ -89,4 +90,61 @@ test("a bar that never began stays away too", () => {
   progress.clear();
   progress.sending(3, 2_000, 10_000);
   expect(read()).toBe("");
+});
+
+test("a line is printed above the bar, which goes on below it", () => {
+  const { stream, read } = terminal();
+  const progress = barProgress(stream, () => 0);
+  progress.scoring(counts({ processing: 100 }), null, "waits for its answer, in 14 s");
+  expect(read()).toContain("succeeded 0 · waits for its answer, in 14 s");
+  progress.print("dispatched  1 job");
+  const printed = read();
+  expect(printed.endsWith("dispatched  1 job\n")).toBe(true);
+  expect(cursorOf(printed)).toBe("shown");
+  progress.scoring(counts({ processing: 100 }), null);
+  expect(read()).toContain("succeeded 0");
+  progress.clear();
+});
+
+test("a bar gives the cursor back and leaves no listener, also if what it shows throws", () => {
+  const { stream, read } = terminal();
+  const listeners = process.listenerCount("exit");
+  const broken = () => {
+    using progress = barProgress(stream, () => 0);
+    progress.scoring(counts({ processing: 100 }), null);
+    expect(process.listenerCount("exit")).toBe(listeners + 1);
+    throw new Error("broken");
+  };
+  expect(broken).toThrow("broken");
+  expect(cursorOf(read())).toBe("shown");
+  expect(process.listenerCount("exit")).toBe(listeners);
+});
+
+test("the cursor is given back if the process ends under a bar", () => {
+  const progress = JSON.stringify(import.meta.resolve("../../src/cli/progress.ts"));
+  const program = `const { barProgress } = await import(${progress});
+    process.stdout.isTTY = true;
+    Object.assign(process.stdout, { columns: 120, cursorTo() {}, moveCursor() {}, clearLine() {} });
+    barProgress(process.stdout, () => 0).scoring(${JSON.stringify(counts({ processing: 100 }))}, null);
+    process.exit(130);`;
+  const { stdout } = spawnSync(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
+    encoding: "utf8",
+  });
+  expect(cursorOf(stdout)).toBe("shown");
+  expect(stdout).toContain("\u{1b}[?25l");
+});
+
+test("where there is no terminal, lines go where the caller wants them, and no bar", () => {
+  const lines: string[] = [];
+  const stream = new PassThrough();
+  using progress = startProgress(
+    stream as unknown as NodeJS.WriteStream,
+    (line) => lines.push(line),
+    () => 0,
+  );
+  progress.scoring(counts({ processing: 100 }), null, "waits for its answer");
+  progress.scoring(counts({ processing: 100 }), "it is paused");
+  progress.scoring(counts({ processing: 100 }), "it is paused");
+  progress.print("scored");
+  expect([lines, stream.read()]).toEqual([["it is paused", "scored"], null]);
 });

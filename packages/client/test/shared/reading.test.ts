@@ -139,6 +139,17 @@ test("waiting ends in time", async () => {
   expect(waits).toEqual([500, 750, 750]);
 });
 
+test("waiting ends early where the caller says so, and reads as often as the caller wants", async () => {
+  const { api, client, waits, id } = await pushed(3);
+  api.looks = 8;
+  let reads = 0;
+  const submission = await client.wait(id, { interval: 200, until: () => (reads += 1) === 3 });
+  expect(submission.status).toBe("queued");
+  expect(waits).toEqual([200, 200]);
+  expect(await client.wait(id, { interval: 600, until: () => false })).toMatchObject({ status: "completed" });
+  expect(waits.slice(2)).toEqual([500, 600, 600, 600, 600]);
+});
+
 test("waiting ends when it is aborted", async () => {
   const { api, client, id } = await pushed(3);
   api.looks = Infinity;

@@ -1,16 +1,19 @@
+import { hasEnded, type Sluice } from "@sluice/client/library";
 import { pause } from "../signals.ts";
-import { openSubmissions, type Api } from "./api.ts";
 
-const LOOK_MS = 100;
+const INTERVAL_MS = 100;
+/** Of the submissions, the newest: what was just pushed is among them. */
+const MAX_SUBMISSIONS = 1_000;
 
 /** Waits, up to `ms` milliseconds, until D1 has recorded everything that was pushed. */
-export async function recordQueue(api: Api, ms: number): Promise<void> {
+export async function recordQueue(client: Pick<Sluice, "submissions">, ms: number): Promise<void> {
   const late = AbortSignal.timeout(ms);
   try {
     while (!late.aborted) {
-      const open = await openSubmissions(api);
+      const { data } = await client.submissions({ limit: MAX_SUBMISSIONS, signal: late }).page();
+      const open = data.filter((submission) => !hasEnded(submission));
       if (open.every(({ status, counts }) => status !== "receiving" && counts.queued === 0)) return;
-      await pause(LOOK_MS, late);
+      await pause(INTERVAL_MS, late);
     }
   } catch {
     // The stack has ended: there is nothing to wait for.

@@ -1,12 +1,10 @@
-import type { SubmissionId } from "@sluice/core";
-import { isAborted, pause } from "../signals.ts";
-import { readSubmission, type Api, type Submission } from "./api.ts";
+import { hasEnded, type Sluice, type Submission } from "@sluice/client/library";
+import type { Progress } from "@sluice/client/progress";
+import { holdWords, waitingBrief } from "@sluice/client/terminal";
 
-const POLL_MS = 200;
-
-export function isOver({ status }: Submission): boolean {
-  return status === "completed" || status === "canceled";
-}
+const INTERVAL_MS = 200;
+/** Shorter waits are not worth a word. */
+const MIN_SHOWN_WAIT_MS = 2_000;
 
 /** Documents that the Queue lost: they failed without having been recorded. */
 export function lost({ failures }: Submission): number {
@@ -23,24 +21,32 @@ export function recorded(submission: Submission): number {
   return submission.counts.total - submission.counts.queued - lost(submission);
 }
 
-/**
- * Reads a submission again and again until `done` says so of it, and gives it then; `null` where the
- * signal aborts first. A stack that is being stopped does not answer: that is no error.
- */
-export async function follow(
-  api: () => Api,
-  id: SubmissionId,
-  signal: AbortSignal,
-  done: (submission: Submission) => boolean | Promise<boolean>,
-): Promise<Submission | null> {
-  while (!isAborted(signal)) {
-    try {
-      const submission = await readSubmission(api(), id);
-      if (await done(submission)) return submission;
-    } catch (error) {
-      if (!isAborted(signal)) throw error;
-    }
-    await pause(POLL_MS, signal);
-  }
-  return null;
+interface Following {
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+  /** Ends it before the submission has ended. */
+  readonly until?: (submission: Submission) => boolean;
+}
+
+/** Shows a submission's progress to its end, or until `until` is true. Gives it as it was read last. */
+export function follow(
+  client: Pick<Sluice, "wait">,
+  id: string,
+  { progress, signal, until }: Following,
+): Promise<Submission> {
+  return client.wait(id, {
+    signal,
+    interval: INTERVAL_MS,
+    onProgress: (submission) => {
+      if (!hasEnded(submission))
+        progress.scoring(submission.counts, holdWords(submission), describeWait(submission, Date.now()));
+    },
+    ...(until && { until }),
+  });
+}
+
+/** What a submission waits for in a few words, if that takes a while; else `""`. `now` in milliseconds. */
+export function describeWait({ waiting }: Pick<Submission, "waiting">, now: number): string {
+  if (waiting === null || waiting.until === null) return "";
+  return Date.parse(waiting.until) - now > MIN_SHOWN_WAIT_MS ? `waits for ${waitingBrief(waiting, now)}` : "";
 }

@@ -1,58 +1,63 @@
-import { print } from "@sluice/client/terminal";
-import * as z from "zod";
+import { hasEnded, type Submission } from "@sluice/client/library";
+import type { Progress } from "@sluice/client/progress";
+import { count, duration, plural } from "@sluice/client/terminal";
+import { ok, type Result } from "@sluice/core";
 import type { Stack } from "../runtime.ts";
-import type { Submission } from "./api.ts";
-import { queryD1 } from "./d1.ts";
-import { count, counted, seconds, stage } from "./figures.ts";
-import { ended, recorded } from "./follow.ts";
+import { connect, type Access } from "./connect.ts";
+import { stage } from "./figures.ts";
+import { ended, follow, recorded } from "./follow.ts";
+import type { ReadBack } from "./read-back.ts";
 
-/** Half way: something is recorded for good, and something is not done. */
-export function isHalfWay(submission: Submission): boolean {
+interface Around extends Access {
+  readonly stack: Stack;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Kills the runtime once half of a submission is recorded, and starts it again. Gives the submission as it
+ * was at the kill, `null` if it ended too soon for one, or the line that says why the runtime does not start.
+ */
+export async function killHalfway(
+  around: Around,
+  id: string,
+  progress: Progress,
+): Promise<Result<Submission | null, string>> {
+  const { signal, stack } = around;
+  const atKill = await follow(connect(around), id, { progress, signal, until: isHalfway });
+  if (hasEnded(atKill)) {
+    progress.print(stage("not killed", "everything had ended before: try a larger file"));
+    return ok(null);
+  }
+  const { queued, processing, succeeded } = atKill.counts;
+  const figures = `${count(processing + succeeded)} recorded (${count(succeeded)} scored) and ${count(queued)} in the Queue`;
+  progress.print(stage("killed", `the runtime, with ${figures}`));
+  const started = performance.now();
+  const restarted = await stack.restartAfterKill();
+  if (!restarted.ok) return restarted;
+  const leases = "what a Worker was working on is due again when its lease expires";
+  progress.print(stage("restarted", `on the same state in ${duration(performance.now() - started)}; ${leases}`));
+  return ok(atKill);
+}
+
+/** Something is recorded for good, and something has not ended. */
+function isHalfway(submission: Submission): boolean {
   return recorded(submission) * 2 >= submission.counts.total && ended(submission) < submission.counts.total;
 }
 
-/** Kills the runtime and starts it again. Gives the line to print when it does not come up. */
-export async function killAndRestart(stack: Stack, submission: Submission): Promise<string | null> {
-  const { queued, processing, succeeded } = submission.counts;
-  print(
-    stage(
-      "killed",
-      `the runtime, with ${count(processing + succeeded)} recorded (${count(succeeded)} scored) and ${count(queued)} in the Queue`,
-    ),
-  );
-  const started = performance.now();
-  const restarted = await stack.restartAfterKill();
-  if (!restarted.ok) return restarted.error;
-  const leases = "what a Worker had in hand is due again when its lease runs out";
-  print(stage("restarted", `on the same state in ${seconds(performance.now() - started)}; ${leases}`));
-  return null;
-}
-
-/** Proves what the kill did not do. Gives the line that says it, and whether it holds. */
-export async function compareCounts(
-  url: string,
-  before: Submission,
-  after: Submission,
-): Promise<{ line: string; holds: boolean }> {
-  const [row] = await queryD1(
-    url,
-    `SELECT count(*) AS documents, count(o.document_id) AS outcomes
-     FROM parts p CROSS JOIN json_each(p.documents) d
-     LEFT JOIN outcomes o ON o.document_id = d.value AND o.submission_id = p.submission_id
-       AND o.collection = (SELECT collection FROM submissions WHERE id = p.submission_id)
-     WHERE p.submission_id = ?1`,
-    [after.id],
-    z.object({ documents: z.number(), outcomes: z.number() }),
-  );
-  const { documents = 0, outcomes = 0 } = row ?? {};
+/** Compares what was recorded at the kill with what the API gives back. Gives the line about it, and whether it holds. */
+export function compareCounts(
+  atKill: Submission,
+  end: Submission,
+  back: Pick<ReadBack, "documents" | "ended">,
+): { readonly line: string; readonly holds: boolean } {
   const holds =
-    documents >= recorded(before) &&
-    documents === recorded(after) &&
-    outcomes === ended(after) &&
-    outcomes === documents;
+    back.documents >= recorded(atKill) &&
+    back.documents === recorded(end) &&
+    back.ended === ended(end) &&
+    back.ended === back.documents;
   const line =
-    `${counted(recorded(before), "document")} recorded before the kill; D1 holds ${count(documents)} with ` +
-    `${counted(outcomes, "outcome")}, the counters say ${count(ended(after))}: ` +
+    `${plural(recorded(atKill), "document")} recorded before the kill; the API lists ${count(back.documents)}, ` +
+    `${count(back.ended)} of them ended, and counts ${count(ended(end))}: ` +
     (holds ? "nothing lost, nothing counted twice" : "these do not agree");
   return { line: stage("kept", line), holds };
 }

@@ -1,15 +1,13 @@
-import { print } from "@sluice/client/terminal";
+import { hasEnded, type Sluice, type Submission } from "@sluice/client/library";
+import type { Progress } from "@sluice/client/progress";
+import { count, duration, plural, PUSH_LOST_AGAIN } from "@sluice/client/terminal";
 import type { LostWithQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
 import type { UnfinishedSubmission } from "@sluice/pipeline/submission/sql/read-unfinished.ts";
-import type { Api } from "./api.ts";
-import { count, counted, seconds, stage, sum } from "./figures.ts";
-import { follow, isOver } from "./follow.ts";
-import type { Progress } from "./progress.ts";
-import { stagedParts } from "./staged.ts";
+import { stage, sum } from "./figures.ts";
+import { follow } from "./follow.ts";
 import { notSucceeded } from "./tell.ts";
-import { explainWait } from "./waits.ts";
 
-/** What earlier runs left in a state, as the start of this one finds it. */
+/** What earlier runs left in a state, as this run finds it at its start. */
 export interface Leftovers {
   readonly unfinished: readonly UnfinishedSubmission[];
   /** Documents that were in the local Queue: they have ended now. */
@@ -18,17 +16,19 @@ export interface Leftovers {
 
 export const NOTHING_LEFT: Leftovers = { unfinished: [], lost: [] };
 
-/** A line for what is finished without anyone's help, and one for each kind of what is not. */
+/** A line for what this run finishes by itself, and one for each kind of what it cannot. */
 export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
   const lines: string[] = [];
   const left = sum(unfinished, (one) => one.recorded + one.staged);
   const staged = sum(unfinished, (one) => one.staged);
   const big = staged === 0 ? "" : ` (${count(staged)} of them as staged parts)`;
   if (left > 0) {
-    lines.push(stage("left over", `${counted(left, "document")} of an earlier run, in D1${big}: finished by this one`));
+    lines.push(
+      stage("left over", `${plural(left, "document")} of an earlier run, in D1${big}: this run finishes them`),
+    );
   }
   const again = lost.filter((one) => !one.canceled);
-  if (again.length > 0) lines.push(stage("lost", `${listed(again)}: ${WHY_LOST}. ${PUSH_AGAIN}`));
+  if (again.length > 0) lines.push(stage("lost", `${listed(again)}: ${WHY_LOST}. ${PUSH_LOST_AGAIN}`));
   const canceled = lost.filter((one) => one.canceled);
   if (canceled.length > 0) lines.push(stage("lost", `${listed(canceled)}, canceled before: ${WHY_LOST}`));
   // The start has ended all others that were in the Queue.
@@ -40,16 +40,15 @@ export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
   return lines;
 }
 
-const WHY_LOST = "the local Queue, which is memory, had them when a run ended, and they failed as message_lost";
-const PUSH_AGAIN = "Push the same file again to score them";
-const RESUME = "The same push under its key resumes it, for an hour";
+const WHY_LOST = "in the local Queue, which is in memory, when a run ended; they failed as message_lost";
+const RESUME = "The same push under the same key resumes it, within an hour";
 
 const MAX_LISTED = 3;
 
 /** How many documents, and of which submissions. */
 export function listed(submissions: readonly Pick<LostWithQueue, "submission" | "documents">[]): string {
   const [first] = submissions;
-  const documents = counted(
+  const documents = plural(
     sum(submissions, (one) => one.documents),
     "document",
   );
@@ -60,45 +59,46 @@ export function listed(submissions: readonly Pick<LostWithQueue, "submission" | 
 }
 
 /** Longer than any lease, and than a staged part waits at the demo's tick. */
-const PATIENCE_MS = 180_000;
+const MAX_STANDSTILL_MS = 180_000;
 
 interface Around {
-  readonly api: () => Api;
+  readonly client: Pick<Sluice, "wait">;
   readonly signal: AbortSignal;
-  readonly startProgress: (total: number) => Progress;
+  readonly progress: Progress;
   /** Milliseconds. */
   readonly now: () => number;
 }
 
 /**
- * Waits until everything that D1 has of them has its outcome, as long as something moves. Gives what
- * did not succeed, a line each.
+ * Waits until all documents that D1 has of them have ended, for as long as something moves. Gives what did
+ * not succeed, a line each.
  */
-export async function finishLeftovers({ unfinished }: Leftovers, around: Around): Promise<string[]> {
+export async function finishLeftovers(
+  { unfinished }: Leftovers,
+  { client, signal, progress, now }: Around,
+): Promise<string[]> {
   const shortcomings: string[] = [];
-  for (const { submission: id, recorded, staged: stagedBefore } of unfinished) {
-    const documents = recorded + stagedBefore;
-    if (documents === 0) continue;
-    using progress = around.startProgress(documents);
-    let moved = { at: around.now(), figures: "" };
-    const isLate = (figures: string): boolean => {
-      if (figures !== moved.figures) moved = { at: around.now(), figures };
-      return around.now() - moved.at >= PATIENCE_MS;
+  for (const { submission, recorded, staged, queued } of unfinished) {
+    if (recorded + staged === 0) continue;
+    // What was never sent comes with its push only, which may never be resumed: it is not waited for.
+    const isOpen = ({ counts }: Submission) => counts.processing > 0 || counts.queued > queued;
+    let moved = { at: now(), counts: "" };
+    const stands = (counts: string): boolean => {
+      if (counts !== moved.counts) moved = { at: now(), counts };
+      return now() - moved.at >= MAX_STANDSTILL_MS;
     };
-    const last = await follow(around.api, id, around.signal, async (one) => {
-      const { url } = around.api();
-      const staged = await stagedParts(url, id);
-      if (isOver(one) || (one.counts.processing === 0 && staged === 0)) return true;
-      progress.show(one.counts, await explainWait(url, id, staged, Date.now()));
-      return isLate(JSON.stringify([one.counts, staged]));
+    const last = await follow(client, submission, {
+      progress,
+      signal,
+      until: (one) => !isOpen(one) || stands(JSON.stringify(one.counts)),
     });
-    progress.clear();
-    if (last === null) return shortcomings;
-    const { processing, succeeded, failed, canceled } = last.counts;
-    print(stage("left over", `${id}: ${succeeded} succeeded, ${failed} failed, ${canceled} canceled`));
-    if (processing > 0 || (await stagedParts(around.api().url, id)) > 0) {
-      const patience = seconds(PATIENCE_MS);
-      shortcomings.push(`${id} is not finished: nothing of it moved for ${patience}. Any later dev or demo goes on.`);
+    const { succeeded, failed, canceled } = last.counts;
+    progress.print(stage("left over", `${submission}: ${succeeded} succeeded, ${failed} failed, ${canceled} canceled`));
+    if (!hasEnded(last) && isOpen(last)) {
+      const standstill = duration(MAX_STANDSTILL_MS);
+      shortcomings.push(
+        `${submission} has not ended: none of its documents moved for ${standstill}. The next dev or demo continues it.`,
+      );
     } else {
       shortcomings.push(...notSucceeded(last));
     }

@@ -1,38 +1,28 @@
-import {
-  DEFAULT_MODEL,
-  measureDocument,
-  memberText,
-  parseDocument,
-  PushTally,
-  serializeDocument,
-  type PushTotals,
-  type SubmissionId,
-} from "@sluice/core";
-import type { PushedDocument } from "./rankings.ts";
-import { documentName } from "./read-file.ts";
+import { Checker } from "@sluice/client/check";
+import { DEFAULT_MODEL, nameDocument, PushTally, serializeDocument, type PushTotals } from "@sluice/core";
+import { submissionId } from "./connect.ts";
+import type { File } from "./read-file.ts";
 
 export interface Measured {
-  /** Of all documents, whichever submission carried them. */
+  /** Of all accepted documents. */
   readonly totals: PushTotals;
-  /** For each submission, the bytes that each of its documents has in a message, by id. */
-  readonly sizes: ReadonlyMap<SubmissionId, ReadonlyMap<string, number>>;
+  /** The bytes that each of them has in a message, by id. */
+  readonly sizes: ReadonlyMap<string, number>;
 }
 
-/** Measures accepted documents by the rules that the producer packs them by. */
-export function measureDocuments(documents: readonly PushedDocument[]): Measured {
+/** Measures the documents of a file by the rules that the producer accepts and packs them by. */
+export function measureFile({ documents }: Pick<File, "documents">, id: string): Measured {
+  const submission = submissionId(id);
+  const checker = new Checker({ truncateInputs: true });
   const tally = new PushTally(DEFAULT_MODEL);
-  const sizes = new Map<SubmissionId, Map<string, number>>();
-  for (const { document, submission } of documents) {
-    const rules = { model: DEFAULT_MODEL, truncateInputs: true } as const;
-    const parsed = parseDocument(JSON.parse(document.line), memberText(document.line, "metadata"), rules);
-    if (!parsed.ok) continue;
-    const measured = measureDocument(parsed.value);
-    if (measured.ok) tally.add(parsed.value, measured.value);
-    const name = documentName(document, submission);
-    const sent = serializeDocument(parsed.value, name, document.place);
-    if (!sent.ok) continue;
-    const ofSubmission = sizes.get(submission) ?? new Map<string, number>();
-    sizes.set(submission, ofSubmission.set(name, sent.value.bytes));
+  const sizes = new Map<string, number>();
+  for (const [index, { line, text }] of documents.entries()) {
+    const checked = checker.check({ kind: "document", first: line, last: line, document: text });
+    if (!checked.ok) continue;
+    tally.add(checked.document, checked.serialized);
+    const name = checked.document.id ?? nameDocument(submission, index);
+    const sent = serializeDocument(checked.document, name, index);
+    if (sent.ok) sizes.set(name, sent.value.bytes);
   }
   return { totals: tally.totals, sizes };
 }

@@ -1,120 +1,92 @@
 import { randomUUID } from "node:crypto";
-import { print } from "@sluice/client/terminal";
-import { err, ok, type Result } from "@sluice/core";
-import type { LocalAiMode } from "../configuration.ts";
+import type { Submission } from "@sluice/client/library";
+import { startProgress, type Progress } from "@sluice/client/progress";
+import { plural, print } from "@sluice/client/terminal";
+import { ok, type Result } from "@sluice/core";
 import type { Stack } from "../runtime.ts";
-import { push, type Api, type Pushed, type Submission } from "./api.ts";
-import { counted, stage } from "./figures.ts";
-import { follow, isOver, lost } from "./follow.ts";
-import { readJobs } from "./jobs.ts";
-import { compareCounts, isHalfWay, killAndRestart } from "./kill.ts";
-import { startProgress, type Progress } from "./progress.ts";
-import { linesOf } from "./read-file.ts";
-import { stagedParts } from "./staged.ts";
-import { notSucceeded, refusedLines, tellDispatched, tellPushed, tellScored } from "./tell.ts";
-import { explainWait } from "./waits.ts";
+import { connect, type Access } from "./connect.ts";
+import { stage } from "./figures.ts";
+import { follow, lost } from "./follow.ts";
+import { compareCounts, killHalfway } from "./kill.ts";
+import { pushFile } from "./push-file.ts";
+import { readBack, readJobs, type ReadBack } from "./read-back.ts";
+import type { File } from "./read-file.ts";
+import { refusedShortcoming } from "./refused.ts";
+import { dispatchedLine, notSucceeded, pushedLines, scoredLine } from "./tell.ts";
 
-export interface Surroundings {
+export interface Surroundings extends Access {
   readonly stack: Stack;
-  readonly key: string;
-  readonly localAi: LocalAiMode;
   readonly signal: AbortSignal;
   readonly output: NodeJS.WriteStream;
 }
 
 export interface Followed {
   readonly end: Submission;
-  /** Places in the push that were refused, as far as they were told. */
-  readonly rejected: ReadonlySet<number>;
+  readonly back: ReadBack;
   /** What did not succeed, a line each. */
   readonly shortcomings: readonly string[];
 }
 
-/** Pushes NDJSON and follows it to its end, with a line a stage. With `kill`, kills the runtime half way. */
+/** Pushes a file and follows it to its end, with a line per stage. With `kill`, kills the runtime halfway. */
 export async function pushAndFollow(
   around: Surroundings,
-  bytes: Buffer<ArrayBuffer>,
+  file: File,
   kill: boolean,
 ): Promise<Result<Followed, string>> {
-  // Its port may be another one after a restart.
-  const api = (): Api => ({ url: around.stack.url, key: around.key });
+  const { signal } = around;
+  using progress = startProgress(around.output, print, () => performance.now());
+  const key = randomUUID();
+  const push = () => pushFile(connect(around), file, { key, progress, signal });
   const begun = performance.now();
-  const idempotencyKey = randomUUID();
-  const pushed = await push(api(), bytes, idempotencyKey);
+  const pushed = await push();
   if (!pushed.ok) return pushed;
-  tellPushed(pushed.value, bytes.length, performance.now() - begun);
-  const { submission } = pushed.value;
-  using progress = startProgress(submission.counts.total, around.output);
+  const { refusedCount, submission } = pushed.value;
+  for (const line of pushedLines(pushed.value, file, performance.now() - begun)) progress.print(line);
 
-  const killed = kill ? await killHalfWay(around, api, submission, progress) : ok(null);
+  const killed = kill ? await killHalfway(around, submission.id, progress) : ok(null);
   if (!killed.ok) return killed;
-  const before = killed.value;
-  const told = { dispatched: false };
-  const followToEnd = () =>
-    follow(api, submission.id, around.signal, async (now) => {
-      if (!told.dispatched && now.counts.processing > 0 && now.counts.queued === 0)
-        told.dispatched = await tellOnceDispatched(api().url, now, progress);
-      const staged = before === null ? 0 : await stagedParts(api().url, now.id);
-      progress.show(now.counts, before === null ? "" : await explainWait(api().url, now.id, staged, Date.now()));
-      return isOver(now);
-    });
-  let end = await followToEnd();
-  progress.clear();
-  if (end === null) return err("Stopped.");
-  const kept = before === null ? null : await compareCounts(api().url, before, end);
-  if (before !== null && lost(end) > 0) {
-    console.log(stage("lost", `${counted(lost(end), "document")} in the local Queue, which is memory: pushed again`));
-    const again = await push(api(), bytes, idempotencyKey);
+  const atKill = killed.value;
+  let end = await followToEnd(around, submission.id, progress);
+  let back = await readBack(connect(around), end.id, signal);
+  const kept = atKill === null ? null : compareCounts(atKill, end, back);
+  if (atKill !== null && lost(end) > 0) {
+    progress.print(
+      stage("lost", `${plural(lost(end), "document")} in the local Queue, which is in memory: pushed again`),
+    );
+    const again = await push();
     if (!again.ok) return again;
-    end = await followToEnd();
-    progress.clear();
-    if (end === null) return err("Stopped.");
+    end = await follow(connect(around), end.id, { progress, signal });
+    back = await readBack(connect(around), end.id, signal);
   }
-  if (!told.dispatched) await tellOnceDispatched(api().url, end, progress);
-  await tellScored(api().url, end, performance.now() - begun);
+  progress.print(scoredLine(end, back.scores, performance.now() - begun));
 
   const shortcomings = notSucceeded(end);
-  if (pushed.value.rejected_count > 0) shortcomings.push(refusedLines(pushed.value));
+  if (refusedCount > 0) shortcomings.push(refusedShortcoming(refusedCount));
   if (kept !== null) {
-    print(kept.line);
+    progress.print(kept.line);
     if (!kept.holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
   }
-  return ok({ end, rejected: rejectedPlaces(bytes, pushed.value.rejected), shortcomings });
+  return ok({ end, back, shortcomings });
 }
 
-/** Gives the submission as it was at the kill; `null` where everything was done too soon for one. */
-async function killHalfWay(
-  { stack, signal }: Surroundings,
-  api: () => Api,
-  { id }: Submission,
-  progress: Progress,
-): Promise<Result<Submission | null, string>> {
-  const halfWay = await follow(api, id, signal, (now) => {
-    progress.show(now.counts);
-    return isHalfWay(now) || isOver(now);
-  });
-  progress.clear();
-  if (halfWay === null) return err("Stopped.");
-  if (isOver(halfWay)) {
-    print(stage("not killed", "everything was done before: try a larger file"));
-    return ok(null);
-  }
-  const failure = await killAndRestart(stack, halfWay);
-  return failure === null ? ok(halfWay) : err(failure);
+/** Follows a submission to its end, and tells of its jobs once each of them has a `request_id`. */
+async function followToEnd(around: Surroundings, id: string, progress: Progress): Promise<Submission> {
+  const { signal } = around;
+  const client = connect(around);
+  const tellDispatched = async (): Promise<boolean> => {
+    const { jobIds } = await readBack(client, id, signal);
+    const jobs = await readJobs(client, jobIds, signal);
+    if (jobs.length === 0 || jobs.some((job) => job.request_id === null)) return false;
+    progress.print(dispatchedLine(jobs));
+    return true;
+  };
+  await follow(client, id, { progress, signal, until: isDispatched });
+  const told = await tellDispatched();
+  const end = await follow(client, id, { progress, signal });
+  if (!told) await tellDispatched();
+  return end;
 }
 
-/** Tells of the jobs once each has its `request_id`. */
-async function tellOnceDispatched(url: string, { id }: Submission, progress: Progress): Promise<boolean> {
-  const jobs = await readJobs(url, id);
-  if (jobs.length === 0 || jobs.some((job) => job.request_id === null)) return false;
-  progress.clear();
-  tellDispatched(jobs);
-  return true;
-}
-
-export function rejectedPlaces(bytes: Uint8Array, rejected: Pushed["rejected"]): Set<number> {
-  const numbers = new Set(rejected.map(({ line }) => line));
-  const places = new Set<number>();
-  for (const { number, place } of linesOf(bytes)) if (numbers.has(number)) places.add(place);
-  return places;
+function isDispatched({ counts, waiting }: Submission): boolean {
+  return counts.queued === 0 && waiting?.reason === "answer";
 }

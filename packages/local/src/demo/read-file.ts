@@ -1,126 +1,68 @@
-import { readFileSync } from "node:fs";
-import { TextDecoder } from "node:util";
-import { err, nameDocument, ok, type Result, type SubmissionId } from "@sluice/core";
-import * as z from "zod";
+import { readFile as readBytes } from "node:fs/promises";
+import { MAX_REQUEST_BYTES, type RejectedLine } from "@sluice/client/library";
+import { readLines, reasonOf } from "@sluice/client/input";
+import { bytes as bytesWords } from "@sluice/client/terminal";
+import { err, ok, type Result } from "@sluice/core";
 
-/** A line of the file, as far as the demo needs it: the producer alone says whether it is a document. */
-export interface FileDocument {
-  /** `null`: it is named after its submission and place. */
-  readonly id: string | null;
-  /** Its place in the push: counted from 0 over the lines that are not blank. */
-  readonly place: number;
-  readonly query: string;
-  /** Texts. */
-  readonly contexts: readonly string[];
-  readonly line: string;
+/** A line to push. Only the API says whether it is a document. */
+export interface FileLine {
+  /** From 1, as an editor counts. */
+  readonly line: number;
+  readonly text: string;
 }
 
 export interface File {
   readonly name: string;
-  /** As they are: what is no UTF-8 is the producer's to refuse. */
-  readonly bytes: Buffer<ArrayBuffer>;
-  readonly documents: readonly FileDocument[];
+  readonly bytes: number;
+  /** The lines that are not blank: the index of one is its place in the push. */
+  readonly documents: readonly FileLine[];
+  /** Lines that cannot be pushed, since they are not text. */
+  readonly unreadable: readonly RejectedLine[];
 }
 
-/** Blank lines have no place in a push. */
-const blankLine = /^[ \t\r]*$/;
-
-/** A line of a push that is not blank. */
-export interface Line {
-  /** From 1, as an editor counts. */
-  readonly number: number;
-  /** From 0, over the lines that are not blank. */
-  readonly place: number;
-  /** `null`: it is no UTF-8. */
-  readonly text: string | null;
-}
-
-const LF = 0x0a;
-
-/** The lines that are not blank, as the producer sees them: without a byte order mark in front of the first. */
-export function* linesOf(bytes: Uint8Array): Generator<Line> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let place = 0;
-  let number = 0;
-  for (let start = 0; start < bytes.length;) {
-    const found = bytes.indexOf(LF, start);
-    const end = found < 0 ? bytes.length : found;
-    number += 1;
-    const decoded = decode(decoder, bytes.subarray(start, end));
-    const text = number === 1 && decoded !== null ? decoded.replace(/^\uFEFF/, "") : decoded;
-    start = end + 1;
-    if (text !== null && blankLine.test(text)) continue;
-    yield { number, place, text };
-    place += 1;
-  }
-}
-
-function decode(decoder: TextDecoder, bytes: Uint8Array): string | null {
+/** Reads an NDJSON file of documents; `name` is what the person calls it. One line says why there is nothing to push. */
+export async function readFile(path: string, name: string): Promise<Result<File, string>> {
+  let bytes: Uint8Array;
   try {
-    return decoder.decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-const lineSchema = z.object({
-  id: z.string().optional(),
-  query: z.string(),
-  contexts: z.array(z.union([z.string(), z.object({ text: z.string() }).transform(({ text }) => text)])),
-});
-
-/** Reads an NDJSON file of documents; `name` is how the person calls it. Gives one line where there is nothing to push. */
-export function readFile(path: string, name: string): Result<File, string> {
-  let bytes: Buffer<ArrayBuffer>;
-  try {
-    bytes = readFileSync(path);
+    bytes = await readBytes(path);
   } catch (error) {
-    return err(`${name} cannot be read: ${reason(error)}`);
+    return err(`${name} cannot be read: ${reasonOf(error)}`);
   }
-  const documents: FileDocument[] = [];
-  let lines = 0;
-  for (const { place, text } of linesOf(bytes)) {
-    const document = text === null ? null : readLine(text, place);
-    if (document !== null) documents.push(document);
-    lines += 1;
+  // What is sent has a line feed behind each line, the last one included.
+  if (bytes.length >= MAX_REQUEST_BYTES) {
+    const limit = bytesWords(MAX_REQUEST_BYTES);
+    return err(`${name} has ${bytesWords(bytes.length)}; demo takes less than ${limit}. Use dev and sluice push`);
   }
-  if (lines === 0) return err(`${name} is empty: a document a line is wanted, ${EXAMPLE}`);
-  if (documents.length === 0 && isList(bytes)) {
-    return err(`${name} holds one JSON list: put each document on a line of its own, as \`jq -c '.[]'\` does`);
+  const documents: FileLine[] = [];
+  const unreadable: RejectedLine[] = [];
+  for await (const { number, text } of readLines({ read: () => chunksOf(bytes) })) {
+    if (text === null) unreadable.push({ line: number, detail: "the line is not valid UTF-8" });
+    else if (!/^[ \t]*$/.test(text)) documents.push({ line: number, text });
   }
-  if (documents.length === 0) return err(`${name} holds no document: each line must be one, ${EXAMPLE}`);
-  return ok({ name, bytes, documents });
-}
-
-function isList(bytes: Uint8Array): boolean {
-  for (const { text } of linesOf(bytes)) return text?.trimStart().startsWith("[") === true;
-  return false;
+  const [first] = documents;
+  if (first === undefined && unreadable.length === 0) {
+    return err(`${name} is empty: it must have one document per line, ${EXAMPLE}`);
+  }
+  if (first?.text.trimStart().startsWith("[") === true) {
+    return err(`${name} is a JSON list: put each document on a line of its own, as \`jq -c '.[]'\` does`);
+  }
+  if (!documents.some(({ text }) => isObject(text))) {
+    return err(`${name} has no document: each line must be one, ${EXAMPLE}`);
+  }
+  return ok({ name, bytes: bytes.length, documents, unreadable });
 }
 
 const EXAMPLE = 'such as {"id":"q1","query":"…","contexts":["…","…"]}';
 
-function readLine(line: string, place: number): FileDocument | null {
-  let value: unknown;
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function isObject(text: string): boolean {
   try {
-    value = JSON.parse(line);
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
-    return null;
+    return false;
   }
-  const parsed = lineSchema.safeParse(value);
-  if (!parsed.success) return null;
-  const { id, query, contexts } = parsed.data;
-  return { id: id ?? null, place, query, contexts, line };
-}
-
-/** What a document of the file is called in D1. */
-export function documentName(document: FileDocument, submission: SubmissionId): string {
-  return document.id ?? nameDocument(submission, document.place);
-}
-
-function reason(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : null;
-  if (code === "ENOENT") return "there is no such file";
-  if (code === "EISDIR") return "it is a folder";
-  if (code === "EACCES") return "this user may not read it";
-  return error instanceof Error ? error.message : String(error);
 }

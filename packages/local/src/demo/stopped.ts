@@ -1,9 +1,10 @@
+import { plural } from "@sluice/client/terminal";
 import { readUnfinished } from "@sluice/pipeline/submission/sql/read-unfinished.ts";
 import { withStateDatabase } from "../state-database.ts";
-import { counted, sum } from "./figures.ts";
+import { sum } from "./figures.ts";
 import { listed } from "./leftovers.ts";
 
-/** What a stack that has been stopped leaves behind: to be called when its Workers have ended. */
+/** Describes what a stopped stack leaves behind. Its Workers must have ended. */
 export async function describeStop(state: string): Promise<string> {
   const unfinished = await withStateDatabase(state, readUnfinished);
   const inD1 = sum(unfinished, (one) => one.recorded + one.staged);
@@ -11,11 +12,11 @@ export async function describeStop(state: string): Promise<string> {
     one.queued > 0 ? [{ submission: one.submission, documents: one.queued }] : [],
   );
   const lines = [`Stopped. D1 stays in ${state}.`];
-  if (inD1 > 0) lines.push(`In D1 and not finished: ${counted(inD1, "document")}. The next dev or demo finishes them.`);
+  if (inD1 > 0) lines.push(`In D1 and not finished: ${plural(inD1, "document")}. The next dev or demo finishes them.`);
   if (queued.length > 0) {
     const none = inD1 > 0 ? "" : " Nothing of them is recorded.";
     lines.push(
-      `Lost with the local Queue, which is memory: ${listed(queued)}.${none} Push the same file again to score them.`,
+      `Lost with the local Queue, which is in memory: ${listed(queued)}.${none} Push the same file again to score them.`,
     );
   }
   return lines.join("\n");

@@ -1,3 +1,4 @@
+import { toHex } from "@sluice/core";
 import type { BodyPiece } from "../http/body.ts";
 import type { Problem } from "../http/problems.ts";
 
@@ -32,8 +33,7 @@ export class Fingerprint {
       if ("problem" in piece) return;
     }
     await this.#writer.close();
-    const bytes = new Uint8Array(await this.#digest.digest);
-    this.#value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    this.#value = toHex(new Uint8Array(await this.#digest.digest));
   }
 
   /** Reads a body for its fingerprint only. Gives why it did not come to its end, where it did not. */

@@ -7,7 +7,7 @@ import {
   type PackedPart,
   type PartHeader,
 } from "@sluice/pipeline/message/message.ts";
-import { uuidTail, MESSAGE_OVERHEAD_BYTES, type SerializedDocument, type SubmissionId } from "@sluice/core";
+import { sha256Hex, uuidTail, MESSAGE_OVERHEAD_BYTES, type SerializedDocument, type SubmissionId } from "@sluice/core";
 import { closeSubmission, reopenSubmission } from "@sluice/pipeline/submission/sql/close-submission.ts";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import { isPassing } from "@sluice/db";
@@ -207,7 +207,7 @@ export class Sending {
     const part = this.#part;
     this.#part += 1;
     const { documents, bytes, count } = packed;
-    const hash = await sha256(documents);
+    const hash = await sha256Hex(documents);
     const standing = this.#counted.take(part, hash, count);
     if (standing === null || (this.#closed && standing.uncounted > 0)) return this.#fail("other_body");
     const { state, uncounted } = standing;
@@ -299,9 +299,4 @@ export class Sending {
       return false;
     }
   }
-}
-
-async function sha256(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

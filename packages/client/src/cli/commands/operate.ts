@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { shellCommand } from "@sluice/core/shell";
 import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
@@ -115,7 +115,7 @@ export function newKey(cli: Cli, flags: KeyFlags): ExitCode {
   const key = `sluice_${Buffer.from(cli.randomBytes(24)).toString("base64url")}`;
   const entry = {
     name: flags.name,
-    sha256: createHash("sha256").update(key).digest("hex"),
+    sha256: hash("sha256", key),
     scopes: flags.scopes,
     ...(flags.collections !== undefined && { collections: flags.collections }),
   };

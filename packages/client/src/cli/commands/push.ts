@@ -64,11 +64,7 @@ async function beforeSending<T>({ signal }: Cli, work: () => Promise<T>): Promis
 }
 
 function progressOf({ out, now }: Cli): Progress {
-  if (!out.stderrIsTerminal) return quietProgress((text) => out.note(text));
-  const progress = barProgress(process.stderr, now);
-  // However the process ends, a second Ctrl-C included: the cursor that the bar hides is there again.
-  process.once("exit", () => progress.clear());
-  return progress;
+  return out.stderrIsTerminal ? barProgress(process.stderr, now) : quietProgress((text) => out.note(text));
 }
 
 async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<Estimate> {

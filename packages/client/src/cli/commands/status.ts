@@ -125,5 +125,5 @@ export function printSubmission(out: Output, submission: Submission, now: number
 }
 
 function unconfirmed(dispatches: number): string {
-  return dispatches === 0 ? "" : `, ${plural(dispatches, "dispatch")} unconfirmed`;
+  return dispatches === 0 ? "" : `, ${plural(dispatches, "dispatch", "dispatches")} unconfirmed`;
 }
