@@ -73,7 +73,7 @@ export interface SluiceOptions {
 const RETRIES = 5;
 const TIMEOUT = 60_000;
 const RESULTS_PAGE = 1_000;
-const FEED_WAIT = 25;
+const FEED_WAIT_SECONDS = 25;
 
 /**
  * The API of a Sluice. Every method tries again where that is safe and may help, and throws a
@@ -174,7 +174,7 @@ export class Sluice {
 
   /** Documents as they end, across submissions. What is canceled is not among them. */
   feed(options: FeedOptions = {}): Feed {
-    const { collection, from = "start", wait: patience = FEED_WAIT, signal } = options;
+    const { collection, from = "start", wait: patience = FEED_WAIT_SECONDS, signal } = options;
     const { io, timeout } = this.#connection;
     let away = false;
     const onRetry = (error: SluiceError, wait: number) => {

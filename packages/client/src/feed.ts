@@ -1,7 +1,7 @@
 import type { Document, Page } from "./types.ts";
 
 /** Milliseconds: an answer without anything new that came sooner was not waited for by the server. */
-const SHORTEST_WAIT = 1_000;
+const MIN_WAIT_MS = 1_000;
 
 /** Where a feed begins without a cursor. */
 export type FeedStart = "start" | "now";
@@ -52,7 +52,7 @@ export class Feed implements AsyncIterable<Document> {
       this.#cursor = page.next_cursor ?? this.#cursor;
       if (starting) continue;
       const waited = now() - asked;
-      if (page.data.length === 0 && waited < SHORTEST_WAIT) await sleep(SHORTEST_WAIT - waited);
+      if (page.data.length === 0 && waited < MIN_WAIT_MS) await sleep(MIN_WAIT_MS - waited);
     }
   }
 }

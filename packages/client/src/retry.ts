@@ -1,15 +1,15 @@
 import type { SluiceError } from "./errors.ts";
 
 /** Milliseconds: the first wait, and the longest that the client decides by itself. */
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 30_000;
+const FIRST_WAIT_MS = 500;
+const MAX_WAIT_MS = 30_000;
 /** A server that asks for more is better come back to by hand. */
-const LONGEST_ASKED_FOR = 120_000;
+const MAX_RETRY_AFTER_MS = 120_000;
 /**
  * For how long a push with the same key is waited for, all waits together. The server asks to look again
  * soon, since most are over soon; one that broke off without a word counts as running for 60 s.
  */
-const LONGEST_CONFLICT = 180_000;
+const MAX_CONFLICT_MS = 180_000;
 
 /** What was waited for already, in one call. */
 export interface Waits {
@@ -30,11 +30,11 @@ export function waitBeforeRetry(error: SluiceError, waits: Waits, retries: numbe
   const jitter = 0.5 + random / 2;
   if (error.status === 409) {
     if (!mayPass(error)) return null;
-    const wait = Math.max(asked, 1_000) + FIRST_WAIT * jitter;
-    return waits.conflict + wait > LONGEST_CONFLICT ? null : wait;
+    const wait = Math.max(asked, 1_000) + FIRST_WAIT_MS * jitter;
+    return waits.conflict + wait > MAX_CONFLICT_MS ? null : wait;
   }
-  if (!mayPass(error) || waits.failures >= retries || asked > LONGEST_ASKED_FOR) return null;
-  return Math.max(asked, Math.min(FIRST_WAIT * 2 ** waits.failures, LONGEST_WAIT) * jitter);
+  if (!mayPass(error) || waits.failures >= retries || asked > MAX_RETRY_AFTER_MS) return null;
+  return Math.max(asked, Math.min(FIRST_WAIT_MS * 2 ** waits.failures, MAX_WAIT_MS) * jitter);
 }
 
 /** Whether the same may succeed another time. */

@@ -23,7 +23,7 @@ export interface Received {
 type Responder = (request: Request) => Response | Promise<Response>;
 
 export const KEY = "sluice_test";
-const MOST_REJECTED = 100;
+const MAX_REJECTED = 100;
 
 export function problem(
   status: number,
@@ -122,7 +122,7 @@ export class FakeApi {
       if (document === null) rejected.push({ line: index + 1, detail: "query must be a string" });
       else documents.push(documentOf({ ...document, id: document.id ?? `${id}-${index}` }, id, url.searchParams));
     }
-    const told = { rejected_count: rejected.length, rejected: rejected.slice(0, MOST_REJECTED) };
+    const told = { rejected_count: rejected.length, rejected: rejected.slice(0, MAX_REJECTED) };
     if (documents.length === 0) {
       return problem(422, "nothing-acceptable", { errors: told.rejected, rejected_count: told.rejected_count });
     }

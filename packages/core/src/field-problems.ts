@@ -8,7 +8,7 @@ export interface FieldProblem {
 }
 
 /** More would not help the reader. */
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** What other rerank APIs call things, and the word here. */
 const RENAMES: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ export function problemsOf(error: z.ZodError, value: unknown, allowed: AllowedFi
   // Unknown fields first: a name to change often explains the field that is missing.
   const issues = error.issues.toSorted((a, b) => Number(isUnknownField(b)) - Number(isUnknownField(a)));
   const parsed = { value, allowed };
-  return issues.flatMap((issue) => fromIssue(issue, parsed, [])).slice(0, MOST_PROBLEMS);
+  return issues.flatMap((issue) => fromIssue(issue, parsed, [])).slice(0, MAX_PROBLEMS);
 }
 
 type Issue = z.core.$ZodIssue;
@@ -60,7 +60,7 @@ function isUnknownField(issue: Issue): boolean {
 function fromIssue(issue: Issue, root: Parsed, prefix: readonly PropertyKey[]): FieldProblem[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.slice(0, MOST_PROBLEMS).map((key) => ({
+    return issue.keys.slice(0, MAX_PROBLEMS).map((key) => ({
       pointer: jsonPointer([...path, key]),
       detail: unknownField(key, valueAt(root.value, path), root.allowed(path)),
     }));

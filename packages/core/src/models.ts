@@ -20,7 +20,7 @@ export const modelNames = Object.keys(SCORING_MODELS) as [ModelName, ...ModelNam
 export const modelSchema = z.enum(modelNames);
 
 /** SentencePiece's own bound on the length of a piece, in characters: no token of bge-m3 is longer. */
-const LONGEST_TOKEN = 16;
+const MAX_TOKEN_LENGTH = 16;
 
 /**
  * The fewest tokens a text can have: at least one a word, and none longer than a piece may be.
@@ -33,7 +33,7 @@ export function fewestTokens(text: string): number {
     words += 1;
     characters += word[0].length;
   }
-  return Math.max(words, Math.ceil(characters / LONGEST_TOKEN));
+  return Math.max(words, Math.ceil(characters / MAX_TOKEN_LENGTH));
 }
 
 /** Whether a text is beyond the model's window whichever way it is cut into tokens. */

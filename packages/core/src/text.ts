@@ -34,11 +34,11 @@ export function hasControlCharacter(text: string): boolean {
 }
 
 /** A name of the user's own is told as far as it helps to find it, in characters. */
-const MOST_TOLD = 64;
+const MAX_SHOWN = 64;
 
 /** A name as a problem tells it: the first 64 characters. */
 export function told(name: string): string {
-  return name.length > MOST_TOLD ? `${name.slice(0, MOST_TOLD)}…` : name;
+  return name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
 }
 
 /** A JSON Pointer (RFC 6901) to the value at `path`. Names longer than 64 characters are cut: it is for people. */

@@ -1,12 +1,12 @@
 import { drizzle } from "drizzle-orm/d1";
-import { PATIENT, patientD1, type Patience, type StatementCounter } from "./patience.ts";
+import { DEFAULT_RETRY_POLICY, patientD1, type RetryPolicy, type StatementCounter } from "./retry-policy.ts";
 
 const counters = new WeakMap<object, StatementCounter>();
 
 /** Drizzle over a D1 binding that bears with passing errors. Everything here reads and writes through it. */
-export function openDatabase(d1: D1Database, patience: Patience = PATIENT) {
+export function openDatabase(d1: D1Database, retryPolicy: RetryPolicy = DEFAULT_RETRY_POLICY) {
   const counter: StatementCounter = { statements: 0 };
-  const db = drizzle(patientD1(d1, patience, counter));
+  const db = drizzle(patientD1(d1, retryPolicy, counter));
   counters.set(db, counter);
   return db;
 }

@@ -1,5 +1,5 @@
 export * from "./database.ts";
-export { D1Timeout, isPassing, withCauses, type Patience } from "./patience.ts";
+export { D1Timeout, isTransient, withCauses, type RetryPolicy } from "./retry-policy.ts";
 export * from "./schema.ts";
 export * from "./schema-upkeep.ts";
 export * as views from "./views.ts";

@@ -46,12 +46,11 @@ export async function readRanked(
 }
 
 /** D1 binds at most 100 values a query. */
-const MOST_IDS = 90;
+const MAX_IDS = 90;
 
 /** The best context of each of up to 90 documents, in no order; one without scores has no row. */
 export async function readBest(db: Database, collection: string, ids: readonly string[]): Promise<ScoreRow[]> {
-  if (ids.length > MOST_IDS)
-    throw new RangeError(`readBest takes at most ${MOST_IDS} ids at once: it got ${ids.length}`);
+  if (ids.length > MAX_IDS) throw new RangeError(`readBest takes at most ${MAX_IDS} ids at once: it got ${ids.length}`);
   if (ids.length === 0) return [];
   return db
     .select()

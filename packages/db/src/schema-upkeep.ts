@@ -18,7 +18,7 @@ export const watchedSubmissions = sqliteTable("watched_submissions", {
 });
 
 /**
- * Sums over what has ended, so that counts need not be taken from it again: see `foldTotals`. `kind`
+ * Sums over what has ended, so that counts need not be taken from it again: see `rollUpTotals`. `kind`
  * is `lane` (by lane), `label` (by label and collection), `code` (failed documents by failure code) or
  * `jobs` (all ended jobs).
  */
@@ -50,7 +50,7 @@ export const folds = sqliteTable("folds", {
 });
 
 /** Submissions that had not ended when `totals` passed them, or began again since. */
-export const unfoldedSubmissions = sqliteTable("unfolded_submissions", {
+export const notRolledUp = sqliteTable("unfolded_submissions", {
   submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
 });
 

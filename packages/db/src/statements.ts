@@ -1,7 +1,7 @@
 import type { SQL } from "drizzle-orm";
 import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
 import type { Database } from "./database.ts";
-import { batchTries } from "./patience.ts";
+import { batchTries } from "./retry-policy.ts";
 
 /*
  * Hand-written statements go to D1 from here. Drizzle binds their values; its own `batch` takes none

@@ -21,9 +21,9 @@ export const NO_SIGNS: FailureSigns = {
 };
 
 /** More of a text tells nothing more. */
-const MOST_TEXT = 20_000;
-const MOST_NESTING = 4;
-const MOST_RETRY_AFTER = 86_400;
+const MAX_TEXT_LENGTH = 20_000;
+const MAX_NESTING = 4;
+const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 const CODE_FIELDS = ["internalCode", "internal_code", "code", "errorCode", "error_code"];
 const STATUS_FIELDS = ["status", "httpCode", "http_code", "statusCode", "status_code"];
@@ -38,7 +38,7 @@ const NESTED_FIELDS = ["errors", "error", "result"];
 export function signsOf(value: unknown, depth = 0): FailureSigns {
   if (typeof value === "string") return signsOfText(value, depth);
   if (value instanceof Error) return signsOfError(value, depth);
-  if (depth > MOST_NESTING) return NO_SIGNS;
+  if (depth > MAX_NESTING) return NO_SIGNS;
   if (Array.isArray(value)) {
     const all = value.slice(0, 20).map((entry) => signsOf(entry, depth + 1));
     return all.find((signs) => signs.code !== null) ?? all.find((signs) => signs.message !== "") ?? NO_SIGNS;
@@ -107,7 +107,7 @@ function asStatus(number: number): number | null {
 }
 
 function asRetryAfter(seconds: number): number | null {
-  return seconds >= 0 ? Math.min(Math.ceil(seconds), MOST_RETRY_AFTER) : null;
+  return seconds >= 0 ? Math.min(Math.ceil(seconds), MAX_RETRY_AFTER_SECONDS) : null;
 }
 
 /** The binding throws `code: words`, under one or more `AiError: ` when a service stands between. */
@@ -127,9 +127,9 @@ const HINT_UNITS: Readonly<Record<string, number>> = {
 };
 
 function signsOfText(whole: string, depth: number): FailureSigns {
-  const text = whole.slice(0, MOST_TEXT).trim();
+  const text = whole.slice(0, MAX_TEXT_LENGTH).trim();
   if (text.startsWith("<")) return signsOfPage(text);
-  if ((text.startsWith("{") || text.startsWith("[")) && depth <= MOST_NESTING) {
+  if ((text.startsWith("{") || text.startsWith("[")) && depth <= MAX_NESTING) {
     const value = parseJson(text);
     // A body that is not what the binding expects is thrown raw, as an error's message.
     if (value !== undefined) return signsOf(value, depth + 1);

@@ -24,7 +24,7 @@ export type MatchedAnswer =
       readonly message: string | null;
     };
 
-const MOST_NESTING = 3;
+const MAX_NESTING = 3;
 
 const unusable = (code: FailureCode, message: string | null = null): MatchedAnswer => ({
   kind: "unusable",
@@ -106,7 +106,7 @@ function itemFailure(item: AnswerItem): MatchedAnswer {
 /** `result.response`, or the same under further `result`s. */
 function responseOf(result: unknown): unknown {
   let value = result;
-  for (let depth = 0; depth <= MOST_NESTING; depth += 1) {
+  for (let depth = 0; depth <= MAX_NESTING; depth += 1) {
     if (!isRecord(value)) return value;
     if (value["response"] !== undefined) return value["response"];
     value = value["result"];

@@ -21,7 +21,7 @@ export type PollOutcome =
     }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-const MOST_NESTING = 3;
+const MAX_NESTING = 3;
 
 /**
  * Asks Workers AI for a batch once. `model` must be the one that the batch was submitted to.
@@ -39,7 +39,7 @@ export async function pollBatch(
   }
   const answer = await callService(binding, model, { request_id: requestId }, undefined, bounded);
   if (!answer.ok) return { kind: "refused", refusal: classify(answer.error, "poll") };
-  return readPoll(answer.value, MOST_NESTING) ?? unreadable(answer.value);
+  return readPoll(answer.value, MAX_NESTING) ?? unreadable(answer.value);
 }
 
 /** `null`: there is nothing to go by in this value. */

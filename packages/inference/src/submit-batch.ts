@@ -14,7 +14,7 @@ export type SubmitOutcome =
 
 /** Ours: D1 keeps the id, and the service's are UUIDs. */
 const MAX_REQUEST_ID_LENGTH = 512;
-const MOST_NESTING = 3;
+const MAX_NESTING = 3;
 
 /**
  * Hands requests to Workers AI as one batch (under 10 MB in all). There is no idempotency: where
@@ -29,7 +29,7 @@ export async function submitBatch(
 ): Promise<SubmitOutcome> {
   const answer = await callService(binding, model, { requests }, { queueRequest: true }, bounded);
   if (!answer.ok) return { kind: "refused", refusal: classify(answer.error, "submit") };
-  const requestId = requestIdIn(answer.value, MOST_NESTING);
+  const requestId = requestIdIn(answer.value, MAX_NESTING);
   if (requestId !== null) return { kind: "queued", requestId };
   const signs = signsOf(answer.value);
   const told = signs.code !== null || signs.message !== "";

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 export function readNew(path: string): () => string {
   const start = size(path);
   return () => {
-    const bytes = Buffer.alloc(Math.min(Math.max(size(path) - start, 0), MOST_BYTES));
+    const bytes = Buffer.alloc(Math.min(Math.max(size(path) - start, 0), MAX_BYTES));
     if (bytes.length === 0) return "";
     const file = openSync(path, "r");
     readSync(file, bytes, 0, bytes.length, start);
@@ -14,8 +14,8 @@ export function readNew(path: string): () => string {
   };
 }
 
-const MOST_BYTES = 1_000_000;
-const MOST_LINES = 12;
+const MAX_BYTES = 1_000_000;
+const MAX_LINES = 12;
 
 function size(path: string): number {
   try {
@@ -38,6 +38,6 @@ export function showErrors(output: string): string {
   return lines
     .slice(first)
     .filter((line) => line !== "")
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .join("\n");
 }

@@ -21,14 +21,14 @@ export interface Settings {
 export const DEFAULT_PORT = 8787;
 export const DEFAULT_STATE = join(ROOT, ".sluice");
 /** The cron of the deployed poller cannot run less often than is useful, nor is an hour's wait. */
-const MOST_TICK_SECONDS = 3_600;
+const MAX_TICK_SECONDS = 3_600;
 
 /** The environment of `dev` and `demo`, for their `--help`. */
 export function describeEnvironment(tickSeconds: number): string {
   return `Environment:
   SLUICE_PORT          where it listens: 0–65535, 0 = any free one   (default ${DEFAULT_PORT})
   SLUICE_STATE         the folder that keeps everything              (default .sluice)
-  SLUICE_TICK_SECONDS  seconds between runs of the poller: 1–${MOST_TICK_SECONDS}     (default ${tickSeconds})
+  SLUICE_TICK_SECONDS  seconds between runs of the poller: 1–${MAX_TICK_SECONDS}     (default ${tickSeconds})
   SLUICE_LOCAL_AI      what scores: minilm (a real model), lexical (words
                        in common), instant (constant work)           (default minilm)
   SLUICE_EVENTS        on: a batch's end is reported to the poller at once;
@@ -60,7 +60,7 @@ export function readSettings(
       `SLUICE_PORT must not be ${port}: fetch and browsers block this port, so nothing could reach Sluice there`,
     );
   }
-  const tick = number("SLUICE_TICK_SECONDS", tickSeconds, 1, MOST_TICK_SECONDS);
+  const tick = number("SLUICE_TICK_SECONDS", tickSeconds, 1, MAX_TICK_SECONDS);
 
   const modeText = env["SLUICE_LOCAL_AI"] ?? "";
   const mode = localAiModes.find((candidate) => candidate === (modeText === "" ? "minilm" : modeText));

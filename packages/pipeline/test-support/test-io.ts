@@ -1,7 +1,7 @@
-import { countStatements, openDatabase, type Patience } from "@sluice/db";
+import { countStatements, openDatabase, type RetryPolicy } from "@sluice/db";
 import type { BatchBinding } from "@sluice/inference";
 import { MemoryLimit } from "../src/platform/memory.ts";
-import type { LogEvent, StepIo } from "../src/platform/io.ts";
+import type { LogEvent, Context } from "../src/platform/context.ts";
 
 /** 2026-09-21T14:13:20Z. */
 export const NOW = 1_790_000_000_000;
@@ -9,10 +9,10 @@ export const MIDNIGHT = Date.UTC(2026, 8, 22);
 export const RUN = 60_000;
 
 /** An error of D1 reaches whoever called at once. */
-export const impatient: Patience = { tries: 1, bounded: (call) => call(), rest: () => Promise.resolve() };
+export const impatient: RetryPolicy = { tries: 1, bounded: (call) => call(), rest: () => Promise.resolve() };
 
 /** The world outside of a step, in a test's hands. */
-export interface TestIo extends StepIo {
+export interface TestIo extends Context {
   readonly stuckAfter: number;
   readonly continueLater: (token: string) => Promise<void>;
   /** Lets the clock go on. */
@@ -33,11 +33,11 @@ function risingBytes(count: number): Uint8Array {
   return bytes;
 }
 
-export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly patience?: Patience } = {}): TestIo {
+export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly retryPolicy?: RetryPolicy } = {}): TestIo {
   const clock = { now: NOW };
   const events: LogEvent[] = [];
   const continued: string[] = [];
-  const db = openDatabase(d1, more.patience ?? impatient);
+  const db = openDatabase(d1, more.retryPolicy ?? impatient);
   return {
     db,
     statements: () => countStatements(db),

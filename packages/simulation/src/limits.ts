@@ -76,10 +76,10 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   constant("workers/producer/src/feed.ts", "MAX_WINDOWS", "10", 2),
   constant("workers/producer/src/scan-newest.ts", "WINDOW", "500", 3),
   constant("workers/producer/src/scan-newest.ts", "MAX_WINDOWS", "4", 2),
-  constant("packages/pipeline/src/submission/sql/fold-totals.ts", "FOLD_SIZE", "5_000", 2),
+  constant("packages/pipeline/src/submission/sql/roll-up-totals.ts", "ROLL_UP_SIZE", "5_000", 2),
   constant("packages/pipeline/src/submission/sql/sweep-submissions.ts", "SWEEP_SIZE", "5_000", 2),
   constant("packages/pipeline/src/job/sql/pause-dispatching.ts", "MAX_HELD", "5_000", 2),
-  constant("packages/pipeline/src/message/sql/record-parts.ts", "MOST_TEXTS", "90", 2),
+  constant("packages/pipeline/src/message/sql/record-parts.ts", "MAX_TEXTS", "90", 2),
   constant("packages/pipeline/src/message/record-job.ts", "STAGED_AT_ONCE", "9", 3),
   {
     file: "packages/pipeline/src/submission/continue-retry.ts",

@@ -37,10 +37,10 @@ export function sendsEvents({ SEND_EVENTS: text }: Env): boolean {
   throw new Error(`SEND_EVENTS is ${JSON.stringify(text)}: it must be on or off`);
 }
 
-const DEFAULT_WAIT = "300";
+const DEFAULT_WAIT_SECONDS = "300";
 
 export function readMilliseconds(name: "QUEUED_MS" | "RUNNING_MS", env: Env): number {
-  const text = env[name] ?? DEFAULT_WAIT;
+  const text = env[name] ?? DEFAULT_WAIT_SECONDS;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new Error(`${name} is ${JSON.stringify(text)}: it must be a whole number of milliseconds, 0 or more`);
 }

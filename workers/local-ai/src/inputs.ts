@@ -10,9 +10,9 @@ export interface ScoringRequest {
 }
 
 /** A payload must stay under this many bytes, serialized. */
-const PAYLOAD_LIMIT = 10_000_000;
+const MAX_PAYLOAD_BYTES = 10_000_000;
 /** A UTF-16 unit is at most six bytes of JSON (`\u0000`), and one where the text holds nothing to escape. */
-const MOST_BYTES_PER_UNIT = 6;
+const MAX_BYTES_PER_UNIT = 6;
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Most bytes of JSON around a request and around a context, besides their texts. */
 const REQUEST_FRAME = 100;
@@ -89,10 +89,10 @@ export function fitsPayload(requests: readonly ScoringRequest[]): boolean {
     most += mostBytes(request.query) + mostBytes(request.external_reference ?? "");
     for (const context of request.contexts) most += mostBytes(context.text);
   }
-  return most < PAYLOAD_LIMIT || utf8Length(JSON.stringify({ requests })) < PAYLOAD_LIMIT;
+  return most < MAX_PAYLOAD_BYTES || utf8Length(JSON.stringify({ requests })) < MAX_PAYLOAD_BYTES;
 }
 
 /** Most bytes that a text has as JSON, its quotes left out. */
 function mostBytes(text: string): number {
-  return PLAIN.test(text) ? text.length : text.length * MOST_BYTES_PER_UNIT;
+  return PLAIN.test(text) ? text.length : text.length * MAX_BYTES_PER_UNIT;
 }

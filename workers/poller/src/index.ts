@@ -1,19 +1,19 @@
-import { milliseconds, stepIo, type StepEnv } from "@sluice/pipeline/platform/step-io.ts";
+import { milliseconds, contextOf, type ContextEnv } from "@sluice/pipeline/platform/context-of.ts";
 import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
 import { settleDelivery } from "@sluice/pipeline/message/delivery.ts";
 import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
-import { runPoller, type PollerIo } from "@sluice/pipeline/job/run-poller.ts";
+import { runPoller, type PollerContext } from "@sluice/pipeline/job/run-poller.ts";
 
-interface PollerEnv extends StepEnv {
+interface PollerEnv extends ContextEnv {
   /** A batch without an answer for this long is dispatched again. */
   readonly STUCK_AFTER_MINUTES: string;
   /** The queue that events of Workers AI arrive in. Runs that hand on send their messages to it too. */
   readonly EVENTS: Queue;
 }
 
-function pollerIo(env: PollerEnv): PollerIo {
+function pollerContext(env: PollerEnv): PollerContext {
   return {
-    ...stepIo(env),
+    ...contextOf(env),
     stuckAfter: milliseconds("STUCK_AFTER_MINUTES", env.STUCK_AFTER_MINUTES, 60_000),
     continueLater: async (token) => {
       await env.EVENTS.send({ kind: "continue_run", token });
@@ -25,11 +25,11 @@ function pollerIo(env: PollerEnv): PollerIo {
 /** The poller: every minute, and when Workers AI reports a batch, jobs are polled, finalized, or dispatched again. */
 export default {
   async scheduled(_controller, env) {
-    const io = pollerIo(env);
+    const io = pollerContext(env);
     await runLogged("poller_run_broke_off", io.log, () => runPoller(io));
   },
   async queue(batch, env) {
-    const io = pollerIo(env);
+    const io = pollerContext(env);
     const decisions = await runLogged("events_broke_off", io.log, () => consumeEvents(io, batch.messages));
     settleDelivery(batch.messages, decisions);
   },

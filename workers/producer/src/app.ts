@@ -1,8 +1,8 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
-import { isPassing } from "@sluice/db";
+import { isTransient } from "@sluice/db";
 import { Hono, type Context } from "hono";
-import type { Call, Dependencies } from "./dependencies.ts";
+import type { Call, ApiContext } from "./context.ts";
 import { hasBody } from "./http/body.ts";
 import { preflight, shareWith } from "./http/cors.ts";
 import { encodingProblems } from "./http/encoding.ts";
@@ -12,10 +12,10 @@ import { invalid, problemResponse } from "./http/problems.ts";
 import { openRoutes } from "./open-routes.ts";
 import { routes, type Route } from "./routes.ts";
 
-type Environment = { Bindings: Dependencies; Variables: { key: ApiKey } };
+type Environment = { Bindings: ApiContext; Variables: { key: ApiKey } };
 
 /** How long a caller is asked to wait when D1 or a Queue is out of order, or the rate limit is reached; in seconds. */
-const RETRY_AFTER = "10";
+const RETRY_AFTER_SECONDS = "10";
 
 /** On every answer that does not say otherwise itself. */
 const HEADERS = {
@@ -89,7 +89,7 @@ function noBodyHere({ method, path, query }: Route): string {
   return `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")} takes no body: ${instead}`;
 }
 
-function unauthorized({ keys, log }: Dependencies): Response {
+function unauthorized({ keys, log }: ApiContext): Response {
   if (keys.length === 0) log({ event: "no_api_keys", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
   return problemResponse({
     name: "unauthorized",
@@ -105,7 +105,7 @@ function tooManyRequests(): Response {
   return problemResponse({
     name: "too-many-requests",
     detail: "The API key's rate limit is reached: wait, and push many documents in one request.",
-    headers: { "retry-after": RETRY_AFTER },
+    headers: { "retry-after": RETRY_AFTER_SECONDS },
   });
 }
 
@@ -128,16 +128,16 @@ function otherMethod(method: string, methods: readonly string[]): Response {
   });
 }
 
-function onError(error: unknown, { log }: Dependencies): Response {
+function onError(error: unknown, { log }: ApiContext): Response {
   const requestId = crypto.randomUUID();
-  const unavailable = isPassing(error);
+  const unavailable = isTransient(error);
   log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
   const members = { request_id: requestId };
   return unavailable
     ? problemResponse({
         name: "unavailable",
         detail: "The database does not answer for now: try again.",
-        headers: { "retry-after": RETRY_AFTER },
+        headers: { "retry-after": RETRY_AFTER_SECONDS },
         members,
       })
     : problemResponse({

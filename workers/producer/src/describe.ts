@@ -4,7 +4,7 @@ import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { readRetryProgress } from "@sluice/pipeline/submission/sql/request-retry.ts";
 import { readWaitingJobs } from "@sluice/pipeline/job/sql/read-waiting-jobs.ts";
 import type { DocumentRow } from "@sluice/pipeline/document/sql/read-document.ts";
-import { readNow, type Reader } from "./dependencies.ts";
+import { readNow, type Reader } from "./context.ts";
 import { documentJson, documentShape, rootJob, type DocumentView } from "./shapes/document.ts";
 import { processing, submissionShape, type SubmissionShape } from "./shapes/submission.ts";
 

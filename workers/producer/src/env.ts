@@ -2,7 +2,7 @@ import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
 import { openDatabase } from "@sluice/db";
 import docsScript from "swagger-ui-dist/swagger-ui-bundle.js";
 import docsStyle from "swagger-ui-dist/swagger-ui.css";
-import type { Dependencies, RateLimiter } from "./dependencies.ts";
+import type { ApiContext, RateLimiter } from "./context.ts";
 import { logLine } from "./log.ts";
 import { parseKeys, type ApiKey } from "./http/keys.ts";
 import { BodiesInWork } from "./push/bodies-in-work.ts";
@@ -32,7 +32,7 @@ function keysOf(text: string | undefined): readonly ApiKey[] {
   return parsed.keys;
 }
 
-export function dependencies(env: Env): Dependencies {
+export function dependencies(env: Env): ApiContext {
   return {
     db: openDatabase(env.DB),
     queues: { interactive: env.INTERACTIVE, bulk: env.BULK },

@@ -5,7 +5,7 @@ import {
   type FeedEntry,
 } from "@sluice/pipeline/document/sql/read-feed.ts";
 import { readVersions } from "@sluice/pipeline/document/sql/read-document.ts";
-import type { Dependencies, Reader } from "./dependencies.ts";
+import type { ApiContext, Reader } from "./context.ts";
 import { describeDocuments } from "./describe.ts";
 import { allowsCollection, type ApiKey } from "./http/keys.ts";
 import type { DocumentView } from "./shapes/document.ts";
@@ -19,7 +19,7 @@ export interface FeedPosition {
 export const FEED_START: FeedPosition = { sequence: 0, group: -1, index: -1 };
 
 /** Behind everything that has ended so far: a job that ends later has a greater sequence. */
-export async function feedEnd({ db }: Pick<Dependencies, "db">): Promise<FeedPosition> {
+export async function feedEnd({ db }: Pick<ApiContext, "db">): Promise<FeedPosition> {
   return { ...FEED_START, sequence: (await readLastSequence(db)) + 1 };
 }
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Dependencies } from "./dependencies.ts";
+import type { ApiContext } from "./context.ts";
 import { docsPage, docsScript, docsStart, docsStyle } from "./handlers/docs.ts";
 import { healthSchema, healthz, readyz } from "./handlers/health.ts";
 import { openApiResponse } from "./openapi/response.ts";
@@ -8,7 +8,7 @@ import type { ProblemName } from "./http/problems.ts";
 /** A route that wants no key. All are GET. */
 export interface OpenRoute {
   readonly path: string;
-  readonly handle: (dependencies: Dependencies, request: Request) => Response | Promise<Response>;
+  readonly handle: (dependencies: ApiContext, request: Request) => Response | Promise<Response>;
   /** What the OpenAPI document says; `null`: part of another's page. */
   readonly told: {
     readonly id: string;

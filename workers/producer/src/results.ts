@@ -4,7 +4,7 @@ import {
   type ResultPosition,
 } from "@sluice/pipeline/document/sql/read-document.ts";
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
-import type { Reader } from "./dependencies.ts";
+import type { Reader } from "./context.ts";
 import { describeDocuments } from "./describe.ts";
 import type { DocumentStatus, DocumentView } from "./shapes/document.ts";
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Handler } from "./dependencies.ts";
+import type { Handler } from "./context.ts";
 import type { Scope } from "./http/keys.ts";
 import type { ProblemName } from "./http/problems.ts";
 import type { AnswerHeader } from "./openapi/headers.ts";

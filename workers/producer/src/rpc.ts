@@ -23,7 +23,7 @@ import { getSubmission } from "./handlers/get-submission.ts";
 import { discardMalformed, listMalformed, replayMalformed } from "./handlers/malformed.ts";
 import { listResults } from "./handlers/list-results.ts";
 import { postDocuments } from "./handlers/post-documents.ts";
-import type { Handler } from "./dependencies.ts";
+import type { Handler } from "./context.ts";
 import { scopes, type ApiKey } from "./http/keys.ts";
 import { JSON_TYPE, NDJSON_TYPES } from "./http/respond.ts";
 import { writeIdempotencyKey } from "./push/idempotency.ts";

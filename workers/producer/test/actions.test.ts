@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { MESSAGE_LIFE } from "@sluice/pipeline/job/schedule.ts";
+import { MESSAGE_LIFE_MS } from "@sluice/pipeline/job/schedule.ts";
 import { openDatabase } from "@sluice/db";
 import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
 import { sweepSubmissions } from "@sluice/pipeline/submission/sql/sweep-submissions.ts";
@@ -48,12 +48,12 @@ describe("canceling a submission", () => {
     });
     await record(db(), jobId(), [[part(submission, 0, ids(0, 1))]]);
     expect(await ask<SubmissionShape>(path)).toMatchObject({ status: "canceling", counts: { queued: 2, canceled: 1 } });
-    const later = NOW + MESSAGE_LIFE + 1;
+    const later = NOW + MESSAGE_LIFE_MS + 1;
     await sweepSubmissions(db(), {
       now: later,
       settledBy: later,
       abandonedBefore: NOW,
-      lostBefore: later - MESSAGE_LIFE,
+      lostBefore: later - MESSAGE_LIFE_MS,
     });
     expect(await ask<SubmissionShape>(path)).toMatchObject({
       status: "canceled",

@@ -3,7 +3,7 @@ import { openDatabase } from "@sluice/db";
 import type { Lane } from "@sluice/core";
 import type { Message } from "@sluice/pipeline/message/message.ts";
 import { createApp } from "../src/app.ts";
-import type { Dependencies } from "../src/dependencies.ts";
+import type { ApiContext } from "../src/context.ts";
 import { parseKeys, scopes, type Scope } from "../src/http/keys.ts";
 import type { LogEntry } from "../src/log.ts";
 import { BodiesInWork } from "../src/push/bodies-in-work.ts";
@@ -18,7 +18,7 @@ export interface SentCall {
 
 /** The API over the real D1 and the real queues, with a fixed clock; notes what it sends and logs. */
 export interface TestApi {
-  readonly dependencies: Dependencies;
+  readonly dependencies: ApiContext;
   readonly calls: SentCall[];
   readonly logs: LogEntry[];
   /** Milliseconds that it was asked to wait. */
@@ -39,7 +39,7 @@ export async function keyRecord(
 
 let minted = 0;
 
-export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi> {
+export async function testApi(more: Partial<ApiContext> = {}): Promise<TestApi> {
   const calls: SentCall[] = [];
   const logs: LogEntry[] = [];
   const slept: number[] = [];
@@ -50,7 +50,7 @@ export async function testApi(more: Partial<Dependencies> = {}): Promise<TestApi
       calls.push({ lane, bodies: list.map((message) => message.body) });
     },
   });
-  const dependencies: Dependencies = {
+  const dependencies: ApiContext = {
     db: openDatabase(env.DB),
     queues: { interactive: queue("interactive", env.INTERACTIVE), bulk: queue("bulk", env.BULK) },
     keys: parseKeys(JSON.stringify([await keyRecord(KEY)])),

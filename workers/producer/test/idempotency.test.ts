@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
+import { rollUpTotals } from "@sluice/pipeline/submission/sql/roll-up-totals.ts";
 import { openDatabase } from "@sluice/db";
 import { sweepSubmissions } from "@sluice/pipeline/submission/sql/sweep-submissions.ts";
 import { describe, expect, it } from "vitest";
@@ -305,7 +305,7 @@ describe("a push that broke off", () => {
       await succeed(db, job, await dispatch(db, job));
     };
     const counts = async () => {
-      while (await foldTotals(db, NOW + HOUR));
+      while (await rollUpTotals(db, NOW + HOUR));
       const stats = await (await testApi({ now: () => clock.now })).fetch("/v1/stats");
       return ((await stats.json()) as { lanes: { bulk: Record<string, number> } }).lanes.bulk;
     };

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import type { SubmissionId } from "@sluice/core";
 import { cancelSubmission } from "@sluice/pipeline/submission/sql/cancel-submission.ts";
-import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
+import { rollUpTotals } from "@sluice/pipeline/submission/sql/roll-up-totals.ts";
 import { openDatabase } from "@sluice/db";
 import { postponeJob } from "@sluice/pipeline/job/sql/postpone-job.ts";
 import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
@@ -126,11 +126,11 @@ describe("the list of submissions", () => {
     await recorded(ids(5, 6), { label: "l", total: 2 });
     const counts = async () => (await ask<SubmissionPage>("/v1/submissions?label=l")).counts;
     const before = await counts();
-    while (await foldTotals(db(), NOW + HOUR));
+    while (await rollUpTotals(db(), NOW + HOUR));
     expect(await counts()).toEqual(before);
     await ask(`/v1/submissions/${submission}/retry`, { method: "POST" });
     expect(await counts()).toEqual({ ...before, processing: 3, failed: 0 });
-    while (await foldTotals(db(), NOW + HOUR));
+    while (await rollUpTotals(db(), NOW + HOUR));
     expect(await counts()).toEqual({ ...before, processing: 3, failed: 0 });
   });
 
@@ -155,7 +155,7 @@ describe("the list of submissions", () => {
     expect(await rowsRead("/v1/submissions?status=canceled")).toBeLessThanOrEqual(2_010);
     expect(await rowsRead("/v1/submissions?collection=rare")).toBeLessThanOrEqual(2_010);
     expect(await rowsRead(`/v1/submissions?since=${at(NOW + 99_990)}`)).toBeLessThanOrEqual(20);
-    while (await foldTotals(db(), NOW + HOUR));
+    while (await rollUpTotals(db(), NOW + HOUR));
     // An index entry and a row for each of the label's.
     expect(await rowsRead("/v1/submissions?label=l&limit=50")).toBeLessThanOrEqual(2 * 51 + 20);
     expect((await ask<SubmissionPage>("/v1/submissions?label=l&limit=1")).counts?.succeeded).toBe(100);

@@ -3,7 +3,7 @@ import { env } from "cloudflare:test";
 import type { SluiceService } from "@sluice/client/types";
 import { parseMessage } from "@sluice/pipeline/message/message.ts";
 import type { SubmissionId } from "@sluice/core";
-import { keepMalformedMessage } from "@sluice/pipeline/message/sql/keep-malformed-message.ts";
+import { quarantineMessage } from "@sluice/pipeline/message/sql/quarantine-message.ts";
 import { describe, expect, it } from "vitest";
 import { jobId, open, part } from "@sluice/pipeline/test-support/fixtures.ts";
 import { parseKeys } from "../src/http/keys.ts";
@@ -16,7 +16,7 @@ import { allPages, ask, at, db, post, refused, type Page } from "./stored.ts";
 
 const LIST = "/v1/malformed";
 const keep = (id: string, body: string, queue = "sluice-bulk", reason = "the body is not JSON") =>
-  keepMalformedMessage(db(), { queue, id, reason, body }, NOW);
+  quarantineMessage(db(), { queue, id, reason, body }, NOW);
 const list = async () => (await ask<Page<MalformedShape>>(LIST)).data;
 const onlyPath = async () => `${LIST}/${(await list())[0]?.id ?? ""}/replay`;
 const staged = async () => (await env.DB.prepare("SELECT submission_id, part, body FROM staged_parts").all()).results;

@@ -27,11 +27,11 @@ async function failing(message: string): Promise<TestApi> {
   const refuse = () => Promise.reject(new Error(message));
   const statement: object = new Proxy({}, { get: (_, property) => (property === "bind" ? () => statement : refuse) });
   const broken = new Proxy(env.DB, { get: (_, property) => (property === "prepare" ? () => statement : refuse) });
-  const patience = { tries: 1, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
-  return testApi({ db: openDatabase(broken, patience) });
+  const retryPolicy = { tries: 1, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
+  return testApi({ db: openDatabase(broken, retryPolicy) });
 }
 
-const PASSING = "D1_ERROR: Network connection lost.";
+const TRANSIENT = "D1_ERROR: Network connection lost.";
 const BROKEN = "D1_ERROR: no such table: submissions";
 
 /** The API in a circumstance of a route's request. */
@@ -46,7 +46,7 @@ async function apiIn(circumstance: Circumstance | undefined, route: Route): Prom
     case "rate used up":
       return testApi({ rateLimiter: { limit: async () => ({ success: false }) } });
     case "D1 lost":
-      return failing(PASSING);
+      return failing(TRANSIENT);
     case "D1 broken":
       return failing(BROKEN);
   }
@@ -219,7 +219,7 @@ describe.each(openRoutes.filter((route) => route.told !== null))("GET $path", (r
 });
 
 it.each([
-  ["unavailable", PASSING, 503],
+  ["unavailable", TRANSIENT, 503],
   ["internal", BROKEN, 500],
 ])("/readyz answers %s where D1 fails", async (name, message, status) => {
   const response = await (await failing(message)).fetch("/readyz");

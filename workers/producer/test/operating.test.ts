@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { claimAtStart } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { holdPausedJobs, pauseDispatching, type Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
-import { foldTotals } from "@sluice/pipeline/submission/sql/fold-totals.ts";
+import { rollUpTotals } from "@sluice/pipeline/submission/sql/roll-up-totals.ts";
 import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
 import { describe, expect, it } from "vitest";
 import { claimLimits, dispatch, jobId, MODEL, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
@@ -184,7 +184,7 @@ describe("the stats", () => {
       usage: { tokens: 1_000, jobs: 3, unconfirmed_dispatches: 1, repeated_dispatches: 0 },
     });
     for (let folds = 0; folds < 3; folds += 1) {
-      await foldTotals(db(), NOW + 60 * MINUTE);
+      await rollUpTotals(db(), NOW + 60 * MINUTE);
       expect(await stats()).toEqual(before);
     }
     const kept = await env.DB.prepare(
@@ -195,13 +195,13 @@ describe("the stats", () => {
 
   it("count a submission that was set aside once it has ended", async () => {
     const { submission, job } = await recorded(ids(0, 2));
-    await foldTotals(db(), NOW + MINUTE);
+    await rollUpTotals(db(), NOW + MINUTE);
     await dispatch(db(), job);
     const outcomes = ids(0, 2).map(({ id }) => scoresOf(submission, id));
     await endJob(job, { status: "succeeded", outcomes, children: [], tokens: 5, error: null });
     const before = await stats();
     expect(before.lanes.bulk.succeeded).toBe(2);
-    await foldTotals(db(), NOW + MINUTE);
+    await rollUpTotals(db(), NOW + MINUTE);
     expect(await stats()).toEqual(before);
     expect(await env.DB.prepare("SELECT count(*) AS n FROM unfolded_submissions").first()).toEqual({ n: 0 });
   });

@@ -234,8 +234,8 @@ it("a D1 that is out of order refuses the push with 503, and no message is sent"
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
-  const patience = { tries: 1, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
-  const api = await testApi({ db: openDatabase(broken, patience) });
+  const retryPolicy = { tries: 1, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
+  const api = await testApi({ db: openDatabase(broken, retryPolicy) });
   const response = await pushJson(api, FRANCE);
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({ type: "/problems/unavailable", submission: null });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { jobId } from "@sluice/pipeline/test-support/fixtures.ts";
 import { openDatabase } from "@sluice/db";
 import { NOW, testApi } from "./api.ts";
-import type { Dependencies } from "../src/dependencies.ts";
+import type { ApiContext } from "../src/context.ts";
 import { recordMessages } from "./record-messages.ts";
 
 /** The lines of a push. `i`: a part that a message carries, of two documents; two fill a call. `s`: a staged part, of one. */
@@ -33,7 +33,7 @@ function bodyOf(lines: readonly string[], end: (controller: ReadableStreamDefaul
 async function push(
   body: ReadableStream<Uint8Array>,
   sendBatch: (bodies: string[]) => Promise<void>,
-  more: Partial<Dependencies> = {},
+  more: Partial<ApiContext> = {},
 ) {
   const queue = {
     sendBatch: (messages: Iterable<{ body: string }>) => sendBatch(Array.from(messages, (one) => one.body)),

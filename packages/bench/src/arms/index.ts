@@ -4,14 +4,14 @@ import type { Arm } from "./arm.ts";
 
 /** Between two cron runs where time is measured, and between two looks at a table, in milliseconds. */
 const TICK = 40;
-const MOST_TICKS = 20_000;
+const MAX_TICKS = 20_000;
 
 export async function tickUntil(done: () => Promise<boolean>, tick = TICK): Promise<void> {
-  for (let ticks = 0; ticks < MOST_TICKS; ticks += 1) {
+  for (let ticks = 0; ticks < MAX_TICKS; ticks += 1) {
     if (await done()) return;
     await wait(tick);
   }
-  throw new Error(`not done after ${MOST_TICKS} looks`);
+  throw new Error(`not done after ${MAX_TICKS} looks`);
 }
 
 async function post(

@@ -26,7 +26,7 @@ export interface FreshnessCase {
 
 const SECOND = 1_000;
 const BACKLOG_PUSH = 50_000;
-const MOST_HOURS = 12;
+const MAX_HOURS = 12;
 
 /** Half a minute of the backlog's head start, so that it is in the way. */
 const HEAD_START = 30 * SECOND;
@@ -44,7 +44,7 @@ export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
     world.pushAt(time, "interactive", documents.slice(first, first + one.push));
   }
   const all = documents.length + one.backlog;
-  await world.run(MOST_HOURS * 3_600 * SECOND, () => world.endedAt.size >= all);
+  await world.run(MAX_HOURS * 3_600 * SECOND, () => world.endedAt.size >= all);
   const waits = documents
     .map(({ id }) => (world.endedAt.get(id) ?? Infinity) - (world.acceptedAt.get(id) ?? Infinity))
     .toSorted((a, b) => a - b);

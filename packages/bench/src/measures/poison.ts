@@ -18,7 +18,7 @@ export interface Poison {
 }
 
 const DOCUMENTS = 1_000;
-const MOST_RUNS = 60;
+const MAX_RUNS = 60;
 /** Calls that one run of a poller makes, given to all of them: a dispatch takes about nine of the 1,000 statements. */
 export const CALLS_PER_RUN = 100;
 const BAD_TEXT = "POISON";
@@ -65,7 +65,7 @@ async function bisect(stack: Stack, k: number): Promise<Poison> {
   // Until the consumer has heard of the refusal.
   await tickUntil(async () => (await stack.sql("SELECT id FROM jobs WHERE status = 'split'")).results.length > 0);
   const good = DOCUMENTS - k;
-  for (let minutes = 1; minutes <= MOST_RUNS; minutes += 1) {
+  for (let minutes = 1; minutes <= MAX_RUNS; minutes += 1) {
     await pollAsEachMinute(stack);
     const ended = await stack.sql<{ succeeded: number; failed: number }>("SELECT succeeded, failed FROM submissions");
     const { succeeded = 0, failed = 0 } = ended.results[0] ?? {};
@@ -75,7 +75,7 @@ async function bisect(stack: Stack, k: number): Promise<Poison> {
     if (succeeded !== good) throw new Error(`of ${good} good documents ${succeeded} have their scores`);
     return { strategy: "bisection", documents: DOCUMENTS, bad: k, calls: submit.calls, bound, minutes, good };
   }
-  throw new Error(`${k} bad documents keep ${DOCUMENTS} from ending within ${MOST_RUNS} runs of the poller`);
+  throw new Error(`${k} bad documents keep ${DOCUMENTS} from ending within ${MAX_RUNS} runs of the poller`);
 }
 
 /** Bad ones spread evenly: the farther apart, the more pieces they spoil. */

@@ -6,9 +6,9 @@ import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
 import { pauseDispatching, resumeDispatching } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
 import type { DeliveredMessage } from "@sluice/pipeline/message/delivery.ts";
-import type { StepIo } from "@sluice/pipeline/platform/io.ts";
+import type { Context } from "@sluice/pipeline/platform/context.ts";
 import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
-import { runPoller, type PollerIo } from "@sluice/pipeline/job/run-poller.ts";
+import { runPoller, type PollerContext } from "@sluice/pipeline/job/run-poller.ts";
 import { acceptDocument } from "@sluice/producer/src/push/accepted.ts";
 import { push } from "@sluice/producer/src/push/push.ts";
 import { standInForPlatform } from "@sluice/simulation/src/run/platform.ts";
@@ -80,7 +80,7 @@ export class VirtualWorld {
     preparePlatform();
     this.service = new VirtualService(timeline, serviceTime, scale);
     this.#events = new VirtualQueue(timeline, queueSettings("poller", "sluice-events"), (_, messages) =>
-      this.#invoke("poller", (by) => consumeEvents(this.#pollerIo(by), messages)),
+      this.#invoke("poller", (by) => consumeEvents(this.#pollerContext(by), messages)),
     );
     if (events) this.service.onReady = (event) => this.#events.take([JSON.stringify(event)]);
     this.#d1 = new VirtualD1(timeline, {
@@ -146,7 +146,7 @@ export class VirtualWorld {
     }
   }
 
-  #stepIo(worker: WorkerName, by: VirtualInvocation): StepIo {
+  #contextOf(worker: WorkerName, by: VirtualInvocation): Context {
     const db = this.#d1.openFor(by);
     return {
       db,
@@ -163,9 +163,9 @@ export class VirtualWorld {
     };
   }
 
-  #pollerIo(by: VirtualInvocation): PollerIo {
+  #pollerContext(by: VirtualInvocation): PollerContext {
     return {
-      ...this.#stepIo("poller", by),
+      ...this.#contextOf("poller", by),
       stuckAfter: 60 * MINUTE,
       continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
       sleep: (milliseconds) =>
@@ -181,7 +181,7 @@ export class VirtualWorld {
   #consume(name: string, messages: readonly DeliveredMessage[], scale: number): Promise<Decisions | null> {
     return this.#invoke("consumer", (by) => {
       by.hold(messages.reduce((sum, { body }) => sum + String(body).length, 0) * scale);
-      return consumeDelivery(this.#stepIo("consumer", by), name, messages);
+      return consumeDelivery(this.#contextOf("consumer", by), name, messages);
     });
   }
 
@@ -192,7 +192,7 @@ export class VirtualWorld {
       if (!accepted.ok) throw new Error("a document of the benchmark is not valid");
       return accepted.value;
     });
-    const { db, databaseTime, randomBytes, log } = this.#stepIo("producer", by);
+    const { db, databaseTime, randomBytes, log } = this.#contextOf("producer", by);
     const queues = { interactive: this.#sender("interactive"), bulk: this.#sender("bulk") };
     const end = await push({ db, queues, databaseTime, random: randomBytes, log }, options, items);
     if (end.kind !== "sent") throw new Error(`a push ended as ${end.kind}`);
@@ -221,7 +221,7 @@ export class VirtualWorld {
 
   #fireCron(delay: number): void {
     this.timeline.after(delay, () => {
-      void this.#invoke("poller", (by) => runPoller(this.#pollerIo(by)));
+      void this.#invoke("poller", (by) => runPoller(this.#pollerContext(by)));
       this.#fireCron(MINUTE);
     });
   }

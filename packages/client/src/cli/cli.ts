@@ -34,7 +34,7 @@ export class CommandError extends Error {
 export const DEFAULT_URL = "http://127.0.0.1:8787";
 
 /** Milliseconds: a wait that a person would wonder at. */
-const LONG_WAIT = 2_000;
+const LONG_WAIT_MS = 2_000;
 
 /**
  * The client for SLUICE_URL and SLUICE_API_KEY. It says what it waits for, by `onLongWait` where the
@@ -63,7 +63,7 @@ export function clientOf(
       key,
       retries,
       onRetry(error, wait) {
-        if (wait >= LONG_WAIT) onLongWait(error, wait);
+        if (wait >= LONG_WAIT_MS) onLongWait(error, wait);
       },
     },
     {

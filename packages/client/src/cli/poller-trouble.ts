@@ -3,7 +3,7 @@ import type { Stats } from "../types.ts";
 import { ago } from "./text.ts";
 
 /** It runs once a minute; milliseconds. */
-const SILENT_AFTER = 5 * 60_000;
+const SILENT_AFTER_MS = 5 * 60_000;
 
 /** The state of the whole; `null` where the key may not read it, or nobody can tell. */
 export async function readStats(client: Sluice, signal: AbortSignal): Promise<Stats | null> {
@@ -18,6 +18,6 @@ export async function readStats(client: Sluice, signal: AbortSignal): Promise<St
 /** Says that nothing moves because the poller does not run; `null` where it does. */
 export function pollerTrouble({ poller }: Stats, now: number): string | null {
   if (poller === null) return "The poller has never run: until it does, nothing is answered. Is its cron there?";
-  if (now - Date.parse(poller.last_run_at) < SILENT_AFTER) return null;
+  if (now - Date.parse(poller.last_run_at) < SILENT_AFTER_MS) return null;
   return `The poller ran ${ago(poller.last_run_at, now)}, and should every minute: until it does, nothing is answered.`;
 }

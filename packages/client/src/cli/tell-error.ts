@@ -3,7 +3,7 @@ import type { Output } from "./output.ts";
 import { oneLine } from "./text.ts";
 
 /** Places that are told of a refusal. */
-const MOST_PLACES = 10;
+const MAX_PLACES = 10;
 
 /** What a wrong address leads to. */
 const WRONG_URL: ReadonlySet<ErrorCode> = new Set(["unreachable", "redirected", "unreadable"]);
@@ -12,7 +12,7 @@ const WRONG_URL: ReadonlySet<ErrorCode> = new Set(["unreachable", "redirected", 
 export function tellError(out: Output, error: SluiceError): void {
   out.note(out.noteStyle(oneLine(errorWords(error)), "red"));
   const places = error.errors.filter((place) => !error.detail.includes(place.detail));
-  for (const place of places.slice(0, MOST_PLACES)) {
+  for (const place of places.slice(0, MAX_PLACES)) {
     out.note(`  ${"line" in place ? `line ${place.line}` : place.pointer}: ${oneLine(place.detail)}`);
   }
   if (WRONG_URL.has(error.code)) out.note("SLUICE_URL sets the URL.");

@@ -24,13 +24,13 @@ export function bytes(value: number): string {
 
 const CENTS = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** Below it figures say nothing to anyone. */
-const LEAST_DOLLARS = 1e-9;
+const MIN_DOLLARS = 1e-9;
 
 /** To the cent, and what is less than a dollar to three figures: `$1,234.50`, `$0.50`, `$0.000456`. */
 export function dollars(value: number): string {
   if (value === 0) return "$0";
   if (value >= 0.9995) return `$${CENTS.format(value)}`;
-  if (value < LEAST_DOLLARS) return "less than $0.000000001";
+  if (value < MIN_DOLLARS) return "less than $0.000000001";
   const figures = value.toFixed(Math.min(11, 2 - Math.floor(Math.log10(value))));
   return `$${figures.replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }

@@ -4,7 +4,7 @@ import type { PushedDocument } from "./documents.ts";
 import type { Machine } from "./machine.ts";
 
 /** Seconds that a client is told to wait for one push, in all: a broken one may be gone on with a minute after its last sign of life. */
-const MOST_SECONDS = 60;
+const MAX_SECONDS = 60;
 
 /** A push under an `Idempotency-Key`, as a client makes it and repeats it. */
 export class Push {
@@ -47,7 +47,7 @@ export class Push {
       const { status, headers, body } = await this.send();
       if (status === 202) return { submission: (body as PushAccepted).submission.id, headers };
       const wait = Number(headers.get("retry-after"));
-      if (status !== 409 || !(wait > 0) || waited + wait > MOST_SECONDS) {
+      if (status !== 409 || !(wait > 0) || waited + wait > MAX_SECONDS) {
         throw new Error(`the push was answered with ${status} after ${waited} s: ${JSON.stringify(body)}`);
       }
       waited += wait;

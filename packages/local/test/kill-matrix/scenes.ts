@@ -1,4 +1,4 @@
-import { MESSAGE_LIFE, ABANDONED_AFTER } from "@sluice/pipeline/job/schedule.ts";
+import { MESSAGE_LIFE_MS, ABANDONED_AFTER_MS } from "@sluice/pipeline/job/schedule.ts";
 import type { Submission } from "@sluice/client/types";
 import { expect } from "vitest";
 import { makeDocuments, withWord } from "./documents.ts";
@@ -206,7 +206,7 @@ export const takingOver: Scene = async (stage) => {
 export const abandoning: Scene = async (stage) => {
   const push = newPush(stage, "a stream of twelve parts");
   await stage.kill(() => push.send());
-  await stage.machine.director.passTime(ABANDONED_AFTER);
+  await stage.machine.director.passTime(ABANDONED_AFTER_MS);
   const { data } = await stage.machine.read<{ data: Submission[] }>(`/v1/submissions?collection=${stage.collection}`);
   const submission = data[0]?.id ?? "";
   const read = () => stage.machine.read<Submission>(`/v1/submissions/${submission}`);
@@ -240,7 +240,7 @@ export const countingLost: Scene = async (stage) => {
   stage.machine.director.hold(untaken.holds);
   const { submission } = await push.untilAccepted();
   await stage.machine.director.killNow();
-  await stage.machine.director.passTime(MESSAGE_LIFE);
+  await stage.machine.director.passTime(MESSAGE_LIFE_MS);
   await stage.killInRun();
   return [allEnd(push, submission, "message_lost")];
 };

@@ -19,7 +19,7 @@ const KEY = "together-key-0123456789";
 /** Short, so that what is due at the next run is due soon. The harness runs the poller as often as it likes. */
 const TICK_SECONDS = 0.02;
 /** Runs of the poller after which something that should have ended has not. */
-const MOST_RUNS = 2_000;
+const MAX_RUNS = 2_000;
 
 const QUEUES = ["sluice-interactive", "sluice-bulk", "sluice-interactive-dead", "sluice-bulk-dead"] as const;
 type QueueName = (typeof QUEUES)[number];
@@ -133,12 +133,12 @@ export class Together {
 
   /** Lets the poller run until what is read is as wanted. */
   async runUntil<T>(read: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
-    for (let run = 0; run < MOST_RUNS; run += 1) {
+    for (let run = 0; run < MAX_RUNS; run += 1) {
       const value = await read();
       if (wanted(value)) return value;
       await this.poll();
     }
-    throw new Error(`after ${MOST_RUNS} runs of the poller it still reads ${JSON.stringify(await read())}`);
+    throw new Error(`after ${MAX_RUNS} runs of the poller it still reads ${JSON.stringify(await read())}`);
   }
 
   async poll(): Promise<void> {

@@ -1,11 +1,11 @@
 /** Slots of the smallest table, and of the largest: 32 MB. */
-const LEAST_SLOTS = 1 << 12;
-const MOST_SLOTS = 1 << 22;
+const MIN_SLOTS = 1 << 12;
+const MAX_SLOTS = 1 << 22;
 /** A table that is fuller than this is doubled: beyond it, finding a free slot takes longer and longer. */
 const FULLEST = 0.75;
 
 /** How many ids a set takes at most. */
-export const MAX_SET_IDS = MOST_SLOTS * FULLEST;
+export const MAX_SET_IDS = MAX_SLOTS * FULLEST;
 
 /**
  * Which ids were there already, in eight bytes each that lie outside the heap: their strings, a million
@@ -16,7 +16,7 @@ export const MAX_SET_IDS = MOST_SLOTS * FULLEST;
 export class IdSet {
   readonly #seed: number;
   /** Two halves of a hash in each slot; both 0: free. */
-  #slots = new Uint32Array(2 * LEAST_SLOTS);
+  #slots = new Uint32Array(2 * MIN_SLOTS);
   #size = 0;
 
   constructor(seed: number) {
@@ -42,7 +42,7 @@ export class IdSet {
 
   #double(): void {
     const before = this.#slots;
-    if (before.length >= 2 * MOST_SLOTS) return;
+    if (before.length >= 2 * MAX_SLOTS) return;
     const slots = new Uint32Array(2 * before.length);
     for (let from = 0; from < before.length; from += 2) {
       const [low, high] = [before[from] as number, before[from + 1] as number];

@@ -1,4 +1,4 @@
-import { backoffUntil, CONFIGURATION_PAUSE, nextBatchAt, nextMidnight } from "./schedule.ts";
+import { backoffUntil, CONFIGURATION_PAUSE_MS, nextBatchAt, nextMidnight } from "./schedule.ts";
 import { MAX_BATCHES, type FailureCode, type PauseReason } from "@sluice/core";
 import type { Refusal } from "@sluice/inference";
 
@@ -61,7 +61,7 @@ export function afterRefusal(
     case "pause":
       return { kind: "pause", reason: "daily_limit", dueAt: nextMidnight(now) };
     case "configuration":
-      return { kind: "pause", reason: "configuration", dueAt: now + CONFIGURATION_PAUSE };
+      return { kind: "pause", reason: "configuration", dueAt: now + CONFIGURATION_PAUSE_MS };
     case "forgotten":
       return givenUp ? { kind: "fail", code: "no_answer" } : { kind: "again", dueAt: now };
     case "shrink":

@@ -7,7 +7,7 @@ import type { DeliveredMessage, MessageDecision } from "../message/delivery.ts";
 import { continueRun } from "./continue-run.ts";
 import { readEvent } from "./read-event.ts";
 import { pollJobs } from "./poll-jobs.ts";
-import type { PollerIo } from "./poller-io.ts";
+import type { PollerContext } from "./poller-context.ts";
 import { Share } from "./share.ts";
 
 /**
@@ -22,7 +22,7 @@ const UNKNOWN_RETRY_SECONDS = [2, 10] as const;
  * the claim has set its next poll, and a cron run takes it from there.
  */
 export async function consumeEvents(
-  io: PollerIo,
+  io: PollerContext,
   messages: readonly DeliveredMessage[],
 ): Promise<Map<string, MessageDecision>> {
   const decisions = new Map<string, MessageDecision>();
@@ -53,7 +53,7 @@ export async function consumeEvents(
 }
 
 /** Claims and polls the jobs of these batches; gives the batches that it found. */
-async function pollReported(io: PollerIo, requestIds: readonly RequestId[]): Promise<ReadonlySet<RequestId>> {
+async function pollReported(io: PollerContext, requestIds: readonly RequestId[]): Promise<ReadonlySet<RequestId>> {
   const jobs = await claimReportedJobs(io.db, [...new Set(requestIds)], pollWaits(io.runInterval), io.databaseTime());
   if (jobs.length > 0) await pollJobs(await withDatabaseClock(io), jobs, new Share(io));
   return new Set(jobs.map(({ requestId }) => requestId));
@@ -66,7 +66,7 @@ function afterUnknown(attempts: number): MessageDecision {
 }
 
 /** The token is taken once, so that a repeated message starts nothing. */
-async function tryContinuing(io: PollerIo, token: string): Promise<MessageDecision> {
+async function tryContinuing(io: PollerContext, token: string): Promise<MessageDecision> {
   try {
     await continueRun(io, token);
     return { kind: "ack" };

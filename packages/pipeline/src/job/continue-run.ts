@@ -1,6 +1,6 @@
 import { uuidTail } from "@sluice/core";
 import { takeChain } from "./sql/chain.ts";
-import type { PollerIo } from "./poller-io.ts";
+import type { PollerContext } from "./poller-context.ts";
 import { workThrough } from "./run-poller.ts";
 import { Share } from "./share.ts";
 
@@ -8,7 +8,7 @@ import { Share } from "./share.ts";
  * Continues a run that used up its share, in this fresh invocation: like a run by cron, but without a heartbeat and
  * without looking after submissions. The token of a message is valid once: a repeated or stale message starts nothing.
  */
-export async function continueRun(io: PollerIo, token: string): Promise<void> {
+export async function continueRun(io: PollerContext, token: string): Promise<void> {
   const share = new Share(io);
   const holder = uuidTail(io.randomBytes(10));
   if (await takeChain(io.db, token, holder, io.databaseTime())) await workThrough(io, share, holder, null);

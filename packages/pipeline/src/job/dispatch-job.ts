@@ -6,7 +6,7 @@ import { deferJob, startAttempt } from "./sql/start-attempt.ts";
 import { postponeJob } from "./sql/postpone-job.ts";
 import type { DocumentContent } from "./sql/read-job-documents.ts";
 import { submitBatch, toRequest } from "@sluice/inference";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 import { settleRefusal } from "./settle-refusal.ts";
 
 /** A job that may be dispatched: recorded and pending, or left behind by an attempt that broke off. */
@@ -41,7 +41,7 @@ const LATE = { reason: "late", message: "D1 was too slow for the dispatch to beg
  * canceled since is left out. A refusal is carried out here.
  */
 export async function dispatchJob(
-  io: StepIo,
+  io: Context,
   job: DispatchableJob,
   content: readonly DocumentContent[],
 ): Promise<DispatchOutcome> {

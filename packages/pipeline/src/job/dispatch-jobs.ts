@@ -5,7 +5,7 @@ import type { Pause } from "./sql/pause-dispatching.ts";
 import type { WaitingJob } from "./sql/claim-due-jobs.ts";
 import { dispatchBytes } from "../platform/memory.ts";
 import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
-import type { PollerIo } from "./poller-io.ts";
+import type { PollerContext } from "./poller-context.ts";
 import type { Share } from "./share.ts";
 
 /** Fewer than the connections that there are: submits that take a minute must not keep polls back. */
@@ -26,7 +26,7 @@ export interface DispatchedJobs {
  * A failure affects only its job, which is due again by its lease.
  */
 export async function dispatchJobs(
-  io: PollerIo,
+  io: PollerContext,
   jobs: readonly WaitingJob[],
   share: Share,
   leaseUntil: number,

@@ -2,7 +2,7 @@ import { readPauses, type Pause } from "./sql/pause-dispatching.ts";
 import type { DocumentContent } from "./sql/read-job-documents.ts";
 import { dispatchJob, type DispatchableJob, type DispatchOutcome } from "./dispatch-job.ts";
 import { hasBatchLeft } from "./has-batch-left.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 import { keepBackPaused } from "./keep-back-paused.ts";
 
 /**
@@ -11,7 +11,7 @@ import { keepBackPaused } from "./keep-back-paused.ts";
  * and the caller's next job waits as well.
  */
 export async function dispatchUnlessPaused(
-  io: StepIo,
+  io: Context,
   job: DispatchableJob,
   readContent: () => Promise<readonly DocumentContent[]>,
   pauses: Pause[],

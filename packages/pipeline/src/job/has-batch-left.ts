@@ -5,14 +5,14 @@ import { finalizeJobs, type JobEnd } from "../score/sql/finalize-jobs.ts";
 import { isPieceOfInvalid } from "./sql/is-piece-of-invalid.ts";
 import { readJobDocuments } from "./sql/read-job-documents.ts";
 import type { DispatchableJob } from "./dispatch-job.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 
 /**
  * Whether a job may be dispatched within the limit of batches. If its documents have none left, they fail.
  * A piece of an invalid batch that has one left is cut into single documents first: a last batch that is invalid
  * fails all of its documents, and the good ones must not fail with a bad one.
  */
-export async function hasBatchLeft(io: StepIo, job: DispatchableJob): Promise<boolean> {
+export async function hasBatchLeft(io: Context, job: DispatchableJob): Promise<boolean> {
   if (job.batches < MAX_BATCHES - 1) return true;
   const isUsedUp = job.batches >= MAX_BATCHES;
   if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;

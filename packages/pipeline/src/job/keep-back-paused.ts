@@ -3,7 +3,7 @@ import { mintJobId, type JobId, type ModelName } from "@sluice/core";
 import { deferJob } from "./sql/start-attempt.ts";
 import { holdPausedJobs, type Pause, type Paused } from "./sql/pause-dispatching.ts";
 import { separateSubmissions } from "./sql/separate-submissions.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 import { pauseFor } from "./pauses.ts";
 
 interface WaitingJob {
@@ -17,7 +17,7 @@ interface WaitingJob {
  * Keeps a job back that a pause is about; gives whether it may be dispatched. Submissions share jobs:
  * what a paused one has in a job goes into a job of its own, and the others' documents go on.
  */
-export async function keepBackPaused(io: StepIo, job: WaitingJob, pauses: readonly Pause[]): Promise<boolean> {
+export async function keepBackPaused(io: Context, job: WaitingJob, pauses: readonly Pause[]): Promise<boolean> {
   const now = io.now();
   const pause = pauseFor(pauses, job);
   if (pause !== null) {
@@ -39,7 +39,7 @@ export async function keepBackPaused(io: StepIo, job: WaitingJob, pauses: readon
  * of the claim that remain. What a pause covers in part, or with an attempt open, is left to `keepBackPaused`.
  */
 export async function holdPaused<Job extends { readonly id: JobId; readonly model: ModelName }>(
-  io: Pick<StepIo, "db" | "now">,
+  io: Pick<Context, "db" | "now">,
   jobs: readonly Job[],
   pauses: readonly Pause[],
 ): Promise<Job[]> {

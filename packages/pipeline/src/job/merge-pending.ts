@@ -2,7 +2,7 @@ import { MAX_JOB_BYTES, MAX_JOB_CONTEXTS, type JobId, type Lane, type ModelName 
 import { planJobs, weighMembers, type PartWeight } from "./job.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { mergeJobs, weighMergeableJobs } from "./sql/merge-jobs.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 
 /** A job of a claim that is to be dispatched. */
 interface ClaimedJob {
@@ -27,7 +27,7 @@ interface ClaimedJob {
  * fails, those that it would have merged remain as they are: each is guarded where it is dispatched.
  */
 export async function mergePending<Job extends ClaimedJob>(
-  io: Pick<StepIo, "db" | "now" | "log">,
+  io: Pick<Context, "db" | "now" | "log">,
   jobs: readonly Job[],
 ): Promise<Job[]> {
   const groups = Map.groupBy(
@@ -62,7 +62,7 @@ export async function mergePending<Job extends ClaimedJob>(
 }
 
 async function merge<Job extends ClaimedJob>(
-  io: Pick<StepIo, "db" | "now" | "log">,
+  io: Pick<Context, "db" | "now" | "log">,
   planned: readonly { readonly job: Job; readonly weight: PartWeight }[],
   remaining: Map<JobId, Job>,
 ): Promise<void> {

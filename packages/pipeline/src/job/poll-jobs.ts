@@ -7,7 +7,7 @@ import { settleRefusal } from "./settle-refusal.ts";
 import { pollBatch, type Refusal } from "@sluice/inference";
 import { finalizeAnswers, SET_STATEMENTS, type AnsweredJob } from "../score/finalize-answers.ts";
 import { PollQueue, type PendingAges } from "./poll-queue.ts";
-import type { PollerIo } from "./poller-io.ts";
+import type { PollerContext } from "./poller-context.ts";
 import type { Share } from "./share.ts";
 
 /** An answer's context: its JSON, its parse, and its entry in an outcome. */
@@ -30,7 +30,7 @@ interface Answer extends AnsweredJob {
  * the number of jobs that failed.
  */
 export async function pollJobs(
-  io: PollerIo,
+  io: PollerContext,
   jobs: readonly DispatchedJob[],
   share: Share,
   ages: PendingAges | null = null,
@@ -112,7 +112,7 @@ type NoAnswer = Exclude<Awaited<ReturnType<typeof pollBatch>>, { kind: "answered
 
 /** Why a batch without an answer is given up; `null`: it may still be in progress, and the claim has set its next poll. */
 function overdue(
-  io: PollerIo,
+  io: PollerContext,
   job: DispatchedJob,
   answer: NoAnswer,
 ): { readonly refusal: Refusal; readonly reason?: string } | null {
@@ -132,7 +132,7 @@ const STUCK: Refusal = {
 };
 
 async function giveUp(
-  io: PollerIo,
+  io: PollerContext,
   job: DispatchedJob,
   { refusal, reason }: { readonly refusal: Refusal; readonly reason?: string },
 ): Promise<void> {

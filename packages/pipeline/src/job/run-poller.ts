@@ -11,12 +11,12 @@ import { mergePending } from "./merge-pending.ts";
 import { withDatabaseClock } from "../platform/database-clock.ts";
 import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
-import { lookAfterSubmissions } from "../submission/maintenance.ts";
+import { runMaintenance } from "../submission/maintenance.ts";
 import { pollJobs } from "./poll-jobs.ts";
 import type { PendingAges } from "./poll-queue.ts";
-import type { PollerIo } from "./poller-io.ts";
+import type { PollerContext } from "./poller-context.ts";
 import { Share } from "./share.ts";
-export type { PollerIo } from "./poller-io.ts";
+export type { PollerContext } from "./poller-context.ts";
 
 /** Dispatched jobs that one claim takes. */
 const MAX_CLAIMED_POLLS = 300;
@@ -39,7 +39,7 @@ const MERGE_STATEMENTS = 40;
 const SWEEP_STATEMENTS = 100;
 
 /** A run by cron: works through the jobs that are due until none is left or its share is used up. */
-export async function runPoller(io: PollerIo): Promise<void> {
+export async function runPoller(io: PollerContext): Promise<void> {
   const startedAt = io.now();
   const share = new Share(io);
   const isSweep = isSweepDue(startedAt, io.runInterval);
@@ -50,7 +50,7 @@ export async function runPoller(io: PollerIo): Promise<void> {
   if (!isRetrying && !isSweep) return;
   const clocked = await withDatabaseClock(io);
   if (isRetrying) await continueRetries(clocked);
-  if (isSweep) await lookAfterSubmissions(clocked, share);
+  if (isSweep) await runMaintenance(clocked, share);
 }
 
 /**
@@ -62,7 +62,7 @@ export async function runPoller(io: PollerIo): Promise<void> {
  * something to do reads it before it does any of it. Returns whether its first claim found a retry that is not through.
  */
 export async function workThrough(
-  isolate: PollerIo,
+  isolate: PollerContext,
   share: Share,
   holder: string | null,
   firstOfRun: { readonly pausesEndedBy: Time } | null,
@@ -172,7 +172,7 @@ function isFull(polls: readonly DispatchedJob[]): boolean {
 }
 
 /** Has a fresh invocation continue: one chain at a time. If its message cannot be sent, the chain ends. */
-async function handOn(io: PollerIo, holder: string | null): Promise<void> {
+async function handOn(io: PollerContext, holder: string | null): Promise<void> {
   const next = uuidTail(io.randomBytes(10));
   if (!(await handOnChain(io.db, holder, next, io.databaseTime()))) return;
   try {

@@ -84,14 +84,14 @@ export const NEVER_DUE = 8_640_000_000_000_000;
 export const RELEASE_SPACING_MS = 20;
 
 /** A fault of the account or the model does not mend itself: one job looks again after this long. */
-export const CONFIGURATION_PAUSE = 15 * MINUTE;
+export const CONFIGURATION_PAUSE_MS = 15 * MINUTE;
 /** A closed submission short of recorded documents for this long is stalled. */
-export const STALLED_AFTER = 10 * MINUTE;
+export const STALLED_AFTER_MS = 10 * MINUTE;
 /**
  * Submissions are added to the sums that stats read after this long. Most have ended by then: one that
  * has not costs two rows more.
  */
-export const FOLD_AFTER = 30 * MINUTE;
+export const ROLL_UP_AFTER_MS = 30 * MINUTE;
 /** A staged part that is not recorded after this many runs of the poller has lost its message. */
 const STAGED_RUNS = 10;
 /** Runs of the poller from one search for what needs looking after to the next. */
@@ -103,18 +103,18 @@ export function stagedAfter(runInterval: number): number {
 }
 
 /** An open submission without activity for this long is abandoned, and closed with what it sent. */
-export const ABANDONED_AFTER = 60 * MINUTE;
+export const ABANDONED_AFTER_MS = 60 * MINUTE;
 /** A push without activity for this long broke off: the same `Idempotency-Key` may take it over. */
-export const PUSH_ALIVE = MINUTE;
+export const PUSH_ALIVE_MS = MINUTE;
 /** A time this far ahead of now comes from a clock that was wrong: it says nothing about the age of anything. */
 export const WRONG_CLOCK_MS = 60 * MINUTE;
 /** How long an `Idempotency-Key` is known. */
-export const IDEMPOTENCY_KEY_LIFE = 24 * 60 * MINUTE;
+export const IDEMPOTENCY_KEY_LIFE_MS = 24 * 60 * MINUTE;
 /**
  * The longest that a message can live: 4 days of retention in its queue, 4 more in the dead-letter
  * queue (Cloudflare's defaults), and half a day to be sure.
  */
-export const MESSAGE_LIFE = 8.5 * 24 * 60 * MINUTE;
+export const MESSAGE_LIFE_MS = 8.5 * 24 * 60 * MINUTE;
 /**
  * Whether this run of the poller is the first of a sweep's interval: every five minutes, with a run a
  * minute. A missed one only comes later.

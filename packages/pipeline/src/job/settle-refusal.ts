@@ -6,7 +6,7 @@ import { postponeJob, type DispatchCount } from "./sql/postpone-job.ts";
 import { timesOutWhileOthersDoNot } from "./sql/times-out-while-others-do-not.ts";
 import type { Refusal } from "@sluice/inference";
 import { afterRefusal, MAX_REFUSALS, mayBeHalved } from "./after-refusal.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 import { modelScope } from "./pause-scopes.ts";
 
 /** A job with an open attempt that ended in a refusal. */
@@ -30,7 +30,7 @@ interface RefusedAttempt {
 
 /** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's attempts will tell. */
 export async function settleRefusal(
-  io: StepIo,
+  io: Context,
   job: RefusedAttempt,
   refusal: Refusal,
   reason: string = refusal.class,

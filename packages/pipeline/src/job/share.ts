@@ -1,4 +1,4 @@
-import type { PollerIo } from "./poller-io.ts";
+import type { PollerContext } from "./poller-context.ts";
 
 /** D1's limit for an invocation. */
 const MAX_STATEMENTS = 1_000;
@@ -11,14 +11,14 @@ const MAX_AT_ONCE = 6;
 
 /** What one invocation may use: time, D1 statements and connections. */
 export class Share {
-  readonly #io: Pick<PollerIo, "now" | "statements">;
+  readonly #io: Pick<PollerContext, "now" | "statements">;
   readonly #startedAt: number;
   readonly #waiting: (() => void)[] = [];
   #reserved = 0;
   #open = 0;
   #isUsedUp = false;
 
-  constructor(io: Pick<PollerIo, "now" | "statements">) {
+  constructor(io: Pick<PollerContext, "now" | "statements">) {
     this.#io = io;
     this.#startedAt = io.now();
   }

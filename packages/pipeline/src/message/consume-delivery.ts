@@ -1,12 +1,12 @@
 import { submissionNamed } from "./message.ts";
 import { weighPart } from "../job/job.ts";
 import { describeError } from "../platform/describe-error.ts";
-import { keepMalformedMessage } from "./sql/keep-malformed-message.ts";
+import { quarantineMessage } from "./sql/quarantine-message.ts";
 import { lookUpParts } from "./sql/look-up-parts.ts";
 import { dispatchRecorded, planRecording, STAGED_AT_ONCE, type PlannedPart, type RecordedJob } from "./record-job.ts";
 import { recordApart } from "./record-apart.ts";
 import type { DeliveredMessage, MessageDecision } from "./delivery.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 import { afterRefusal } from "./after-refused-delivery.ts";
 import { fetchStaged, readMessage, type ReadMalformed, type ReadPart, type ReadReference } from "./read-messages.ts";
 
@@ -24,7 +24,7 @@ interface DeliveredPart extends PlannedPart {
  * Staged parts are recorded a few at a time, as memory allows, and their texts are read again to dispatch them.
  */
 export async function consumeDelivery(
-  io: StepIo,
+  io: Context,
   queue: string,
   messages: readonly DeliveredMessage[],
 ): Promise<Map<string, MessageDecision>> {
@@ -35,7 +35,7 @@ export async function consumeDelivery(
   for (const message of done) decisions.set(message.id, { kind: "ack" });
   const keep = async (one: Omit<ReadMalformed, "kind">): Promise<void> => {
     unreadable += 1;
-    await keepMalformedMessage(io.db, { queue, id: one.message.id, reason: one.reason, body: one.body }, io.now());
+    await quarantineMessage(io.db, { queue, id: one.message.id, reason: one.reason, body: one.body }, io.now());
     io.log({
       event: "message_malformed",
       queue,
@@ -109,7 +109,7 @@ export async function consumeDelivery(
 }
 
 /** Tells parts that are to be recorded from what needs nothing more and from what cannot be used. */
-async function sort(io: StepIo, messages: readonly DeliveredMessage[]) {
+async function sort(io: Context, messages: readonly DeliveredMessage[]) {
   const parts: ReadPart[] = [];
   const staged: ReadReference[] = [];
   const duplicates: { message: DeliveredMessage; first: string }[] = [];
@@ -120,7 +120,7 @@ async function sort(io: StepIo, messages: readonly DeliveredMessage[]) {
     if (one.kind === "malformed") malformed.push(one);
     else readable.push(one);
   }
-  const standings = await lookUpParts(
+  const statuses = await lookUpParts(
     io.db,
     readable.map((one) => one.part),
   );
@@ -129,9 +129,9 @@ async function sort(io: StepIo, messages: readonly DeliveredMessage[]) {
     const { message, part, body } = one;
     const key = `${part.submission} ${part.part}`;
     const first = firsts.get(key);
-    if (standings[index] === "recorded") {
+    if (statuses[index] === "recorded") {
       done.push(message);
-    } else if (standings[index] !== "new") {
+    } else if (statuses[index] !== "new") {
       malformed.push({ kind: "malformed", message, reason: "its submission is not in D1", body });
     } else if (first !== undefined) {
       duplicates.push({ message, first });
@@ -145,7 +145,7 @@ async function sort(io: StepIo, messages: readonly DeliveredMessage[]) {
 }
 
 /** Fetches staged parts. One that is not staged any more is recorded, or was never there. */
-async function fetchAll(io: StepIo, references: readonly ReadReference[]) {
+async function fetchAll(io: Context, references: readonly ReadReference[]) {
   const parts: ReadPart[] = [];
   const malformed: ReadMalformed[] = [];
   const gone: ReadReference[] = [];
@@ -157,13 +157,13 @@ async function fetchAll(io: StepIo, references: readonly ReadReference[]) {
   }
   if (gone.length === 0) return { parts, malformed, done: [] };
   // Asked after the part was not found there: what records it takes it away in the same transaction.
-  const standings = await lookUpParts(
+  const statuses = await lookUpParts(
     io.db,
     gone.map(({ part }) => part),
   );
   const done: DeliveredMessage[] = [];
   for (const [index, { message, body }] of gone.entries()) {
-    if (standings[index] === "recorded") done.push(message);
+    if (statuses[index] === "recorded") done.push(message);
     else malformed.push({ kind: "malformed", message, reason: "its part is not staged", body });
   }
   return { parts, malformed, done };

@@ -1,6 +1,6 @@
 import { describeError } from "../platform/describe-error.ts";
-import { isPassing } from "@sluice/db";
-import type { StepIo } from "../platform/io.ts";
+import { isTransient } from "@sluice/db";
+import type { Context } from "../platform/context.ts";
 import { recordJob, type PlannedPart, type RecordedJob } from "./record-job.ts";
 
 /** What became of a part that was to be recorded. */
@@ -30,7 +30,7 @@ export interface RecordedApart<Part> {
  * takes it.
  */
 export async function recordApart<Part extends PlannedPart>(
-  io: StepIo,
+  io: Context,
   parts: readonly Part[],
   keepsContent: boolean,
 ): Promise<RecordedApart<Part>> {
@@ -60,7 +60,7 @@ export async function recordApart<Part extends PlannedPart>(
 }
 
 function failureOf(error: unknown): Recording {
-  if (!(error instanceof Error) || isPassing(error)) return { kind: "unrecorded" };
+  if (!(error instanceof Error) || isTransient(error)) return { kind: "unrecorded" };
   if (UNREADABLE.test(error.message)) return { kind: "unreadable" };
   const [found, kind = "", name = ""] = CONSTRAINT.exec(error.message) ?? [];
   if (found !== undefined) return { kind: "refused", constraint: `${kind} ${name}`.trim() };

@@ -10,7 +10,7 @@ import { recordParts } from "./sql/record-parts.ts";
 import { releaseJobs } from "../job/sql/release-jobs.ts";
 import { chunkParts } from "./chunk-parts.ts";
 import { dispatchUnlessPaused } from "../job/dispatch-unless-paused.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 import { dispatchBytes } from "../platform/memory.ts";
 
 /** A part that was read and weighed. */
@@ -49,7 +49,7 @@ export interface Recorded {
  * stay in memory until the job is dispatched; otherwise its texts are read from D1 again.
  */
 export async function recordJob(
-  io: StepIo,
+  io: Context,
   parts: readonly [PlannedPart, ...PlannedPart[]],
   keepsContent: boolean,
 ): Promise<Recorded> {
@@ -77,7 +77,7 @@ const MAX_DISPATCHING_MS = 45_000;
  * do not fit in memory beside other deliveries, and those behind one that is over the rate of submits are left to the
  * poller, and are due at once. A failure affects only the job: from recording on D1 drives.
  */
-export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
+export async function dispatchRecorded(io: Context, jobs: readonly RecordedJob[]): Promise<void> {
   const startedAt = io.now();
   let pauses: Pause[] | null = null;
   for (const [index, { id, model, payloadBytes, readContent }] of jobs.entries()) {
@@ -108,7 +108,7 @@ export async function dispatchRecorded(io: StepIo, jobs: readonly RecordedJob[])
   }
 }
 
-async function leaveToPoller(io: StepIo, jobs: readonly RecordedJob[]): Promise<void> {
+async function leaveToPoller(io: Context, jobs: readonly RecordedJob[]): Promise<void> {
   io.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
   const left = jobs.map(({ id }) => ({ id, attempt: 0, status: "pending" }) as const);
   await releaseJobs(io.db, left, io.now());

@@ -1,5 +1,5 @@
 import { readTime } from "./clock.ts";
-import type { StepIo } from "./io.ts";
+import type { Context } from "./context.ts";
 
 /** A reading that took longer says too little, and is taken again. Milliseconds. */
 const MAX_READING_MS = 10_000;
@@ -10,7 +10,7 @@ const MAX_READINGS = 3;
  * Workers compare are of one clock. Off by half of what the reading took at most, so by 5 s. One call to D1, three
  * if they are slow; throws where they are all slower than that.
  */
-export async function withDatabaseClock<Io extends StepIo>(io: Io): Promise<Io> {
+export async function withDatabaseClock<Io extends Context>(io: Io): Promise<Io> {
   for (let readings = 1; ; readings += 1) {
     const before = io.now();
     const time = await readTime(io.db, io.databaseTime());

@@ -1,4 +1,4 @@
-import { isPassing, withCauses } from "@sluice/db";
+import { isTransient, withCauses } from "@sluice/db";
 
 /** What may be logged of an error: names and codes, never a message. */
 export interface ErrorDescription {
@@ -32,7 +32,7 @@ export function describeError(error: unknown): ErrorDescription {
         .toReversed()
         .map(codeOf)
         .find((code) => code !== null) ?? null,
-    transient: isPassing(error),
+    transient: isTransient(error),
     at: first === undefined ? [] : framesOf(first),
   };
 }

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "@sluice/core";
 import { describeError } from "./describe-error.ts";
-import type { LogEvent } from "./io.ts";
+import type { LogEvent } from "./context.ts";
 
 /**
  * Gives what `run` gives. What it throws is logged under `event`, and thrown again as an error without its

@@ -1,12 +1,12 @@
 import { MAX_TRANSACTION_BYTES } from "@sluice/core";
 import { describeError } from "../platform/describe-error.ts";
 import { finalizeJobs, type EndingJob, type JobEnd } from "./sql/finalize-jobs.ts";
-import { isPassing } from "@sluice/db";
+import { isTransient } from "@sluice/db";
 import { readJobDocuments } from "../job/sql/read-job-documents.ts";
 import type { DispatchedJob } from "../job/sql/claim-due-jobs.ts";
 import type { AnswerItem } from "@sluice/inference";
 import { applyAnswer } from "./apply-answer.ts";
-import type { PollerIo } from "../job/poller-io.ts";
+import type { PollerContext } from "../job/poller-context.ts";
 
 /** The answer to a job's batch. */
 export interface AnsweredJob {
@@ -30,7 +30,7 @@ interface Ending extends EndingJob {
  * jobs are finalized one by one, so that the one at fault keeps no other back. Returns the number of jobs that failed:
  * the claim has set their next poll.
  */
-export async function finalizeAnswers(io: PollerIo, answers: readonly AnsweredJob[]): Promise<number> {
+export async function finalizeAnswers(io: PollerContext, answers: readonly AnsweredJob[]): Promise<number> {
   const failed = (jobs: readonly DispatchedJob[], error: unknown): number => {
     for (const { id, status } of jobs) io.log({ event: "job_broke_off", job: id, status, ...describeError(error) });
     return jobs.length;
@@ -48,7 +48,7 @@ export async function finalizeAnswers(io: PollerIo, answers: readonly AnsweredJo
     try {
       await finalizeSet(io, set);
     } catch (error) {
-      const isOne = set.length === 1 || isPassing(error);
+      const isOne = set.length === 1 || isTransient(error);
       if (!isOne) io.log({ event: "set_refused", jobs: set.length, ...describeError(error) });
       for (const one of isOne ? [] : set)
         failures += await finalizeSet(io, [one]).then(
@@ -66,7 +66,7 @@ export async function finalizeAnswers(io: PollerIo, answers: readonly AnsweredJo
 }
 
 function endOf(
-  io: PollerIo,
+  io: PollerContext,
   { job, items, tokens }: AnsweredJob,
   documents: Parameters<typeof applyAnswer>[1],
 ): Ending {
@@ -76,7 +76,7 @@ function endOf(
   return { job, end, documents: documents.length };
 }
 
-async function finalizeSet(io: PollerIo, set: readonly Ending[]): Promise<void> {
+async function finalizeSet(io: PollerContext, set: readonly Ending[]): Promise<void> {
   const ended = await finalizeJobs(io.db, set, io.now());
   for (const { job, end, documents } of set)
     io.log({

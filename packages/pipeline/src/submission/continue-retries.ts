@@ -1,6 +1,6 @@
 import { continueRetry } from "./continue-retry.ts";
 import { listRetries } from "./sql/request-retry.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 
 /** Retries that one run looks at. */
 const MAX_RETRIES = 20;
@@ -13,7 +13,7 @@ export const RETRIES_STATEMENTS = 12 * MAX_STEPS + 3 * MAX_RETRIES + 1;
  * Continues the retries that have not finished, the oldest first. What they queue is due at once. At most
  * `RETRIES_STATEMENTS` statements; one if there is no retry.
  */
-export async function continueRetries(io: StepIo): Promise<void> {
+export async function continueRetries(io: Context): Promise<void> {
   let left = MAX_STEPS;
   for (const retry of await listRetries(io.db, MAX_RETRIES)) {
     if (left <= 0) return;

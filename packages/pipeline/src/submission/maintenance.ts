@@ -1,10 +1,16 @@
-import { ABANDONED_AFTER, FOLD_AFTER, MESSAGE_LIFE, stagedAfter, STALLED_AFTER } from "../job/schedule.ts";
+import {
+  ABANDONED_AFTER_MS,
+  ROLL_UP_AFTER_MS,
+  MESSAGE_LIFE_MS,
+  stagedAfter,
+  STALLED_AFTER_MS,
+} from "../job/schedule.ts";
 import { parseMessage } from "../message/message.ts";
 import { weighPart } from "../job/job.ts";
 import type { SubmissionId } from "@sluice/core";
 import { dropEndedPauses } from "../job/sql/pause-dispatching.ts";
-import { foldTotals } from "./sql/fold-totals.ts";
-import { keepMalformedMessage, STAGED_PARTS } from "../message/sql/keep-malformed-message.ts";
+import { rollUpTotals } from "./sql/roll-up-totals.ts";
+import { quarantineMessage, STAGED_PARTS } from "../message/sql/quarantine-message.ts";
 import { listStagedParts, sweepSubmissions } from "./sql/sweep-submissions.ts";
 import { postponeStagedPart, unstagePart } from "../message/sql/stage-parts.ts";
 import {
@@ -15,33 +21,33 @@ import {
   type RecordedJob,
 } from "../message/record-job.ts";
 import { recordApart } from "../message/record-apart.ts";
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 import type { Share } from "../job/share.ts";
 
 /** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
-const MOST_FOLDS = 20;
+const MAX_ROLL_UPS = 20;
 /** Statements of a fold, and of a round of staged parts: nine at most, in jobs of their own where D1 refuses some. */
-const FOLD_STATEMENTS = 8;
+const ROLL_UP_STATEMENTS = 8;
 const STAGED_STATEMENTS = 60;
 /** As often as that in one run. */
-const MOST_STAGED_ROUNDS = 10;
+const MAX_STAGED_ROUNDS = 10;
 
 /**
  * What no message and no job brings about: closes abandoned pushes, counts lost documents, and
  * records staged parts whose message does not come, as far as the share of statements allows. Once every five minutes.
  */
-export async function lookAfterSubmissions(io: StepIo, share: Share): Promise<void> {
+export async function runMaintenance(io: Context, share: Share): Promise<void> {
   const now = io.now();
   await sweepSubmissions(io.db, {
     now,
-    settledBy: now - STALLED_AFTER,
-    abandonedBefore: now - ABANDONED_AFTER,
-    lostBefore: now - MESSAGE_LIFE,
+    settledBy: now - STALLED_AFTER_MS,
+    abandonedBefore: now - ABANDONED_AFTER_MS,
+    lostBefore: now - MESSAGE_LIFE_MS,
   });
   await dropEndedPauses(io.db, now);
-  const foldsOn = (folds: number) => folds < MOST_FOLDS && share.statementsLeft >= FOLD_STATEMENTS;
-  for (let folds = 1; (await foldTotals(io.db, now - FOLD_AFTER)) && foldsOn(folds); folds += 1);
-  const recordsOn = (round: number) => round < MOST_STAGED_ROUNDS && share.statementsLeft >= STAGED_STATEMENTS;
+  const foldsOn = (folds: number) => folds < MAX_ROLL_UPS && share.statementsLeft >= ROLL_UP_STATEMENTS;
+  for (let folds = 1; (await rollUpTotals(io.db, now - ROLL_UP_AFTER_MS)) && foldsOn(folds); folds += 1);
+  const recordsOn = (round: number) => round < MAX_STAGED_ROUNDS && share.statementsLeft >= STAGED_STATEMENTS;
   for (let round = 0; recordsOn(round) && (await recordStagedParts(io, now)); round += 1);
 }
 
@@ -50,10 +56,10 @@ interface StagedPart extends PlannedPart {
 }
 
 /** Records the oldest staged parts whose message does not come. Gives whether there may be more. */
-async function recordStagedParts(io: StepIo, now: number): Promise<boolean> {
+async function recordStagedParts(io: Context, now: number): Promise<boolean> {
   // Kept with the messages that cannot be read, so that it does not keep back those behind it.
   const quarantine = async (submission: SubmissionId, part: number, reason: string, body: string) => {
-    await keepMalformedMessage(io.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
+    await quarantineMessage(io.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
     await unstagePart(io.db, submission, part);
     io.log({ event: "staged_part_unreadable", submission, part, reason });
   };

@@ -25,7 +25,7 @@ import {
 } from "../../test-support/index.ts";
 import { hold, nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
 
-const DISPATCH_LEASE = dispatchLease(60_000);
+const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;
@@ -60,8 +60,8 @@ async function dieDispatching(id: JobId): Promise<void> {
 
 describe("a job whose recorder died before its attempt", () => {
   it("is dispatched once its lease has run out, with its texts from D1", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE });
-    io.clock.now = NOW + DISPATCH_LEASE - 1;
+    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
+    io.clock.now = NOW + DISPATCH_LEASE_MS - 1;
     await runPoller(io);
     expect(service.calls).toEqual([]);
     io.clock.now += 1;
@@ -80,9 +80,9 @@ describe("a job whose recorder died before its attempt", () => {
 
 describe("a job whose dispatcher died in the call", () => {
   it("is dispatched again once the lease has run out, and counted as unconfirmed", async () => {
-    const { submission, job } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE });
+    const { submission, job } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
     await dieDispatching(job);
-    io.clock.now = NOW + DISPATCH_LEASE - 1;
+    io.clock.now = NOW + DISPATCH_LEASE_MS - 1;
     await runPoller(io);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatching", attempt: 1, unconfirmed: 0 });
     io.clock.now += 1;
@@ -100,7 +100,7 @@ describe("a job whose dispatcher died in the call", () => {
   });
 
   it("keeps nothing of the call's late answer once a pause has put the job back", async () => {
-    const { job } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE });
+    const { job } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
     const call = hold(service, "onSubmit");
     const called = call.called();
     const pending = {
@@ -119,7 +119,7 @@ describe("a job whose dispatcher died in the call", () => {
       .bind(NOW)
       .run();
     await deleteDocument(io.db, { collection: "default", id: "d0" }, NOW);
-    io.clock.now = NOW + DISPATCH_LEASE;
+    io.clock.now = NOW + DISPATCH_LEASE_MS;
     await runPoller(io);
     call.letGo();
     await late;

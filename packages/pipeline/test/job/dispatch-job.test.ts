@@ -16,7 +16,7 @@ import {
 } from "../../test-support/index.ts";
 import { dispatchJob, type DispatchableJob } from "../../src/job/dispatch-job.ts";
 
-const DISPATCH_LEASE = dispatchLease(60_000);
+const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 const record = (list: Parameters<typeof recordJob>[1]) =>
-  recordJob(io.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE });
+  recordJob(io.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
 const pending = (id: JobId): DispatchableJob => ({
   id,
   model: "@cf/baai/bge-m3",
@@ -63,7 +63,7 @@ describe("dispatching a job", () => {
       status: "dispatching",
       attempt: 1,
       requestId: null,
-      dueAt: NOW + DISPATCH_LEASE,
+      dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ["d0", "d1", "d2"],
     });
     expect(await onlyJob(env.DB)).toMatchObject({
@@ -132,7 +132,7 @@ describe("dispatching a job", () => {
     };
     const first = dispatchJob(io, pending(job), read);
     await called.promise;
-    io.clock.now += DISPATCH_LEASE;
+    io.clock.now += DISPATCH_LEASE_MS;
     const second = await dispatchJob(io, { ...pending(job), status: "dispatching", attempt: 1 }, read);
     late.resolve({ status: "queued", request_id: "late" });
     expect([await first, second]).toEqual(["superseded", "dispatched"]);
@@ -156,7 +156,7 @@ describe("dispatching a job", () => {
     };
     const first = dispatchJob(io, pending(job), read);
     await called.promise;
-    io.clock.now += DISPATCH_LEASE;
+    io.clock.now += DISPATCH_LEASE_MS;
     await dispatchJob(io, { ...pending(job), status: "dispatching", attempt: 1 }, read);
     const before = await jobs(env.DB);
     late.resolve({ success: false, errors: [{ code: 5006, message: "invalid" }] });

@@ -19,7 +19,7 @@ import {
 } from "../../test-support/index.ts";
 import { runPoller, runUntilDone, hold } from "../../test-support/drive.ts";
 
-const DISPATCH_LEASE = dispatchLease(60_000);
+const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
 let service: BatchService;
 let submission: SubmissionId;
@@ -85,17 +85,17 @@ async function expectEnded(): Promise<void> {
 
 /** Calls to D1 that four runs make: dispatch, poll and finalize, dispatch and poll the follow-up. */
 const RUNS = 4;
-const MOST_CALLS = 33;
+const MAX_CALLS = 33;
 
 describe("an error of D1", () => {
   it("can befall fewer calls than are tried here", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
     await runOver(d1, RUNS);
-    expect(calls.length).toBeLessThan(MOST_CALLS);
+    expect(calls.length).toBeLessThan(MAX_CALLS);
     await expectEnded();
   });
 
-  const faults = Array.from({ length: MOST_CALLS }, (_, index) => index + 1).flatMap((call) => [
+  const faults = Array.from({ length: MAX_CALLS }, (_, index) => index + 1).flatMap((call) => [
     { call, fault: "before" as Fault },
     { call, fault: "after" as Fault },
   ]);
@@ -104,7 +104,7 @@ describe("an error of D1", () => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
     const { clock } = await runOver(d1, RUNS);
     const healthy = testIo(env.DB, service);
-    healthy.clock.now = clock.now + DISPATCH_LEASE;
+    healthy.clock.now = clock.now + DISPATCH_LEASE_MS;
     await runUntilDone(healthy);
     await expectEnded();
   });
@@ -115,7 +115,7 @@ describe("an error of D1", () => {
     );
     const { clock } = await runOver(d1, 30);
     const healthy = testIo(env.DB, service);
-    healthy.clock.now = clock.now + DISPATCH_LEASE;
+    healthy.clock.now = clock.now + DISPATCH_LEASE_MS;
     await runUntilDone(healthy);
     await expectEnded();
   });

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import {
-  ABANDONED_AFTER,
-  CONFIGURATION_PAUSE,
-  IDEMPOTENCY_KEY_LIFE,
-  MESSAGE_LIFE,
+  ABANDONED_AFTER_MS,
+  CONFIGURATION_PAUSE_MS,
+  IDEMPOTENCY_KEY_LIFE_MS,
+  MESSAGE_LIFE_MS,
   nextMidnight,
-  PUSH_ALIVE,
-  STALLED_AFTER,
+  PUSH_ALIVE_MS,
+  STALLED_AFTER_MS,
   STUCK_AFTER_MINUTES,
 } from "../../src/job/schedule.ts";
 
@@ -15,12 +15,16 @@ import {
  * names, and would follow a wrong number without a word.
  */
 it.each([
-  ["a message lives 4 days in its queue, 4 in the dead-letter queue, and half a day to be sure", MESSAGE_LIFE, 734_400],
-  ["a submission short of recorded documents is stalled after 10 minutes", STALLED_AFTER, 600],
-  ["a push that broke off is closed as incomplete after an hour", ABANDONED_AFTER, 3_600],
-  ["a push counts as running for 60 s after its last sign of life", PUSH_ALIVE, 60],
-  ["an Idempotency-Key is known for 24 hours", IDEMPOTENCY_KEY_LIFE, 86_400],
-  ["a fault of the account or a model is looked at again after a quarter of an hour", CONFIGURATION_PAUSE, 900],
+  [
+    "a message lives 4 days in its queue, 4 in the dead-letter queue, and half a day to be sure",
+    MESSAGE_LIFE_MS,
+    734_400,
+  ],
+  ["a submission short of recorded documents is stalled after 10 minutes", STALLED_AFTER_MS, 600],
+  ["a push that broke off is closed as incomplete after an hour", ABANDONED_AFTER_MS, 3_600],
+  ["a push counts as running for 60 s after its last sign of life", PUSH_ALIVE_MS, 60],
+  ["an Idempotency-Key is known for 24 hours", IDEMPOTENCY_KEY_LIFE_MS, 86_400],
+  ["a fault of the account or a model is looked at again after a quarter of an hour", CONFIGURATION_PAUSE_MS, 900],
   ["a batch without an answer is dispatched again after an hour", STUCK_AFTER_MINUTES * 60_000, 3_600],
 ])("%s", (_, milliseconds, seconds) => {
   expect(milliseconds / 1_000).toBe(seconds);

@@ -2,7 +2,7 @@ import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
-import type { Patience } from "@sluice/db";
+import type { RetryPolicy } from "@sluice/db";
 import {
   BatchService,
   counters,
@@ -20,7 +20,7 @@ import {
 } from "../../test-support/index.ts";
 import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
 
-const DISPATCH_LEASE = dispatchLease(60_000);
+const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;
@@ -37,7 +37,7 @@ const ALL = ["p0-0", "p0-1", "p0-2", "p1-0", "p1-1", "p1-2"];
 /** Calls to D1 that one delivery of two new messages makes. */
 const CALLS = ["SELECT CASE WHEN s.id", "INSERT INTO parts", "FROM pauses", "attempt = attempt + 1", "request_id ="];
 /** Bears with an error, and does not wait for it to pass. */
-const patient: Patience = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
+const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
 
 /** A delivery as the Queue sees it: what throws comes again whole. */
 async function attemptDelivery(d1: D1Database): Promise<string[]> {
@@ -55,7 +55,7 @@ async function expectRecordedOnce(): Promise<void> {
   expect(job.documents).toEqual(ALL);
   expect(job.attempt).toBe(job.attempts.length);
   expect(service.submits.length).toBeLessThanOrEqual(job.attempt);
-  expect(job.dueAt).toBeLessThanOrEqual(NOW + DISPATCH_LEASE);
+  expect(job.dueAt).toBeLessThanOrEqual(NOW + DISPATCH_LEASE_MS);
 }
 
 describe("an error of D1", () => {
@@ -81,7 +81,7 @@ describe("an error of D1", () => {
 
   it.each(faults)("is borne with where it passes: $fault call $call, $name", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
-    expect(await deliver(testIo(d1, service, { patience: patient }), messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(testIo(d1, service, { retryPolicy: patient }), messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
@@ -146,7 +146,7 @@ describe("a death of the Worker", () => {
       status: "dispatching",
       attempt: 1,
       requestId: null,
-      dueAt: NOW + DISPATCH_LEASE,
+      dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ALL,
     });
     expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
@@ -161,7 +161,7 @@ describe("a death of the Worker", () => {
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",
       attempt: 0,
-      dueAt: NOW + DISPATCH_LEASE,
+      dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ALL,
     });
   });

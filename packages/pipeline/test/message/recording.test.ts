@@ -20,7 +20,7 @@ import {
 } from "../../test-support/index.ts";
 import { deliver, messageOf } from "../../test-support/deliver.ts";
 
-const DISPATCH_LEASE = dispatchLease(60_000);
+const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
 let service: BatchService;
 let io: TestIo;
@@ -61,7 +61,7 @@ describe("a delivery", () => {
         status: "dispatching",
         attempt: 1,
         requestId: null,
-        dueAt: NOW + DISPATCH_LEASE,
+        dueAt: NOW + DISPATCH_LEASE_MS,
         documents: ["a0", "a1", "a2", "b0", "b1"],
       },
       documents: ["a0", "a1", "a2", "b0", "b1"].map((id) => ({ id })),

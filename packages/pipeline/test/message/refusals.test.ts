@@ -42,7 +42,7 @@ async function deliverTo(onSubmit: () => unknown, count = 4): Promise<Submission
 const FIRST_BACKOFF = NOW + 1.5 * (RUN / 2);
 /** The same after a batch that may have been accepted: up to a quarter more. */
 const FIRST_BATCH_BACKOFF = NOW + 1.125 * (RUN / 2);
-const CONFIGURATION_PAUSE = NOW + 15 * 60_000;
+const CONFIGURATION_PAUSE_MS = NOW + 15 * 60_000;
 
 describe("a job that is turned away for now", () => {
   it.each([
@@ -121,14 +121,14 @@ describe("a job that is turned away for now", () => {
       how: "knows no such model",
       answer: throwing(serviceError("5007: No such model")),
       reason: "configuration",
-      due: CONFIGURATION_PAUSE,
+      due: CONFIGURATION_PAUSE_MS,
       unconfirmed: 0,
     },
     {
       how: "refuses the account",
       answer: throwing(serviceError("10000: Authentication error")),
       reason: "configuration",
-      due: CONFIGURATION_PAUSE,
+      due: CONFIGURATION_PAUSE_MS,
       unconfirmed: 0,
     },
   ])("waits in D1, its messages acknowledged: Workers AI $how", async ({ answer, reason, due, unconfirmed }) => {
@@ -255,7 +255,7 @@ describe("a job whose input is refused", () => {
 describe("a paused model", () => {
   it.each([
     { reason: "daily_limit", error: "3036: used up your daily free allocation", until: MIDNIGHT },
-    { reason: "configuration", error: "5007: No such model", until: CONFIGURATION_PAUSE },
+    { reason: "configuration", error: "5007: No such model", until: CONFIGURATION_PAUSE_MS },
   ])("is recorded for and not called again until it ends: $reason", async ({ error, until }) => {
     await deliverTo(throwing(serviceError(error)));
     service.onSubmit = null;

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { D1Timeout, isPassing, openDatabase } from "@sluice/db";
+import { D1Timeout, isTransient, openDatabase } from "@sluice/db";
 import { describeError } from "../../src/platform/describe-error.ts";
 
 const SECRET = "a secret text";
@@ -78,5 +78,5 @@ it("ends where an error is its own cause", () => {
   const error = new Error("x");
   error.cause = error;
   expect(described(error)).toMatchObject({ error: "Error", code: null });
-  expect(isPassing(error)).toBe(false);
+  expect(isTransient(error)).toBe(false);
 });

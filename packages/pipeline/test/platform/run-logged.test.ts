@@ -1,5 +1,5 @@
 import { runLogged } from "../../src/platform/run-logged.ts";
-import type { LogEvent } from "../../src/platform/io.ts";
+import type { LogEvent } from "../../src/platform/context.ts";
 import { expect, it } from "vitest";
 
 it("logs why a run broke off, and lets no message and no bound value out of the Worker", async () => {

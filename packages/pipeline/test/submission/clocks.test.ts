@@ -2,7 +2,7 @@ import { env } from "cloudflare:test";
 import { uuidTail, type SubmissionId } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { D1_TIME, readTime, type Time } from "../../src/platform/clock.ts";
-import { foldTotals } from "../../src/submission/sql/fold-totals.ts";
+import { rollUpTotals } from "../../src/submission/sql/roll-up-totals.ts";
 import { letGoOfPush, takeOverPush } from "../../src/submission/sql/take-over-push.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { openKeyedSubmission, openSubmission, submissionIdAt } from "../../src/submission/sql/open-submission.ts";
@@ -131,7 +131,7 @@ describe("a try that is repeated since an error hid its commit", () => {
       },
     });
   }
-  const patience = { tries: 2, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
+  const retryPolicy = { tries: 2, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
 
   it.each([
     ["normal", null],
@@ -139,7 +139,7 @@ describe("a try that is repeated since an error hid its commit", () => {
   ])("finds the submission that it opened, with ids %s", async (_, ahead) => {
     if (ahead !== null) await plantMany(5, ahead, NOW);
     const before = await rows("SELECT id FROM submissions");
-    const { id } = await openSubmission(openDatabase(hiding(), patience), NEW, token(), NOW);
+    const { id } = await openSubmission(openDatabase(hiding(), retryPolicy), NEW, token(), NOW);
     const after = await rows("SELECT id FROM submissions ORDER BY id");
     expect(after).toHaveLength(before.length + 4);
     // The first of the four.
@@ -148,7 +148,7 @@ describe("a try that is repeated since an error hid its commit", () => {
 
   it("holds the key that it claimed", async () => {
     await plantMany(5, NOW + DAY, NOW);
-    const opened = await openKeyedSubmission(openDatabase(hiding(), patience), NEW, CLAIM, token(), NOW);
+    const opened = await openKeyedSubmission(openDatabase(hiding(), retryPolicy), NEW, CLAIM, token(), NOW);
     expect(opened).not.toBeNull();
     expect((await readIdempotencyKey(db, CLAIM, NOW))?.submission).toBe(opened?.id);
   });
@@ -166,7 +166,7 @@ describe("a try that is repeated since an error hid its commit", () => {
         };
       },
     });
-    const { id } = await openSubmission(openDatabase(stalling, patience), NEW, token(), NOW);
+    const { id } = await openSubmission(openDatabase(stalling, retryPolicy), NEW, token(), NOW);
     const others = [await openAt(NOW), await openAt(NOW)];
     await takeUp();
     const ids = [id, ...others.map((other) => other.id)].map((each) => ({ id: each }));
@@ -176,7 +176,7 @@ describe("a try that is repeated since an error hid its commit", () => {
   it("looks at those opened since its first try only, however many ids are ahead", async () => {
     await plantMany(20_000, NOW + DAY, NOW + DAY);
     const { d1, counts } = countedDatabase(hiding());
-    await openSubmission(openDatabase(d1, patience), NEW, token(), NOW);
+    await openSubmission(openDatabase(d1, retryPolicy), NEW, token(), NOW);
     expect(Math.max(...counts.map(({ read }) => read))).toBeLessThanOrEqual(40);
   });
 });
@@ -205,7 +205,7 @@ describe("with 100,000 submissions whose ids are ahead of the clock", () => {
     for (let sweeps = 0; sweeps < 21; sweeps += 1) await sweepSubmissions(counted, times);
     expect(await rows(`SELECT incomplete FROM submissions WHERE id = '${abandoned.id}'`)).toEqual([{ incomplete: 1 }]);
     counts.length = 0;
-    expect(await foldTotals(counted, now - HOUR / 2)).toBe(true);
+    expect(await rollUpTotals(counted, now - HOUR / 2)).toBe(true);
     for (const { statement, read } of counts) expect(read, statement).toBeLessThanOrEqual(40_000);
   });
 });

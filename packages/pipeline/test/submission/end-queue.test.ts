@@ -88,10 +88,10 @@ describe("the end of a Queue", () => {
         return async () => Promise.reject(new Error("D1_ERROR: Network connection lost."));
       },
     });
-    const patience = { tries: 2, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
+    const retryPolicy = { tries: 2, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
     const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
     const opening = { ...row, total: 2, closed: false };
-    const { id } = await openSubmission(openDatabase(refusing, patience), opening, uuidTail(bytes(10)), NOW);
+    const { id } = await openSubmission(openDatabase(refusing, retryPolicy), opening, uuidTail(bytes(10)), NOW);
     expect(await endQueue(db, NOW + 1)).toEqual([{ submission: id, documents: 2, canceled: false }]);
   });
 

@@ -5,7 +5,7 @@ import { closeSubmission, reopenSubmission } from "../../src/submission/sql/clos
 import { confirmDispatch } from "../../src/job/sql/confirm-dispatch.ts";
 import { deferJob, startAttempt } from "../../src/job/sql/start-attempt.ts";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
-import { foldTotals } from "../../src/submission/sql/fold-totals.ts";
+import { rollUpTotals } from "../../src/submission/sql/roll-up-totals.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
@@ -175,7 +175,7 @@ describe("taking over a push that was closed as incomplete, ended and was added 
     await succeed(db, first, await dispatch(db, first));
     const times = { now: NOW + 2 * HOUR, settledBy: NOW + HOUR, abandonedBefore: NOW + HOUR, lostBefore: 0 };
     await sweepSubmissions(db, times);
-    while (await foldTotals(db, NOW + HOUR));
+    while (await rollUpTotals(db, NOW + HOUR));
     const sums = () =>
       rows("SELECT kind, total, succeeded, tokens FROM totals WHERE kind IN ('lane', 'label') ORDER BY kind");
     const one = { total: 1, succeeded: 1, tokens: 1_000 };
@@ -192,14 +192,14 @@ describe("taking over a push that was closed as incomplete, ended and was added 
     ]);
     // The same again, as after an error that hid it: it is not taken out twice.
     expect(await takeOverPush(db, id, "one", NOW + 3 * HOUR)).toBe(true);
-    while (await foldTotals(db, NOW + HOUR));
+    while (await rollUpTotals(db, NOW + HOUR));
     expect(await sums()).toEqual([
       { kind: "label", ...none },
       { kind: "lane", ...none },
     ]);
 
     await closeSubmission(db, id, NOW + 4 * HOUR, "one");
-    while (await foldTotals(db, NOW + HOUR));
+    while (await rollUpTotals(db, NOW + HOUR));
     expect(await sums()).toEqual([
       { kind: "label", ...one },
       { kind: "lane", ...one },

@@ -4,7 +4,7 @@ import type { JobId, SubmissionId } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { continueRetry } from "../../src/submission/continue-retry.ts";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
-import { foldTotals } from "../../src/submission/sql/fold-totals.ts";
+import { rollUpTotals } from "../../src/submission/sql/roll-up-totals.ts";
 import { listRetries, readRetryProgress, requestRetry } from "../../src/submission/sql/request-retry.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
@@ -107,14 +107,14 @@ describe("a retry", () => {
 
   it("takes a submission out of the sums once, though it fails and is retried before they are added up", async () => {
     const { submission } = await failedParts(db, [["a"]]);
-    while (await foldTotals(db, NOW + 3_600_000));
+    while (await rollUpTotals(db, NOW + 3_600_000));
     for (let retries = 0; retries < 2; retries += 1) {
       await requestRetry(db, all(submission), NOW);
       await continueRetry(io(), all(submission), 10);
       expect(await rows("SELECT total, failed FROM totals WHERE kind = 'lane'")).toEqual([{ total: 0, failed: 0 }]);
       for (const { id } of await waiting()) await failJob(db, id as JobId, submission, ["a"]);
     }
-    while (await foldTotals(db, NOW + 3_600_000));
+    while (await rollUpTotals(db, NOW + 3_600_000));
     expect(await rows("SELECT total, failed FROM totals WHERE kind = 'lane'")).toEqual([{ total: 1, failed: 1 }]);
   });
 });

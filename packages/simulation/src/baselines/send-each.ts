@@ -1,8 +1,8 @@
 import { utf8Length } from "@sluice/core";
 import { readLines } from "./lines.ts";
 
-const MOST_MESSAGES = 100;
-const MOST_BYTES = 250_000;
+const MAX_MESSAGES = 100;
+const MAX_BYTES = 250_000;
 const MESSAGE_OVERHEAD_BYTES = 100;
 
 /** The one thing that is done to a Queue. */
@@ -30,7 +30,7 @@ export async function sendEach(
       if (line === "") continue;
       const message = messageOf(line);
       const size = utf8Length(message) + MESSAGE_OVERHEAD_BYTES;
-      if (call.length === MOST_MESSAGES || (call.length > 0 && bytes + size > MOST_BYTES)) await send();
+      if (call.length === MAX_MESSAGES || (call.length > 0 && bytes + size > MAX_BYTES)) await send();
       call.push({ body: message, contentType: "text" });
       bytes += size;
     }

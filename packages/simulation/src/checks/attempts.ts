@@ -1,5 +1,5 @@
 import { callTimeout, dispatchLease } from "@sluice/pipeline/job/schedule.ts";
-import { RUN_INTERVAL } from "../run-interval.ts";
+import { RUN_INTERVAL_MS } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
 import type { Attempt } from "./state.ts";
@@ -25,7 +25,7 @@ export function startTimeFlaw(
  */
 export function submitFlaw({ job, number, startedAt }: Attempt, sentAt: number, clockSet = 0): string | null {
   const waited = sentAt - startedAt - clockSet;
-  if (waited <= dispatchLease(RUN_INTERVAL) - callTimeout(RUN_INTERVAL) + MAX_CLOCK_SKEW) return null;
+  if (waited <= dispatchLease(RUN_INTERVAL_MS) - callTimeout(RUN_INTERVAL_MS) + MAX_CLOCK_SKEW) return null;
   return `attempt ${number} of ${job} is submitted ${waited} ms after its start: the call may outlast its lease`;
 }
 
@@ -37,6 +37,6 @@ export function pollFlaw(row: JobRow, now: number, clockSet = 0): string | null 
   if (row.status !== "dispatched") return null;
   const age = now - (row.dispatched_at ?? now);
   const wait = (row.due_at ?? 0) - now - MAX_CLOCK_SKEW - clockSet;
-  if (wait <= Math.max(RUN_INTERVAL, (age + AGE_TOLERANCE_MS) / 8)) return null;
+  if (wait <= Math.max(RUN_INTERVAL_MS, (age + AGE_TOLERANCE_MS) / 8)) return null;
   return `${row.id} is polled in ${wait} ms, though its batch was dispatched only ${age} ms ago`;
 }

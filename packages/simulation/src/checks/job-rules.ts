@@ -2,7 +2,7 @@ import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedul
 import { MAX_JOB_DOCUMENTS } from "@sluice/core";
 import { MAX_BATCHES } from "../limits.ts";
 import { MAX_HALVINGS } from "@sluice/pipeline/job/after-refusal.ts";
-import { RUN_INTERVAL } from "../run-interval.ts";
+import { RUN_INTERVAL_MS } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
 import { isOpen, type Attempt, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
@@ -68,7 +68,7 @@ export function holdFlaw(
   { now, submissions }: Pick<Known, "now" | "submissions">,
 ): string | null {
   // Whoever claims a job takes it for as long as a lease lasts.
-  const isBeyondLease = (row.due_at ?? 0) > now + dispatchLease(RUN_INTERVAL) + MAX_CLOCK_SKEW;
+  const isBeyondLease = (row.due_at ?? 0) > now + dispatchLease(RUN_INTERVAL_MS) + MAX_CLOCK_SKEW;
   const isHeldAnew = row.paused_by !== null && isBeyondLease && row.due_at !== before?.due_at;
   const canceled = isHeldAnew ? list.find((key) => isCanceled(key, submissions)) : undefined;
   return canceled === undefined ? null : `${row.id} is held by ${row.paused_by}, with ${canceled}, which is canceled`;
@@ -141,7 +141,7 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, su
   const last = job.attempts.get(job.row.attempt);
   if (last === undefined || !last.by.isRunning) return null;
   const lasted = now - last.startedAt;
-  if (lasted >= dispatchLease(RUN_INTERVAL) - MAX_CLOCK_SKEW) return null;
+  if (lasted >= dispatchLease(RUN_INTERVAL_MS) - MAX_CLOCK_SKEW) return null;
   return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
 }
 

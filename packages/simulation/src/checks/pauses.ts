@@ -1,4 +1,4 @@
-import { RUN_INTERVAL } from "../run-interval.ts";
+import { RUN_INTERVAL_MS } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
 import type { Change } from "./changes.ts";
 import type { Job, VersionKey } from "./state.ts";
@@ -49,7 +49,7 @@ export class Pauses {
 
   /** When the poller releases what the pause of a scope holds, unless somebody resumes it before. */
   releaseOf(scope: string): number {
-    return (this.endOf(scope) ?? Infinity) + RUN_INTERVAL;
+    return (this.endOf(scope) ?? Infinity) + RUN_INTERVAL_MS;
   }
 
   /** A job that nothing will release is never due again. */

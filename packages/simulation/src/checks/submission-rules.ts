@@ -1,4 +1,4 @@
-import { PUSH_ALIVE } from "@sluice/pipeline/job/schedule.ts";
+import { PUSH_ALIVE_MS } from "@sluice/pipeline/job/schedule.ts";
 import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
 import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";
@@ -14,7 +14,7 @@ export function submissionFlaw(known: Submission, row: SubmissionRow, now: numbe
   // The last request to take it over did so after it began: that was its last sign of life, or an earlier one.
   // By D1's clock too, which may have been set meanwhile.
   const age = Math.max(heldBy.ranFor, now - heldSince);
-  if (isTakenOver && age < PUSH_ALIVE - 2 * MAX_CLOCK_SKEW - clockSet)
+  if (isTakenOver && age < PUSH_ALIVE_MS - 2 * MAX_CLOCK_SKEW - clockSet)
     return `${id} was taken from ${heldBy.name}, which began only ${age} ms ago`;
   return null;
 }

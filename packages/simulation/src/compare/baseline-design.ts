@@ -1,4 +1,4 @@
-import type { Call } from "@sluice/producer/src/dependencies.ts";
+import type { Call } from "@sluice/producer/src/context.ts";
 import type { Baseline, BaselineEnv, BaselineMessage, Shown } from "../baselines/baseline.ts";
 import type { Cron } from "../world/cron.ts";
 import type { Invocation } from "../world/invocation.ts";

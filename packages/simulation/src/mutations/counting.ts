@@ -31,7 +31,7 @@ export const COUNTING: readonly Mutation[] = [
     mutation(
       "unfolded-codes-added",
       "a submission that is open again has its failures added to the sums by code once more",
-      "packages/pipeline/src/submission/sql/fold-totals.ts",
+      "packages/pipeline/src/submission/sql/roll-up-totals.ts",
       "o.code, '', ${sign} * count(*), 0, ${sign} * count(*)",
       "o.code, '', count(*), 0, count(*)",
     ),

@@ -127,7 +127,7 @@ export const INTERVENING: readonly Mutation[] = [
       "taken-over-stays-added-up",
       "a push that ended as incomplete stays in the sums as it was, though it goes on",
       "packages/pipeline/src/submission/sql/take-over-push.ts",
-      "...unfoldSubmission(id, sql`incomplete AND ${free}`),",
+      "...unrollSubmission(id, sql`incomplete AND ${free}`),",
       "",
     ),
   ),

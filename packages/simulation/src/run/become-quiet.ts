@@ -4,14 +4,14 @@ import type { Stack } from "../world/stack.ts";
 import { MINUTE, type World } from "../world/world.ts";
 
 /** Runs of the poller, once faults have stopped, within which everything must have ended. */
-const MOST_QUIET_RUNS = 2_000;
+const MAX_QUIET_RUNS = 2_000;
 
 /** Lets time pass, without a fault, until Sluice has nothing to do any more. */
 export async function becomeQuiet(world: World, stack: Stack, stop: () => boolean): Promise<void> {
   const { timeline } = world;
   // What was under way may still be, for as long as a Worker may run.
   await timeline.runUntil(timeline.now + MINUTE, stop);
-  for (let runs = 0; runs < MOST_QUIET_RUNS; runs += 1) {
+  for (let runs = 0; runs < MAX_QUIET_RUNS; runs += 1) {
     const next = nextRun(world);
     if (next === Infinity) {
       if (timeline.nextTime === Infinity) return;
@@ -33,5 +33,5 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
     await timeline.runUntil(next + 5_000, stop);
     if (stop()) return;
   }
-  world.fail(`after ${MOST_QUIET_RUNS} runs of the poller without a fault: ${openFlaw(world)}`);
+  world.fail(`after ${MAX_QUIET_RUNS} runs of the poller without a fault: ${openFlaw(world)}`);
 }

@@ -9,7 +9,7 @@ interface Caught {
 }
 
 /** Seeds within which a breakage must be noticed. */
-const MOST_SEEDS = 500;
+const MAX_SEEDS = 500;
 
 /** Breaks the product on purpose, one mutation after another, and prints what caught each. Gives whether none survived. */
 export async function checkMutations(
@@ -42,10 +42,9 @@ export async function checkMutations(
   const how =
     `${MUTATIONS.length - rare.length} among the seeds that simulate runs; the other ${rare.length}, which two in a ` +
     `thousand of those meet at most, among seeds of one kind (${rare.join(", ")})`;
-  if (survivors.length === 0)
-    print(`All ${MUTATIONS.length} mutations were caught within ${MOST_SEEDS} seeds: ${how}.`);
+  if (survivors.length === 0) print(`All ${MUTATIONS.length} mutations were caught within ${MAX_SEEDS} seeds: ${how}.`);
   else
-    print(`${survivors.length} of ${MUTATIONS.length} mutations survive ${MOST_SEEDS} seeds: ${survivors.join(", ")}`);
+    print(`${survivors.length} of ${MUTATIONS.length} mutations survive ${MAX_SEEDS} seeds: ${survivors.join(", ")}`);
   return survivors.length === 0;
 }
 
@@ -53,7 +52,7 @@ async function tryMutation({ name }: Mutation, from: number): Promise<Caught | n
   let caught: Caught | null = null;
   await runSeeds<SeedResult>({
     from,
-    count: MOST_SEEDS,
+    count: MAX_SEEDS,
     processes: 1,
     program: { kind: "simulate", mutation: name, keepsTrace: false },
     onResult: ({ seed, flaw }) => {

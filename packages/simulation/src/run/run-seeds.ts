@@ -16,7 +16,7 @@ interface SeedsOptions<Result> {
 
 const CHILD = join(import.meta.dirname, "child.ts");
 /** Real time after which a seed is taken to hang: one takes some tens of milliseconds. */
-const HANGS_AFTER = 60_000;
+const HANGS_AFTER_MS = 60_000;
 
 /** Runs seeds in processes of their own. Rejects where one cannot start, dies or hangs, and says at which seed. */
 export async function runSeeds<Result>(options: SeedsOptions<Result>): Promise<void> {
@@ -68,7 +68,7 @@ function runChild(program: Program, take: () => number | null, hear: (result: un
       clearTimeout(watchdog);
       seed = take();
       if (seed === null) return end(null);
-      watchdog = setTimeout(() => end(new Error(`seed ${seed} hangs`)), HANGS_AFTER);
+      watchdog = setTimeout(() => end(new Error(`seed ${seed} hangs`)), HANGS_AFTER_MS);
       child.send({ seed } satisfies ChildOrder);
     };
     child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));

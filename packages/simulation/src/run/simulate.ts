@@ -4,7 +4,7 @@ import type { SeedResult } from "./run-seed.ts";
 import { Summary } from "./summary.ts";
 
 /** A run ends after this many failing seeds: the first one tells most. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 /** Fewer seeds need not meet every fault. */
 const MEETS_ALL_FAULTS = 500;
 const PROGRESS_EVERY = 2_000;
@@ -34,7 +34,7 @@ export async function simulate(
         printedAt = performance.now();
         print(`${summary.seeds} of ${kept.length + count} seeds, ${Math.round(summary.seeds / minutes())} a minute`);
       }
-      return summary.failed.length < MOST_FAILURES;
+      return summary.failed.length < MAX_FAILURES;
     },
   });
   const rate = Math.round(summary.seeds / minutes());

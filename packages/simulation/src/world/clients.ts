@@ -6,7 +6,7 @@ import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
 import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
 import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.ts";
 import { writeMalformedId } from "@sluice/producer/src/shapes/malformed.ts";
-import type { Call, Handler } from "@sluice/producer/src/dependencies.ts";
+import type { Call, Handler } from "@sluice/producer/src/context.ts";
 import type { Invocation } from "./invocation.ts";
 import { boundPushToScore } from "./load-bounds.ts";
 import { drawLoadTimes, drawSmallPush } from "./load.ts";

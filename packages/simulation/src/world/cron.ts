@@ -1,7 +1,7 @@
 import type { Stack } from "./stack.ts";
 import { MINUTE, type World } from "./world.ts";
 
-const SWEEP_INTERVAL = 5 * MINUTE;
+const SWEEP_INTERVAL_MS = 5 * MINUTE;
 
 /** A poller as cron sees it. */
 export interface Cron {
@@ -19,7 +19,7 @@ export function fireUntil(world: World, cron: Cron, end: number): void {
   const next = (Math.floor(timeline.now / MINUTE) + 1) * MINUTE;
   if (next >= end) return;
   timeline.at(next, () => {
-    const isSweep = next % SWEEP_INTERVAL < MINUTE;
+    const isSweep = next % SWEEP_INTERVAL_MS < MINUTE;
     if (cron.isDue(next) || (isSweep && random.chance(0.2)) || random.chance(0.02)) {
       if (!faults.strikes("cron_missed")) {
         const late = faults.strikes("cron_late") ? random.int(1_000, 50_000) : random.int(0, 500);
@@ -43,7 +43,7 @@ export function nextRun(world: World): number {
   const soonest = timeline.now + 1;
   const due = Math.max(soonest, mirror.nextDue() - world.d1Clock.ahead);
   const sweep = Math.max(soonest, nextSweep(world) - world.d1Clock.ahead);
-  return Math.min(ceil(due, MINUTE), ceil(sweep, SWEEP_INTERVAL));
+  return Math.min(ceil(due, MINUTE), ceil(sweep, SWEEP_INTERVAL_MS));
 }
 
 function nextSweep({ mirror }: World): number {

@@ -1,7 +1,7 @@
 import type { Passage } from "./ports.ts";
 import type { World } from "./world.ts";
 
-const PASSING = [
+const TRANSIENT = [
   "D1_ERROR: Network connection lost.",
   "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.",
   "D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node.",
@@ -12,7 +12,7 @@ const PASSING = [
 /** What becomes of one call to D1. */
 export function d1Passage(world: World): Passage {
   const { faults, outage, random, timeline } = world;
-  const passing = () => new Error(random.pick(PASSING));
+  const passing = () => new Error(random.pick(TRANSIENT));
   if (faults.isOn && timeline.now >= outage.from && timeline.now < outage.to) {
     return { fault: "d1_outage", lost: true, error: passing() };
   }

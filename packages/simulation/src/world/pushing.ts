@@ -1,11 +1,11 @@
-import type { Call } from "@sluice/producer/src/dependencies.ts";
+import type { Call } from "@sluice/producer/src/context.ts";
 import type { Invocation } from "./invocation.ts";
 import { bodyOf, type Push } from "./pushes.ts";
 import { callOf, type Answer } from "./requests.ts";
 import { MINUTE, type World } from "./world.ts";
 
 /** Times that a push is sent again before its client gives up; once faults have stopped, each goes through. */
-const MOST_REPEATS = 4;
+const MAX_REPEATS = 4;
 
 /** Where pushes go in. */
 export interface Door {
@@ -39,7 +39,7 @@ export class Pushing {
 
   /** The same push from another side. */
   startAgain(push: Push): void {
-    this.#send(push, MOST_REPEATS);
+    this.#send(push, MAX_REPEATS);
   }
 
   /** Pushes under a key that were not accepted are sent once more, and go through now. */
@@ -88,10 +88,10 @@ export class Pushing {
       return;
     }
     if (answer?.status === 422) return this.#world.fail(`a push was refused as ${String(answer.body["title"])}`);
-    if (!push.isKeyed || push.accepted || (faults.isOn && repeats >= MOST_REPEATS)) return;
+    if (!push.isKeyed || push.accepted || (faults.isOn && repeats >= MAX_REPEATS)) return;
     const wait = answer?.retryAfter == null ? random.spread(500, 3 * MINUTE) : answer.retryAfter * 1_000;
     timeline.after(wait, () => this.#send(push, repeats + 1));
     if (faults.strikes("client_sends_twice"))
-      timeline.after(wait + random.int(1, 15_000), () => this.#send(push, MOST_REPEATS));
+      timeline.after(wait + random.int(1, 15_000), () => this.#send(push, MAX_REPEATS));
   }
 }

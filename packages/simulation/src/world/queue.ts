@@ -22,7 +22,7 @@ interface DeadLetters {
 type Consume = (batch: readonly QueuedMessage[]) => void;
 
 /** Longer than any message may live: what comes after this was counted as lost before. */
-const BEYOND_LIFE = 8.7 * 24 * 3_600_000;
+const BEYOND_LIFE_MS = 8.7 * 24 * 3_600_000;
 /** So that what fits one delivery of the configured size comes in several. */
 const MAX_BATCH = 8;
 
@@ -79,7 +79,7 @@ export class SimulatedQueue {
     const { faults, timeline, random } = this.#world;
     if (faults.strikes("queue_loss")) return this.#lose(body);
     let delay = random.int(10, 3_000);
-    if (faults.strikes("queue_delay_beyond_life")) delay = BEYOND_LIFE;
+    if (faults.strikes("queue_delay_beyond_life")) delay = BEYOND_LIFE_MS;
     else if (faults.strikes("queue_delay")) delay = random.spread(5_000, 3 * 3_600_000);
     this.#enqueue(body, timeline.now + delay);
     this.#world.onSent(body, false);

@@ -1,15 +1,15 @@
-import type { Dependencies, Handler } from "@sluice/producer/src/dependencies.ts";
+import type { ApiContext, Handler } from "@sluice/producer/src/context.ts";
 import { answerOf, callOf, readerOf, type Answer } from "./requests.ts";
 import type { World } from "./world.ts";
 
 /** More than any list of a seed has. */
-const MOST_PAGES = 500;
+const MAX_PAGES = 500;
 
 type Parameters = Readonly<Record<string, string>>;
 
 /** Reads through the producer's handlers once faults have stopped. */
 export class Reader {
-  readonly #dependencies: Dependencies;
+  readonly #dependencies: ApiContext;
 
   constructor(world: World) {
     this.#dependencies = readerOf(world);
@@ -23,7 +23,7 @@ export class Reader {
   async list<Row>(handle: Handler, path: string, parameters: Parameters = {}): Promise<Row[] | null> {
     const rows: Row[] = [];
     let cursor: string | null = null;
-    for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const separator = path.includes("?") ? "&" : "?";
       const place: string = cursor === null ? path : `${path}${separator}cursor=${encodeURIComponent(cursor)}`;
       const { status, body } = await this.get(handle, place, parameters);

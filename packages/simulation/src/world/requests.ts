@@ -1,7 +1,7 @@
 import { memberText, memberTexts } from "@sluice/core";
 import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
 import { openDatabase } from "@sluice/db";
-import type { Call, Dependencies } from "@sluice/producer/src/dependencies.ts";
+import type { Call, ApiContext } from "@sluice/producer/src/context.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
 import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
 import type { Invocation } from "./invocation.ts";
@@ -46,7 +46,7 @@ export function callOf({ path, parameters = {}, headers = {}, body }: Asked): Ca
 }
 
 /** What the producer is wired to, for one request. */
-export function dependenciesOf(world: World, stack: Stack, by: Invocation): Dependencies {
+export function dependenciesOf(world: World, stack: Stack, by: Invocation): ApiContext {
   const queue = (lane: "interactive" | "bulk") => ({
     sendBatch: (messages: Iterable<{ body: string }>) =>
       stack.queues[lane].send(
@@ -68,7 +68,7 @@ export function dependenciesOf(world: World, stack: Stack, by: Invocation): Depe
 }
 
 /** What reads once faults have stopped: no call takes time, none fails, nothing is written. */
-export function readerOf(world: World): Dependencies {
+export function readerOf(world: World): ApiContext {
   const d1 = simulatedD1(
     world.sqlite,
     async (_, work) => work(),

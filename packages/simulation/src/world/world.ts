@@ -1,5 +1,5 @@
-import { D1Timeout, openDatabase, type Database, type Patience } from "@sluice/db";
-import { isolateMemory } from "@sluice/pipeline/platform/step-io.ts";
+import { D1Timeout, openDatabase, type Database, type RetryPolicy } from "@sluice/db";
+import { isolateMemory } from "@sluice/pipeline/platform/context-of.ts";
 import type { Change } from "../checks/changes.ts";
 import { AskedPauses } from "../checks/asked-pauses.ts";
 import { HeldMemory } from "../checks/held-memory.ts";
@@ -191,13 +191,13 @@ export class World {
   }
 
   database(by: Invocation): Database {
-    const patience: Patience = {
+    const retryPolicy: RetryPolicy = {
       tries: 4,
       bounded: (call) => by.bounded(call(), D1_CALL_LIMIT, () => new D1Timeout("D1 gave no answer in time")),
       now: by.now,
       rest: (tried) => by.sleep(50 * 4 ** tried * (0.5 + this.random.next())),
     };
-    return openDatabase(this.d1(by), patience);
+    return openDatabase(this.d1(by), retryPolicy);
   }
 
   #take(changes: readonly Change[], by: Invocation): void {

@@ -1,6 +1,6 @@
 import { cancelSubmission as cancel } from "@sluice/pipeline/submission/sql/cancel-submission.ts";
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
-import type { Call, Dependencies, Reader } from "../dependencies.ts";
+import type { Call, ApiContext, Reader } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
@@ -9,7 +9,7 @@ import type { SubmissionShape } from "../shapes/submission.ts";
 import { findSubmission, noQuery, noSubmission } from "./get-submission.ts";
 
 /** Cancels what is not dispatched yet. Repeated, or after the end, it changes nothing. */
-export async function cancelSubmission(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function cancelSubmission(dependencies: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const row = await findSubmission(dependencies, call);

@@ -1,5 +1,5 @@
 import { deleteDocument as forget } from "@sluice/pipeline/document/sql/delete-document.ts";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, ApiContext } from "../context.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
@@ -8,7 +8,7 @@ import { noDocument } from "./get-document.ts";
 import { noQuery } from "./get-submission.ts";
 
 /** Forgets all versions of a document; what is under way of it counts as canceled, and its answer is dropped. */
-export async function deleteDocument({ db, databaseTime }: Dependencies, call: Call): Promise<Response> {
+export async function deleteDocument({ db, databaseTime }: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const { collection = "", id = "" } = call.parameters;

@@ -1,4 +1,4 @@
-import type { Dependencies } from "../dependencies.ts";
+import type { ApiContext } from "../context.ts";
 
 /** The page runs its own scripts only, and asks nobody but this API. Swagger UI styles some parts in place. */
 const POLICY =
@@ -40,7 +40,7 @@ export function docsPage(): Response {
   });
 }
 
-type Assets = Pick<Dependencies, "docsAssets">;
+type Assets = Pick<ApiContext, "docsAssets">;
 
 export const docsStart = (): Response => asset("text/javascript", START);
 export const docsScript = ({ docsAssets }: Assets): Response => asset("text/javascript", docsAssets.script);

@@ -1,6 +1,6 @@
 import { readDocument } from "@sluice/pipeline/document/sql/read-document.ts";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, ApiContext } from "../context.ts";
 import { describeDocuments } from "../describe.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
@@ -10,9 +10,9 @@ import { jsonTextResponse } from "../http/respond.ts";
 export const documentQuery = z.strictObject(viewParameters);
 
 /** Seconds: by then a document that was just pushed is recorded, if nothing is wrong. */
-const RECORDED_AFTER = "5";
+const RECORDED_AFTER_SECONDS = "5";
 
-export async function getDocument({ db, databaseTime }: Dependencies, call: Call): Promise<Response> {
+export async function getDocument({ db, databaseTime }: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(documentQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const { collection = "", id = "" } = call.parameters;
@@ -34,6 +34,6 @@ export function noDocument(): Response {
     detail:
       "There is no document with this id in the collection. If it was pushed a moment ago it is on its way: " +
       "ask again soon, or look at its submission.",
-    headers: { "retry-after": RECORDED_AFTER },
+    headers: { "retry-after": RECORDED_AFTER_SECONDS },
   });
 }

@@ -7,7 +7,7 @@ import {
 import { countMalformedMessages } from "@sluice/pipeline/message/sql/read-malformed-messages.ts";
 import { readHeartbeat } from "@sluice/pipeline/platform/sql/heartbeat.ts";
 import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
-import { readNow, type Call, type Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type ApiContext } from "../context.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
 import { jsonResponse } from "../http/respond.ts";
@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 const MAX_MALFORMED = 1_000;
 
 /** The state of the whole: for keys of all collections, since it is all of them that it counts. */
-export async function getStats(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function getStats(dependencies: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   if (call.key.collections !== null) {

@@ -1,7 +1,7 @@
 import { parseSubmissionId } from "@sluice/core";
 import { readSubmission, type SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, ApiContext } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
 import { allowsCollection } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
@@ -10,7 +10,7 @@ import { jsonResponse } from "../http/respond.ts";
 
 export const noQuery = z.strictObject({});
 
-export async function getSubmission({ db, databaseTime }: Dependencies, call: Call): Promise<Response> {
+export async function getSubmission({ db, databaseTime }: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const row = await findSubmission({ db }, call);
@@ -20,7 +20,7 @@ export async function getSubmission({ db, databaseTime }: Dependencies, call: Ca
 
 /** The submission that the path names, where the key may see it. */
 export async function findSubmission(
-  { db }: Pick<Dependencies, "db">,
+  { db }: Pick<ApiContext, "db">,
   call: Pick<Call, "parameters" | "key">,
 ): Promise<SubmissionRow | null> {
   const id = parseSubmissionId(call.parameters["id"] ?? "");

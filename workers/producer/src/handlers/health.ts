@@ -2,7 +2,7 @@ import { findMissingTables } from "@sluice/db";
 import { readHeartbeat } from "@sluice/pipeline/platform/sql/heartbeat.ts";
 import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
-import { readNow, type Reader } from "../dependencies.ts";
+import { readNow, type Reader } from "../context.ts";
 import { problemResponse } from "../http/problems.ts";
 import { jsonResponse } from "../http/respond.ts";
 
@@ -13,7 +13,7 @@ export function healthz(): Response {
 }
 
 const MINUTE = 60_000;
-const POLLER_SILENT_AFTER = 5 * MINUTE;
+const POLLER_SILENT_AFTER_MS = 5 * MINUTE;
 
 /**
  * Whether what is pushed is scored: every table is there, the poller runs, and no model is stopped since Workers AI
@@ -32,7 +32,7 @@ export async function readyz(reader: Reader): Promise<Response> {
   ]);
   const faults: string[] = [];
   if (lastRunAt === null) faults.push("The poller has never run.");
-  else if (now - lastRunAt > POLLER_SILENT_AFTER) {
+  else if (now - lastRunAt > POLLER_SILENT_AFTER_MS) {
     faults.push(`The poller has not run for ${Math.floor((now - lastRunAt) / MINUTE)} minutes.`);
   }
   for (const { scope, reason } of pauses) {

@@ -2,7 +2,7 @@ import { jobStatuses, lanes, parseJobId, type JobId } from "@sluice/core";
 import { listJobs as readJobs, readJob, type JobRow } from "@sluice/pipeline/job/sql/read-jobs.ts";
 import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
-import { readNow, type Call, type Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type ApiContext } from "../context.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
@@ -29,7 +29,7 @@ const cursorSchema = z.strictObject({
 });
 
 /** Jobs, the newest first. With a filter a page may hold fewer than `limit` and still have a next one. */
-export async function listJobs(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function listJobs(dependencies: ApiContext, call: Call): Promise<Response> {
   const { db } = dependencies;
   const query = parseQuery(jobsQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
@@ -55,7 +55,7 @@ export async function listJobs(dependencies: Dependencies, call: Call): Promise<
   });
 }
 
-export async function getJob(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function getJob(dependencies: ApiContext, call: Call): Promise<Response> {
   const { db } = dependencies;
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));

@@ -3,7 +3,7 @@ import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import { findPosition, type ResultPosition } from "@sluice/pipeline/document/sql/read-document.ts";
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, ApiContext } from "../context.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import {
@@ -44,7 +44,7 @@ const cursorSchema = z.strictObject({ part: z.int().min(0), index: z.int().min(0
  * A submission's recorded documents: a page (50 unless told), or as NDJSON all of them, or a page of
  * `limit`, whose `Link` leads to the next. A page may hold fewer than `limit` and still have a next one.
  */
-export async function listResults(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function listResults(dependencies: ApiContext, call: Call): Promise<Response> {
   const parsed = parseQuery(resultsQuery, call.url.searchParams);
   if (!parsed.ok) return problemResponse(invalid(parsed.error));
   const cursor = readCursor(parsed.value.cursor, cursorSchema);
@@ -70,7 +70,7 @@ export async function listResults(dependencies: Dependencies, call: Call): Promi
 
 /** A document a line, a page at a time as the reader takes them. It breaks off, not ends, where D1 fails. */
 function lines(
-  dependencies: Dependencies,
+  dependencies: ApiContext,
   submission: SubmissionRow,
   query: ResultsQuery,
   start: ResultPosition | null,

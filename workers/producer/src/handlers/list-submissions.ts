@@ -5,7 +5,7 @@ import {
 } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import { readLabelTotals } from "@sluice/pipeline/submission/sql/read-totals.ts";
 import * as z from "zod";
-import { readNow, type Call, type Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type ApiContext } from "../context.ts";
 import { describeSubmissions } from "../describe.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
@@ -40,7 +40,7 @@ const cursorSchema = z.strictObject({
  * Submissions, the newest first. A page looks through 2,000 of them at most: with a filter, or a key
  * that is limited to some collections, it may hold fewer than `limit` and still have a next one.
  */
-export async function listSubmissions(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function listSubmissions(dependencies: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(submissionsQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const cursor = readCursor(query.value.cursor, cursorSchema);
@@ -70,7 +70,7 @@ export async function listSubmissions(dependencies: Dependencies, call: Call): P
 
 /** The documents of all submissions of a label, as far as the key may see them. */
 async function labelCounts(
-  { db }: Pick<Dependencies, "db">,
+  { db }: Pick<ApiContext, "db">,
   key: ApiKey,
   label: string,
   collection: string | null,

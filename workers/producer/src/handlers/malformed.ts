@@ -10,14 +10,14 @@ import {
   readMalformedBody,
   type MalformedKey,
 } from "@sluice/pipeline/message/sql/read-malformed-messages.ts";
-import { STAGED_PARTS } from "@sluice/pipeline/message/sql/keep-malformed-message.ts";
+import { STAGED_PARTS } from "@sluice/pipeline/message/sql/quarantine-message.ts";
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, ApiContext } from "../context.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { cursorParameter, DEFAULT_LIMIT, limitParameter, parseQuery } from "../http/query.ts";
 import { jsonResponse } from "../http/respond.ts";
-import { sendPatiently } from "../push/pushback.ts";
+import { sendWithRetries } from "../push/pushback.ts";
 import { malformedShape, parseMalformedId } from "../shapes/malformed.ts";
 import { noQuery } from "./get-submission.ts";
 
@@ -27,7 +27,7 @@ const cursorSchema = z.strictObject({ queue: z.string(), id: z.string() });
 const RETRY_AFTER_SECONDS = "10";
 
 /** Quarantined messages by queue, without their text. */
-export async function listMalformed({ db }: Dependencies, call: Call): Promise<Response> {
+export async function listMalformed({ db }: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(malformedQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const cursor = readCursor(query.value.cursor, cursorSchema);
@@ -41,7 +41,7 @@ export async function listMalformed({ db }: Dependencies, call: Call): Promise<R
 }
 
 /** Forgets a quarantined message. */
-export async function discardMalformed(io: Dependencies, call: Call): Promise<Response> {
+export async function discardMalformed(io: ApiContext, call: Call): Promise<Response> {
   const asked = await findMessage(io, call);
   if (asked instanceof Response) return asked;
   const { queue, id } = asked.key;
@@ -54,7 +54,7 @@ export async function discardMalformed(io: Dependencies, call: Call): Promise<Re
  * Sends a quarantined message to its queue again, and forgets it after that: what breaks off in between
  * leaves it where it is, and a message that is sent twice is recorded once.
  */
-export async function replayMalformed(io: Dependencies, call: Call): Promise<Response> {
+export async function replayMalformed(io: ApiContext, call: Call): Promise<Response> {
   const asked = await findMessage(io, call);
   if (asked instanceof Response) return asked;
   const { key, body } = asked;
@@ -79,7 +79,7 @@ export async function replayMalformed(io: Dependencies, call: Call): Promise<Res
 
 /** The message that a request names, or why it is not done. */
 async function findMessage(
-  io: Dependencies,
+  io: ApiContext,
   call: Call,
 ): Promise<{ readonly key: MalformedKey; readonly body: string } | Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
@@ -124,9 +124,9 @@ function stagedPartNamed({ queue, id }: MalformedKey): StagedPart | null {
   return parsed === null || !/^\d{1,7}$/.test(part) ? null : { submission: parsed, part: Number(part) };
 }
 
-async function send(io: Dependencies, lane: Lane, body: string): Promise<boolean> {
+async function send(io: ApiContext, lane: Lane, body: string): Promise<boolean> {
   try {
-    await sendPatiently(io, () => io.queues[lane].sendBatch([{ body, contentType: "text" }]));
+    await sendWithRetries(io, () => io.queues[lane].sendBatch([{ body, contentType: "text" }]));
     return true;
   } catch (error) {
     io.log({ event: "replay_not_sent", lane, ...describeError(error) });

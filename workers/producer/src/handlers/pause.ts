@@ -3,7 +3,7 @@ import { modelNames, parseSubmissionId, problemsOf, textFlaw } from "@sluice/cor
 import { pauseDispatching, readPauses, resumeDispatching } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import * as z from "zod";
-import { readNow, type Call, type Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type ApiContext } from "../context.ts";
 import { readBody, readText, typeProblem } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import { allowsCollection } from "../http/keys.ts";
@@ -36,7 +36,7 @@ export const pauseBody = z.strictObject(
 export const resumeBody = z.strictObject(target, { error: error("model?, submission?") });
 
 /** Stops dispatching. What Workers AI has already is polled and finalized all the same. */
-export async function pause(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function pause(dependencies: ApiContext, call: Call): Promise<Response> {
   const { db } = dependencies;
   const asked = await readTarget(dependencies, call, pauseBody);
   if (asked instanceof Response) return asked;
@@ -46,7 +46,7 @@ export async function pause(dependencies: Dependencies, call: Call): Promise<Res
 }
 
 /** Ends a pause, whoever asked for it, and makes what waited due at once. Gives the pause that ended. */
-export async function resume(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function resume(dependencies: ApiContext, call: Call): Promise<Response> {
   const asked = await readTarget(dependencies, call, resumeBody);
   if (asked instanceof Response) return asked;
   const ended = await resumeDispatching(dependencies.db, asked.scope, await readNow(dependencies));
@@ -54,13 +54,13 @@ export async function resume(dependencies: Dependencies, call: Call): Promise<Re
   return jsonResponse({ resumed: ended === null ? null : pauseShape(ended), data });
 }
 
-async function pausesInForce({ db, databaseTime }: Dependencies): Promise<PauseShape[]> {
+async function pausesInForce({ db, databaseTime }: ApiContext): Promise<PauseShape[]> {
   const pauses = await readPauses(db, databaseTime());
   return pauses.map(pauseShape);
 }
 
 async function readTarget(
-  { db }: Dependencies,
+  { db }: ApiContext,
   call: Call,
   schema: z.ZodType<z.output<typeof pauseBody>> & { readonly shape: object },
 ): Promise<{ readonly scope: string; readonly message: string | null } | Response> {

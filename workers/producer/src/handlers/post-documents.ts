@@ -1,5 +1,5 @@
 import type { SubmissionId } from "@sluice/core";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, ApiContext } from "../context.ts";
 import { readBody, typeProblem } from "../http/body.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { JSON_TYPE, NDJSON_TYPES, mediaType } from "../http/respond.ts";
@@ -18,7 +18,7 @@ import { takePush, type IncomingPush, type TakenPush } from "../push/take-push.t
 
 const ACCEPTED = 202;
 
-export async function postDocuments(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function postDocuments(dependencies: ApiContext, call: Call): Promise<Response> {
   const { headers } = call.request;
   const problem = typeProblem(call.request, [JSON_TYPE, ...NDJSON_TYPES]);
   if (problem !== null) return problemResponse(problem);
@@ -40,25 +40,25 @@ export async function postDocuments(dependencies: Dependencies, call: Call): Pro
   }
 }
 
-async function takeIn(dependencies: Dependencies, incoming: IncomingPush, key: PushKey | null): Promise<Response> {
+async function takeIn(dependencies: ApiContext, incoming: IncomingPush, key: PushKey | null): Promise<Response> {
   if (key !== null) return pushUnderKey(dependencies, incoming, key);
   const taken = await takePush(dependencies, incoming, null);
   return taken instanceof Response ? taken : acceptedResponse(taken, JSON.stringify(taken.answer));
 }
 
 /** A push with an `Idempotency-Key`: what its key stands for decides whether it runs, goes on, or is told what was. */
-async function pushUnderKey(dependencies: Dependencies, incoming: IncomingPush, key: PushKey): Promise<Response> {
-  const standing = await lookUpKey(dependencies, key);
-  if (standing.kind === "running") return stillRunning(standing.retryAfter);
+async function pushUnderKey(dependencies: ApiContext, incoming: IncomingPush, key: PushKey): Promise<Response> {
+  const held = await lookUpKey(dependencies, key);
+  if (held.kind === "running") return stillRunning(held.retryAfter);
   const fingerprint = new Fingerprint([incoming.kind, ...inOrder(incoming.query)]);
-  if (standing.kind === "answered") {
+  if (held.kind === "answered") {
     const problem = await fingerprint.readThrough(incoming.body);
     if (problem !== null) return problemResponse(problem);
-    if (fingerprint.value !== standing.fingerprint) return anotherBody(standing.submission);
-    return acceptedResponse(standing, standing.text, { "idempotency-replayed": "true" }, standing.status);
+    if (fingerprint.value !== held.fingerprint) return anotherBody(held.submission);
+    return acceptedResponse(held, held.text, { "idempotency-replayed": "true" }, held.status);
   }
   const watched = { ...incoming, body: fingerprint.watch(incoming.body) };
-  const brokenOff = standing.kind === "broken_off" ? standing : null;
+  const brokenOff = held.kind === "broken_off" ? held : null;
   const taken = await takePush(dependencies, watched, { key, fingerprint, brokenOff });
   if (taken instanceof Response) return taken;
   const text = JSON.stringify(taken.answer);

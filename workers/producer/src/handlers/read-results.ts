@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Call, Dependencies } from "../dependencies.ts";
+import type { Call, ApiContext } from "../context.ts";
 import { FEED_START, feedEnd, readFeed, type FeedPage, type FeedPosition, type FeedQuery } from "../feed.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
@@ -16,9 +16,9 @@ import { pageResponse } from "../http/respond.ts";
 import { collectionOption } from "../push/options.ts";
 
 /** Seconds. */
-const MAX_WAIT = 30;
+const MAX_WAIT_SECONDS = 30;
 /** Milliseconds between two looks while a caller waits: a query each. */
-const LOOK_INTERVAL = 2_000;
+const LOOK_INTERVAL_MS = 2_000;
 
 const starts = ["start", "now"] as const;
 
@@ -31,7 +31,9 @@ export const feedQuery = z
           "from now on; the answer is an empty page, at once, whose `next_cursor` is the end as it is.",
       )
       .optional(),
-    wait: wholeNumber(MAX_WAIT, 0).describe("Seconds to wait for something new, where there is nothing.").optional(),
+    wait: wholeNumber(MAX_WAIT_SECONDS, 0)
+      .describe("Seconds to wait for something new, where there is nothing.")
+      .optional(),
     ...viewParameters,
     limit: limitParameter.describe("1,000 unless told.").optional(),
     cursor: cursorParameter,
@@ -49,7 +51,7 @@ const cursorSchema = z.strictObject({ sequence: z.int().min(0), group: place, in
  * page from the cursor on, or from the start. Its `next_cursor` is never null: there may be more later.
  * What is canceled ends without a job, and is not in it.
  */
-export async function readResults(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function readResults(dependencies: ApiContext, call: Call): Promise<Response> {
   const parsed = parseQuery(feedQuery, call.url.searchParams);
   if (!parsed.ok) return problemResponse(invalid(parsed.error));
   const cursor = readCursor(parsed.value.cursor, cursorSchema);
@@ -57,7 +59,13 @@ export async function readResults(dependencies: Dependencies, call: Call): Promi
   const { collection = null, from, wait = 0, top_k: topK = null, include = [], limit = MAX_LIMIT } = parsed.value;
   if (from === "now") return feedResponse(call, [], await feedEnd(dependencies));
   const query: FeedQuery = { key: call.key, collection, topK, include, limit };
-  const page = await readPatiently(dependencies, query, cursor.value ?? FEED_START, wait * 1_000, call.request.signal);
+  const page = await readWithRetries(
+    dependencies,
+    query,
+    cursor.value ?? FEED_START,
+    wait * 1_000,
+    call.request.signal,
+  );
   return feedResponse(call, page.documents, page.next);
 }
 
@@ -69,8 +77,8 @@ function feedResponse(
   return pageResponse(call, documents, writeCursor({ sequence, group, index }));
 }
 
-async function readPatiently(
-  io: Dependencies,
+async function readWithRetries(
+  io: ApiContext,
   query: FeedQuery,
   from: FeedPosition,
   wait: number,
@@ -79,7 +87,7 @@ async function readPatiently(
   let page = await readFeed(io, query, from);
   for (let left = wait; left > 0 && page.documents.length === 0 && !signal.aborted;) {
     if (page.ended) {
-      const rest = Math.min(left, LOOK_INTERVAL);
+      const rest = Math.min(left, LOOK_INTERVAL_MS);
       await io.sleep(rest);
       left -= rest;
     }

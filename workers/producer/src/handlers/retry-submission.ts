@@ -2,7 +2,7 @@ import { failureCodes, uuidTail } from "@sluice/core";
 import { continueRetry } from "@sluice/pipeline/submission/continue-retry.ts";
 import { requestRetry } from "@sluice/pipeline/submission/sql/request-retry.ts";
 import * as z from "zod";
-import { readNow, type Call, type Dependencies } from "../dependencies.ts";
+import { readNow, type Call, type ApiContext } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
 import { invalid, problemResponse } from "../http/problems.ts";
 import { oneOf, parseQuery } from "../http/query.ts";
@@ -21,7 +21,7 @@ const MAX_STEPS = 3;
  * again meanwhile, it goes on with the same retry. Documents that the Queue lost have no row to queue again: the
  * answer counts them.
  */
-export async function retrySubmission(dependencies: Dependencies, call: Call): Promise<Response> {
+export async function retrySubmission(dependencies: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(retryQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
   const row = await findSubmission(dependencies, call);

@@ -24,9 +24,9 @@ export function encodingProblems(search: string): FieldProblem[] {
     .map((name) => ({ pointer: queryPlace(decoded(name) ?? name), detail: NOT_ENCODED }));
 }
 
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
 /** How a query parameter's place is written. */
 export function queryPlace(name: string): string {
-  return `?${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}`;
+  return `?${name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name}`;
 }

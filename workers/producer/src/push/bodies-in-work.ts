@@ -6,14 +6,14 @@ import type { Problem } from "../http/problems.ts";
  * A JSON body is in memory whole, as bytes, and as the documents it becomes: twice its bytes, and where it is
  * refused about four times, since it is then parsed as one text. A Worker has 128 MB for all requests that it answers at once.
  */
-const MOST_BYTES = 1.5 * MAX_JSON_BODY_BYTES;
+const MAX_BYTES = 1.5 * MAX_JSON_BODY_BYTES;
 /** This much of each is read at once: hundreds of small bodies fit beside the large ones. */
 const FREE_BYTES = 100_000;
 /** A request whose caller went away never says that it is through, so its place is free after this. Milliseconds. */
-const LONGEST_STAY = 60_000;
+const MAX_STAY_MS = 60_000;
 /** Between two looks whether there is room, and for how long in all. Milliseconds. */
 const LOOK_AGAIN = 50;
-const LONGEST_WAIT = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 interface Clock {
   /** Milliseconds. */
@@ -56,7 +56,7 @@ export class BodiesInWork {
     let leave = (): void => {};
     const enter = async (): Promise<boolean> => {
       for (let waited = 0; !this.#hasRoom(bytes, clock.now()); waited += LOOK_AGAIN) {
-        if (waited >= LONGEST_WAIT) return false;
+        if (waited >= MAX_WAIT_MS) return false;
         await clock.sleep(LOOK_AGAIN);
       }
       const place = { bytes, since: clock.now() };
@@ -70,10 +70,10 @@ export class BodiesInWork {
   #hasRoom(bytes: number, now: number): boolean {
     let held = 0;
     for (const body of this.#bodies) {
-      if (now - body.since >= LONGEST_STAY) this.#bodies.delete(body);
+      if (now - body.since >= MAX_STAY_MS) this.#bodies.delete(body);
       else held += body.bytes;
     }
-    return held === 0 || held + bytes <= MOST_BYTES;
+    return held === 0 || held + bytes <= MAX_BYTES;
   }
 }
 

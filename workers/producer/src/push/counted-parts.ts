@@ -1,7 +1,7 @@
 import type { CountedPart } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 
 /** What is known about a part before it is sent. */
-export interface PartStanding {
+export interface PartStatus {
   readonly state: "recorded" | "staged" | "unknown";
   /** Its documents that `total` does not count yet: all of them, or none. */
   readonly uncounted: number;
@@ -32,7 +32,7 @@ export class CountedParts {
   }
 
   /** Takes the next part; `null`: the push that `total` counts has another part in its place. */
-  take(part: number, hash: string, documents: number): PartStanding | null {
+  take(part: number, hash: string, documents: number): PartStatus | null {
     const sent = this.#sent.get(part);
     this.#sent.delete(part);
     if (sent !== undefined && sent !== hash) return null;

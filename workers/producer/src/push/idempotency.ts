@@ -1,11 +1,11 @@
 import { err, ok, uuidTail, type Result, type SubmissionId } from "@sluice/core";
-import { PUSH_ALIVE } from "@sluice/pipeline/job/schedule.ts";
+import { PUSH_ALIVE_MS } from "@sluice/pipeline/job/schedule.ts";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import { keepAnswer, readIdempotencyKey } from "@sluice/pipeline/submission/sql/read-idempotency-key.ts";
 import { readCountedParts, takeOverPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
-import type { Dependencies, Reader } from "../dependencies.ts";
+import type { ApiContext, Reader } from "../context.ts";
 import { invalid, problemResponse, type Problem } from "../http/problems.ts";
 import type { TakenOver } from "./sending.ts";
 
@@ -13,7 +13,7 @@ import type { TakenOver } from "./sending.ts";
 export type PushKey = Omit<KeyClaim, "fingerprint">;
 
 /** How a push under a key is to be taken. */
-export type KeyStanding =
+export type KeyStatus =
   /** Nothing is known under it. */
   | { readonly kind: "new" }
   /** A push with it is under way. */
@@ -57,14 +57,14 @@ export function writeIdempotencyKey(key: string): string {
   return `"${key.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-export async function lookUpKey({ db, databaseTime }: Reader, key: PushKey): Promise<KeyStanding> {
+export async function lookUpKey({ db, databaseTime }: Reader, key: PushKey): Promise<KeyStatus> {
   const row = await readIdempotencyKey(db, key, databaseTime());
   if (row === null) return { kind: "new" };
   const { submission, fingerprint, status, answer, idle } = row;
   if (status !== null && answer !== null) return { kind: "answered", submission, fingerprint, status, text: answer };
   // Activity a minute ahead is of a clock that was wrong: such a push can be taken over.
-  if (row.holder !== "" && Math.abs(idle) < PUSH_ALIVE) {
-    const staleIn = Math.ceil((PUSH_ALIVE - idle) / 1_000);
+  if (row.holder !== "" && Math.abs(idle) < PUSH_ALIVE_MS) {
+    const staleIn = Math.ceil((PUSH_ALIVE_MS - idle) / 1_000);
     return { kind: "running", retryAfter: Math.max(1, Math.min(LOOK_AGAIN, staleIn)) };
   }
   return { kind: "broken_off", submission, fingerprint };
@@ -75,7 +75,7 @@ export async function lookUpKey({ db, databaseTime }: Reader, key: PushKey): Pro
  * as incomplete since.
  */
 export async function takeOver(
-  { db, databaseTime, random }: Pick<Dependencies, "db" | "databaseTime" | "random">,
+  { db, databaseTime, random }: Pick<ApiContext, "db" | "databaseTime" | "random">,
   submission: SubmissionId,
 ): Promise<TakenOver | null> {
   const holder = uuidTail(random(10));
@@ -88,7 +88,7 @@ export async function takeOver(
 
 /** Keeps an answer for replays. Should that fail, the push is answered all the same: repeated, it goes on and skips all. */
 export async function keepPushAnswer(
-  { db, log }: Pick<Dependencies, "db" | "log">,
+  { db, log }: Pick<ApiContext, "db" | "log">,
   key: PushKey,
   answer: Parameters<typeof keepAnswer>[2],
 ): Promise<void> {
@@ -104,7 +104,7 @@ export function stillRunning(retryAfter: number): Response {
     name: "conflict",
     detail:
       "A push with this Idempotency-Key is under way, or broke off without a word. Send the same again in " +
-      `${retryAfter} s, and so on: it is told the answer of the first, or goes on with it ${PUSH_ALIVE / 1_000} s after its last sign of life.`,
+      `${retryAfter} s, and so on: it is told the answer of the first, or goes on with it ${PUSH_ALIVE_MS / 1_000} s after its last sign of life.`,
     headers: { "retry-after": String(retryAfter) },
   });
 }
@@ -114,7 +114,7 @@ export function takenOver(submission: SubmissionId): Response {
   return problemResponse({
     name: "conflict",
     detail:
-      `This push was taken over by another request with its Idempotency-Key, after ${PUSH_ALIVE / 1_000} s without a sign ` +
+      `This push was taken over by another request with its Idempotency-Key, after ${PUSH_ALIVE_MS / 1_000} s without a sign ` +
       `of life. Nothing of it is lost: send the same again in ${LOOK_AGAIN} s, and it is told that request's answer.`,
     headers: { "retry-after": String(LOOK_AGAIN) },
     members: { submission },

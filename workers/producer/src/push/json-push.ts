@@ -8,7 +8,7 @@ import { HeldDocuments } from "./held-documents.ts";
 import { fillOptions, mergeOptions, parseEnvelope, type GivenOptions, type PushOptions } from "./options.ts";
 
 /** More would not help the reader. */
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 interface JsonPush {
   readonly options: PushOptions;
@@ -105,7 +105,7 @@ function checkDocuments(
   entries: Iterable<ParsedEntry>,
   list: string,
   options: PushOptions,
-  maxProblems = MOST_PROBLEMS,
+  maxProblems = MAX_PROBLEMS,
 ): Result<JsonPush, readonly FieldProblem[]> {
   const documents = new HeldDocuments();
   const problems: FieldProblem[] = [];

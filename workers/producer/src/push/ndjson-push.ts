@@ -7,12 +7,12 @@ import { acceptDocument, hasMetadata, type AcceptedDocument } from "./accepted.t
 import { LineSplitter, type Line } from "./lines.ts";
 import type { PushOptions } from "./options.ts";
 import type { PushItem } from "./push.ts";
-import { MOST_REJECTED } from "../shapes/push.ts";
+import { MAX_REJECTED } from "../shapes/push.ts";
 
 /** A line of a valid document of 1 MB is longer only where it writes plain ASCII as `\u` escapes. */
 const MAX_LINE_BYTES = 3_000_000;
 /** Problems that are told of one line. */
-const MOST_PROBLEMS = 3;
+const MAX_PROBLEMS = 3;
 /** The lines of an NDJSON body, each by itself: accepted ones are given, refused ones are noted. */
 export class NdjsonPush {
   readonly #options: PushOptions;
@@ -55,7 +55,7 @@ export class NdjsonPush {
     const accepted = this.#check(line, place);
     if (accepted.ok) return accepted.value;
     this.rejectedCount += 1;
-    if (this.rejected.length < MOST_REJECTED) this.rejected.push({ line: line.number, detail: accepted.error });
+    if (this.rejected.length < MAX_REJECTED) this.rejected.push({ line: line.number, detail: accepted.error });
     return null;
   }
 
@@ -94,7 +94,7 @@ export class NdjsonPush {
 
 function lineDetail(problems: readonly { readonly pointer: string; readonly detail: string }[]): string {
   const told = problems
-    .slice(0, MOST_PROBLEMS)
+    .slice(0, MAX_PROBLEMS)
     .map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`));
   const more = problems.length - told.length;
   return told.join("; ") + (more > 0 ? `; and ${more} more` : "");

@@ -1,5 +1,5 @@
 import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.ts";
-import type { Reader } from "../dependencies.ts";
+import type { Reader } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
 import { EMPTY_BODY } from "../http/body.ts";
 import { problemResponse, type LineProblem, type Problem } from "../http/problems.ts";
@@ -11,7 +11,7 @@ import type { PushOptions } from "./options.ts";
 import type { PushEnd, SentPush } from "./push.ts";
 
 /** Seconds. */
-const RETRY_AFTER = "10";
+const RETRY_AFTER_SECONDS = "10";
 
 /** What a push that was taken in is answered. */
 export async function acceptedAnswer(
@@ -57,7 +57,7 @@ export function notAccepted(end: Exclude<PushEnd, SentPush>): Response {
             ? "The push could not be taken in for now, and nothing of it was: push it again."
             : "The push broke off half way: part of it may be taken in under the submission named here. Push it again; " +
               "with the same Idempotency-Key it goes on there.",
-        headers: { "retry-after": RETRY_AFTER },
+        headers: { "retry-after": RETRY_AFTER_SECONDS },
         members: { submission: end.submission },
       });
   }

@@ -4,7 +4,7 @@ import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.t
 import type { Problem } from "../http/problems.ts";
 import { UNMINTED, serializeAccepted, type AcceptedDocument } from "./accepted.ts";
 import type { PushOptions } from "./options.ts";
-import { Sending, partHeader, type SendingFailure, type SendingIo, type TakenOver } from "./sending.ts";
+import { Sending, partHeader, type SendingFailure, type SendingContext, type TakenOver } from "./sending.ts";
 
 /** What comes in: documents one after another, or word that the rest will not come. */
 export type PushItem = AcceptedDocument | { readonly problem: Problem };
@@ -42,7 +42,7 @@ export interface KeyedPush {
  * of nothing leaves nothing, and one that fits a part costs a single write.
  */
 export async function push(
-  io: SendingIo,
+  io: SendingContext,
   options: PushOptions,
   items: AsyncIterable<PushItem> | Iterable<PushItem>,
   keyed: KeyedPush | null = null,

@@ -1,4 +1,4 @@
-import type { Dependencies } from "../dependencies.ts";
+import type { ApiContext } from "../context.ts";
 
 /** What a Queue says when it is given more than it takes in for now (Cloudflare's own words). */
 const PUSHBACK = /queue is overloaded|too many requests/i;
@@ -9,8 +9,8 @@ const WAITS = [500, 1_000, 2_000, 4_000, 8_000, 16_000];
  * Sends, and waits out a Queue that pushes back. This is what slows a reader down: nothing more of the
  * body is read meanwhile. Throws what the last try threw.
  */
-export async function sendPatiently(
-  io: Pick<Dependencies, "random" | "log"> & Partial<Pick<Dependencies, "sleep">>,
+export async function sendWithRetries(
+  io: Pick<ApiContext, "random" | "log"> & Partial<Pick<ApiContext, "sleep">>,
   send: () => Promise<unknown>,
 ): Promise<void> {
   for (const wait of io.sleep === undefined ? [] : WAITS) {

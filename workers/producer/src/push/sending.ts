@@ -10,7 +10,7 @@ import {
 import { sha256Hex, uuidTail, MESSAGE_OVERHEAD_BYTES, type SerializedDocument, type SubmissionId } from "@sluice/core";
 import { closeSubmission, reopenSubmission } from "@sluice/pipeline/submission/sql/close-submission.ts";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
-import { isPassing } from "@sluice/db";
+import { isTransient } from "@sluice/db";
 import { letGoOfPush, type CountedPart } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import {
   openKeyedSubmission,
@@ -21,14 +21,14 @@ import {
 import { raiseTotal, type SentPart } from "@sluice/pipeline/submission/sql/raise-total.ts";
 import { stagePart } from "@sluice/pipeline/message/sql/stage-parts.ts";
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
-import type { Dependencies } from "../dependencies.ts";
+import type { ApiContext } from "../context.ts";
 import { CountedParts } from "./counted-parts.ts";
 import type { PushOptions } from "./options.ts";
-import { sendPatiently } from "./pushback.ts";
+import { sendWithRetries } from "./pushback.ts";
 
-export type SendingIo = Pick<Dependencies, "db" | "queues" | "databaseTime" | "random" | "log"> & {
+export type SendingContext = Pick<ApiContext, "db" | "queues" | "databaseTime" | "random" | "log"> & {
   /** Without it a Queue's pushback is not waited out. */
-  readonly sleep?: Dependencies["sleep"];
+  readonly sleep?: ApiContext["sleep"];
 };
 
 /** A push that broke off, in the hands of this request. */
@@ -94,7 +94,7 @@ export class Sending {
   readonly submission: SubmissionId;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  readonly #io: SendingIo;
+  readonly #io: SendingContext;
   readonly #header: PartHeader;
   readonly #packer: PartPacker;
   readonly #closed: boolean;
@@ -112,7 +112,7 @@ export class Sending {
   #isUnderWay = false;
 
   private constructor(
-    io: SendingIo,
+    io: SendingContext,
     options: PushOptions,
     opened: OpenedSubmission,
     first: { readonly total: number; readonly closed: boolean; readonly counted: readonly CountedPart[] },
@@ -135,7 +135,7 @@ export class Sending {
    * first part; `closed` says that there will be no other. `taken`: another push has the key.
    */
   static async open(
-    io: SendingIo,
+    io: SendingContext,
     options: PushOptions,
     first: { readonly total: number; readonly closed: boolean },
     claim: KeyClaim | null,
@@ -151,14 +151,14 @@ export class Sending {
         ? "taken"
         : new Sending(io, options, opened, { ...first, counted: [] }, { holder: null, isKeyed: claim !== null });
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      if (!isTransient(error)) throw error;
       io.log({ event: "push_not_opened", ...describeError(error) });
       return "unsent";
     }
   }
 
   /** Goes on with a push from its first document: parts that are recorded already are not sent again. */
-  static resume(io: SendingIo, options: PushOptions, { row, counted, holder }: TakenOver): Sending {
+  static resume(io: SendingContext, options: PushOptions, { row, counted, holder }: TakenOver): Sending {
     const first = { total: row.total, closed: row.closedAt !== null, counted };
     return new Sending(io, options, row, first, { holder, isKeyed: true });
   }
@@ -208,9 +208,9 @@ export class Sending {
     this.#part += 1;
     const { documents, bytes, count } = packed;
     const hash = await sha256Hex(documents);
-    const standing = this.#counted.take(part, hash, count);
-    if (standing === null || (this.#closed && standing.uncounted > 0)) return this.#fail("other_body");
-    const { state, uncounted } = standing;
+    const status = this.#counted.take(part, hash, count);
+    if (status === null || (this.#closed && status.uncounted > 0)) return this.#fail("other_body");
+    const { state, uncounted } = status;
     if (state === "recorded") {
       this.skipped += count;
       return true;
@@ -273,7 +273,7 @@ export class Sending {
   }
 
   #sendCall(call: readonly WaitingMessage[]): Promise<void> {
-    return sendPatiently(this.#io, () =>
+    return sendWithRetries(this.#io, () =>
       this.#io.queues[this.#header.lane].sendBatch(
         call.map((message) => ({ body: this.#body(message), contentType: "text" as const })),
       ),

@@ -1,13 +1,13 @@
 import { nameDocument, type SubmissionId } from "@sluice/core";
 import { letGoOfPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
-import type { Dependencies } from "../dependencies.ts";
+import type { ApiContext } from "../context.ts";
 import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
 import { problemResponse, type LineProblem } from "../http/problems.ts";
-import { MOST_NAMED, type AcceptedShape } from "../shapes/push.ts";
+import { MAX_NAMED, type AcceptedShape } from "../shapes/push.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { HeldDocuments } from "./held-documents.ts";
-import { LOOK_AGAIN, anotherBody, stillRunning, takeOver, type KeyStanding, type PushKey } from "./idempotency.ts";
+import { LOOK_AGAIN, anotherBody, stillRunning, takeOver, type KeyStatus, type PushKey } from "./idempotency.ts";
 import { readJsonPush } from "./json-push.ts";
 import { NdjsonPush } from "./ndjson-push.ts";
 import { fillOptions, type GivenOptions, type PushOptions } from "./options.ts";
@@ -27,7 +27,7 @@ export interface IncomingPush {
 export interface IncomingKey {
   readonly key: PushKey;
   readonly fingerprint: Fingerprint;
-  readonly brokenOff: Extract<KeyStanding, { kind: "broken_off" }> | null;
+  readonly brokenOff: Extract<KeyStatus, { kind: "broken_off" }> | null;
 }
 
 export interface TakenPush {
@@ -39,7 +39,7 @@ export interface TakenPush {
 
 /** Takes a push in: the answer, or the problem as it is to be sent. */
 export function takePush(
-  io: Dependencies,
+  io: ApiContext,
   incoming: IncomingPush,
   key: IncomingKey | null,
 ): Promise<TakenPush | Response> {
@@ -47,7 +47,7 @@ export function takePush(
 }
 
 async function takeJson(
-  io: Dependencies,
+  io: ApiContext,
   incoming: IncomingPush,
   key: IncomingKey | null,
 ): Promise<TakenPush | Response> {
@@ -59,7 +59,7 @@ async function takeJson(
   if (known !== null && key?.fingerprint.value !== known) return anotherBody(key?.brokenOff?.submission ?? null);
   const keyed = await keyedPush(io, key, options);
   if (keyed instanceof Response) return keyed;
-  const nameAll = documents.count <= MOST_NAMED ? namesOf(documents) : null;
+  const nameAll = documents.count <= MAX_NAMED ? namesOf(documents) : null;
   const end = await push(io, options, documents.take(), keyed);
   if (end.kind !== "sent") return notAccepted(end);
   const names = nameAll === null ? null : nameAll(end.submission);
@@ -71,7 +71,7 @@ async function takeJson(
 }
 
 async function takeNdjson(
-  io: Dependencies,
+  io: ApiContext,
   incoming: IncomingPush,
   key: IncomingKey | null,
 ): Promise<TakenPush | Response> {
@@ -102,7 +102,7 @@ function isResumed(keyed: KeyedPush | null): boolean {
 
 /** Takes over what broke off, where something did. */
 async function keyedPush(
-  io: Dependencies,
+  io: ApiContext,
   key: IncomingKey | null,
   options: PushOptions,
 ): Promise<KeyedPush | null | Response> {

@@ -3,9 +3,9 @@ import { submissionSchema } from "./submission.ts";
 import { count } from "./time.ts";
 
 /** Refused lines that are told; all are counted. */
-export const MOST_REJECTED = 100;
+export const MAX_REJECTED = 100;
 /** Names of documents are given back for JSON up to this many. */
-export const MOST_NAMED = 100;
+export const MAX_NAMED = 100;
 
 const rejectedSchema = z.strictObject({ line: z.int().min(1).describe("Blank lines count."), detail: z.string() });
 

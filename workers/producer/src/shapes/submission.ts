@@ -1,4 +1,4 @@
-import { ABANDONED_AFTER, STALLED_AFTER } from "@sluice/pipeline/job/schedule.ts";
+import { ABANDONED_AFTER_MS, STALLED_AFTER_MS } from "@sluice/pipeline/job/schedule.ts";
 import { EVERYTHING, lastPause, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
 import { lanes } from "@sluice/core";
 import { waitingOfJob, waitingOfPause } from "@sluice/pipeline/job/waiting.ts";
@@ -146,7 +146,7 @@ function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings,
   const scopes = row.cancelRequestedAt === null ? [EVERYTHING, modelScope(row.model), submissionScope(row.id)] : [];
   const pause = lastPause(pauses, scopes);
   if (missing(row) + processing(row) === 0) {
-    if (row.closedAt === null) return waitingShape({ reason: "push", until: row.activeAt + ABANDONED_AFTER });
+    if (row.closedAt === null) return waitingShape({ reason: "push", until: row.activeAt + ABANDONED_AFTER_MS });
     if (!row.isRetrying) return null;
     return waitingShape(pause === null ? { reason: "dispatch", until: null } : waitingOfPause(pause));
   }
@@ -167,5 +167,5 @@ function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings,
 export function stalledShape(row: SubmissionRow, now: number): SubmissionShape["stalled"] {
   if (row.closedAt === null || missing(row) === 0) return null;
   const since = Math.max(row.closedAt, row.activeAt);
-  return now - since > STALLED_AFTER ? { missing: missing(row), since: time(since) } : null;
+  return now - since > STALLED_AFTER_MS ? { missing: missing(row), since: time(since) } : null;
 }

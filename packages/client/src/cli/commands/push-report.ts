@@ -9,7 +9,7 @@ import type { PushFlags } from "./push-options.ts";
 import type { RefusedLines } from "./push-refused.ts";
 
 /** Refused lines that are told on a terminal; the file has them all. */
-const MOST_TOLD = 10;
+const MAX_SHOWN = 10;
 
 export function printEstimate(out: Output, name: string, estimate: Estimate): void {
   if (!out.human) return out.record({ estimate: { ...estimate, usd: rounded(estimate.usd) } });
@@ -70,8 +70,8 @@ export function printRefused(out: Output, refused: RefusedLines, file: string | 
   if (refused.count === 0) return;
   const what = plural(refused.count, refused.lines.some(({ index }) => index !== undefined) ? "document" : "line");
   out.note(out.noteStyle(`${what} refused${file === null ? "" : `, now in ${file}`}`, "yellow"));
-  for (const line of refused.lines.slice(0, MOST_TOLD)) out.note(`  ${describePlace(line)}: ${oneLine(line.detail)}`);
-  const more = refused.lines.length - MOST_TOLD;
+  for (const line of refused.lines.slice(0, MAX_SHOWN)) out.note(`  ${describePlace(line)}: ${oneLine(line.detail)}`);
+  const more = refused.lines.length - MAX_SHOWN;
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)
     out.note(`  ${count(refused.count - refused.lines.length)} of them could not be found`);

@@ -58,20 +58,20 @@ async function there<T>(read: () => Promise<T>): Promise<T | null> {
 }
 
 /** Submissions seen through for a document that is not recorded: those that were pushed last. */
-const MOST_LOOKED_AT = 100;
-const MOST_TOLD = 3;
+const MAX_JOBS_READ = 100;
+const MAX_SHOWN = 3;
 
 /** A document that the Queue lost, or has still, is known by its submission only: what there is to say of such ones. */
 async function stalledOnes(client: Sluice, id: string, collection: string, signal: AbortSignal): Promise<string[]> {
   const words: string[] = [];
-  const list = client.submissions({ collection, status: "stalled", limit: MOST_LOOKED_AT, signal });
+  const list = client.submissions({ collection, status: "stalled", limit: MAX_JOBS_READ, signal });
   const { data } = (await there(() => list.page())) ?? { data: [] };
   for (const submission of data) {
     // One without an id of its own is named after its submission.
     if (submission.stalled === null || (id.startsWith("sub_") && !id.startsWith(submission.id))) continue;
     words.push(`If it came with ${submission.id}: ${stalledWords(submission.stalled)}.`);
   }
-  return words.slice(0, MOST_TOLD);
+  return words.slice(0, MAX_SHOWN);
 }
 
 function nothingCalled(id: string, collection: string): string {

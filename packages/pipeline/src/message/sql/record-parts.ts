@@ -131,13 +131,13 @@ function areNew(keys: string, job: JobId): SQL {
 }
 
 /** Rows of texts in a statement, each a parameter: D1 binds at most 100, and the guard takes two. */
-const MOST_TEXTS = 90;
+const MAX_TEXTS = 90;
 
 /** The texts, each row of them a value of its own, which D1 need not take out of anything. Their ids follow one another. */
 function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
   const statements: SQL[] = [];
-  for (let next = 0; next < rows.length; next += MOST_TEXTS) {
-    const values = rows.slice(next, next + MOST_TEXTS).map((row) => sql`(${textsOf(row)})`);
+  for (let next = 0; next < rows.length; next += MAX_TEXTS) {
+    const values = rows.slice(next, next + MAX_TEXTS).map((row) => sql`(${textsOf(row)})`);
     statements.push(
       sql`INSERT INTO contexts (texts) SELECT column1 FROM (VALUES ${sql.join(values, sql`, `)}) WHERE ${guard}`,
     );

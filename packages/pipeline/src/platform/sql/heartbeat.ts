@@ -3,13 +3,13 @@ import type { Time } from "../clock.ts";
 import { type Database, query } from "@sluice/db";
 
 /** Milliseconds: a run that follows another sooner writes no heartbeat. */
-const BEAT_INTERVAL = 30_000;
+const HEARTBEAT_INTERVAL_MS = 30_000;
 
 /** Notes that the poller runs. A statement, since it goes along with the claim that a run starts with. */
 export function beatOfPoller(now: Time): SQL {
   return sql`
     INSERT INTO heartbeats (name, at) VALUES ('poller', ${now})
-    ON CONFLICT DO UPDATE SET at = excluded.at WHERE excluded.at >= heartbeats.at + ${BEAT_INTERVAL}`;
+    ON CONFLICT DO UPDATE SET at = excluded.at WHERE excluded.at >= heartbeats.at + ${HEARTBEAT_INTERVAL_MS}`;
 }
 
 /** When the poller ran last, to half a minute; `null`: it never did. */

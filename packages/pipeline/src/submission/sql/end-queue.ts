@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { ABANDONED_AFTER, IDEMPOTENCY_KEY_LIFE } from "../../job/schedule.ts";
+import { ABANDONED_AFTER_MS, IDEMPOTENCY_KEY_LIFE_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
 import { closeIncomplete, countLost, lackingDocuments } from "./count-lost.ts";
@@ -24,9 +24,9 @@ export interface LostWithQueue {
  */
 export async function endQueue(db: Database, now: number): Promise<LostWithQueue[]> {
   const resumable = sql`(
-    active_at >= ${now - ABANDONED_AFTER} AND id IN (
+    active_at >= ${now - ABANDONED_AFTER_MS} AND id IN (
       SELECT submission_id FROM idempotency_keys
-      WHERE api_key <> ${NOBODY} AND created_at > ${now - IDEMPOTENCY_KEY_LIFE} AND answer IS NULL))`;
+      WHERE api_key <> ${NOBODY} AND created_at > ${now - IDEMPOTENCY_KEY_LIFE_MS} AND answer IS NULL))`;
   const gone = sql`completed_at IS NULL AND NOT ${resumable}`;
   await transact(db, [sql`UPDATE submissions SET holder = '' WHERE completed_at IS NULL`, closeIncomplete(gone, now)]);
   const rows = await query<{ submission: SubmissionId; documents: number; canceled: 0 | 1 }>(

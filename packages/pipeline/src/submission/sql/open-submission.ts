@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { IDEMPOTENCY_KEY_LIFE } from "../../job/schedule.ts";
+import { IDEMPOTENCY_KEY_LIFE_MS } from "../../job/schedule.ts";
 import type { Lane, ModelName, SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { type Database, transactTries } from "@sluice/db";
@@ -80,7 +80,7 @@ async function open(
   now: Time,
 ): Promise<OpenedSubmission | null> {
   const { apiKey, key, fingerprint } = claim ?? { apiKey: NOBODY, key: token, fingerprint: null };
-  const expiry = timeAfter(now, -IDEMPOTENCY_KEY_LIFE);
+  const expiry = timeAfter(now, -IDEMPOTENCY_KEY_LIFE_MS);
   const [row] = await transactTries<OpenedSubmission>(db, (elapsed) => {
     const own = ownRow(token, now, elapsed);
     const guard = sql`

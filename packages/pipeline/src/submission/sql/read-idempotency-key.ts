@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { IDEMPOTENCY_KEY_LIFE } from "../../job/schedule.ts";
+import { IDEMPOTENCY_KEY_LIFE_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { type Database, query } from "@sluice/db";
@@ -29,7 +29,7 @@ export async function readIdempotencyKey(
     sql`
     SELECT k.submission_id AS submission, k.fingerprint, k.status, k.answer, ${now} - s.active_at AS idle, s.holder
     FROM idempotency_keys k CROSS JOIN submissions s ON s.id = k.submission_id
-    WHERE k.api_key = ${apiKey} AND k.key = ${key} AND k.created_at > ${timeAfter(now, -IDEMPOTENCY_KEY_LIFE)}`,
+    WHERE k.api_key = ${apiKey} AND k.key = ${key} AND k.created_at > ${timeAfter(now, -IDEMPOTENCY_KEY_LIFE_MS)}`,
   );
   return row ?? null;
 }

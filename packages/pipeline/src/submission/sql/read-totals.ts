@@ -24,7 +24,7 @@ const sums = sql.raw(
   "sum(total) AS total, sum(recorded) AS recorded, sum(succeeded) AS succeeded, sum(failed) AS failed, sum(canceled) AS canceled, sum(lost) AS lost",
 );
 /** Everything in `totals` is recorded, and nothing lost. */
-const foldedCounts = sql.raw("total, total AS recorded, succeeded, failed, canceled, 0 AS lost");
+const rolledUpCounts = sql.raw("total, total AS recorded, succeeded, failed, canceled, 0 AS lost");
 
 export type LaneTotals = SummedCounts & { readonly lane: Lane; readonly oldestOpenAt: number | null };
 
@@ -34,7 +34,7 @@ export async function readLaneTotals(db: Database): Promise<LaneTotals[]> {
     db,
     sql`
     SELECT lane, ${sums}, min(oldest) AS oldestOpenAt FROM (
-      SELECT name AS lane, ${foldedCounts}, NULL AS oldest FROM totals WHERE kind = 'lane'
+      SELECT name AS lane, ${rolledUpCounts}, NULL AS oldest FROM totals WHERE kind = 'lane'
       UNION ALL
       SELECT lane, total, recorded, succeeded, failed, canceled, lost, iif(completed_at IS NULL, created_at, NULL) FROM (${live}))
     GROUP BY lane`,
@@ -50,7 +50,7 @@ export async function readLabelTotals(db: Database, label: string): Promise<Labe
     db,
     sql`
     SELECT collection, ${sums} FROM (
-      SELECT collection, ${foldedCounts} FROM totals WHERE kind = 'label' AND name = ${label}
+      SELECT collection, ${rolledUpCounts} FROM totals WHERE kind = 'label' AND name = ${label}
       UNION ALL
       SELECT collection, total, recorded, succeeded, failed, canceled, lost FROM submissions INDEXED BY submissions_label
         WHERE ${own} AND id > (SELECT coalesce(max(submissions_through), '') FROM folds)

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { JobId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
-import { unfoldSubmission } from "./fold-totals.ts";
+import { unrollSubmission } from "./roll-up-totals.ts";
 import type { RequestedRetry, RetryKey, RetryProgress } from "./request-retry.ts";
 
 /** A part with failed documents that a retry has not come to. */
@@ -165,7 +165,7 @@ export async function retryFailed(
   const failed = sql`
     SELECT d.document_id ${failedOf(sql`json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]')`)} WHERE ${isNext}`;
   const [row] = await transact<StateRow>(db, [
-    ...unfoldSubmission(submission, sql`EXISTS (${failed})`),
+    ...unrollSubmission(submission, sql`EXISTS (${failed})`),
     sql`
       UPDATE submissions SET failed = failed - counted.count, completed_at = iif(counted.count > 0, NULL, completed_at)
       FROM (SELECT count(*) AS count FROM (${failed})) counted WHERE id = ${submission}`,

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { IDEMPOTENCY_KEY_LIFE, WRONG_CLOCK_MS } from "../../job/schedule.ts";
+import { IDEMPOTENCY_KEY_LIFE_MS, WRONG_CLOCK_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
 import { closeIncomplete, countLost } from "./count-lost.ts";
@@ -45,7 +45,7 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
     sql`
       DELETE FROM sent_parts WHERE (submission_id, part) IN (
         SELECT t.submission_id, t.part FROM sent_parts t CROSS JOIN submissions s ON s.id = t.submission_id
-        WHERE s.active_at < ${times.now - IDEMPOTENCY_KEY_LIFE} LIMIT ${SWEEP_SIZE})`,
+        WHERE s.active_at < ${times.now - IDEMPOTENCY_KEY_LIFE_MS} LIMIT ${SWEEP_SIZE})`,
     sql`
       DELETE FROM watched_submissions WHERE submission_id IN (
         SELECT id FROM submissions WHERE id IN ${watched} AND closed_at IS NOT NULL AND recorded + lost = total)`,

@@ -1,9 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
-import { PUSH_ALIVE } from "../../job/schedule.ts";
+import { PUSH_ALIVE_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { type Database, query, transact } from "@sluice/db";
-import { unfoldSubmission } from "./fold-totals.ts";
+import { unrollSubmission } from "./roll-up-totals.ts";
 
 /**
  * Takes over a push that broke off: one that was let go, or without activity for 60 s. Activity a minute ahead
@@ -13,11 +13,11 @@ import { unfoldSubmission } from "./fold-totals.ts";
  * parts are sent anew. `token` is random. Gives whether the push is the caller's: of two at once it is one's.
  */
 export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: Time): Promise<boolean> {
-  const isAlive = sql`active_at > ${timeAfter(now, -PUSH_ALIVE)} AND active_at < ${timeAfter(now, PUSH_ALIVE)}`;
+  const isAlive = sql`active_at > ${timeAfter(now, -PUSH_ALIVE_MS)} AND active_at < ${timeAfter(now, PUSH_ALIVE_MS)}`;
   const free = sql`id = ${id} AND (holder = '' OR NOT (${isAlive}) OR holder = ${token})`;
   const reopens = sql`(incomplete OR lost > 0)`;
   const rows = await transact(db, [
-    ...unfoldSubmission(id, sql`incomplete AND ${free}`),
+    ...unrollSubmission(id, sql`incomplete AND ${free}`),
     sql`
       INSERT INTO watched_submissions (submission_id) SELECT id FROM submissions WHERE ${free} AND ${reopens}
       ON CONFLICT DO NOTHING`,

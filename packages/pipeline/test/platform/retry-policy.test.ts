@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
-import { isPassing, openDatabase, type Patience } from "@sluice/db";
+import { isTransient, openDatabase, type RetryPolicy } from "@sluice/db";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { startAttempt } from "../../src/job/sql/start-attempt.ts";
 import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
@@ -9,7 +9,7 @@ import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed } from "
 const LOST = "D1_ERROR: Network connection lost.";
 
 /** Three tries without waiting. */
-const patience = (tries = 3): Patience => ({ tries, bounded: (call) => call(), rest: async () => undefined });
+const retryPolicy = (tries = 3): RetryPolicy => ({ tries, bounded: (call) => call(), rest: async () => undefined });
 
 /** A D1 whose every call fails at first, before or after it did its work; the try after it works. */
 function failing(when: "before" | "after", message = LOST) {
@@ -49,7 +49,7 @@ function failing(when: "before" | "after", message = LOST) {
 
 describe.each(["before", "after"] as const)("a D1 whose every call fails %s its work", (when) => {
   it("takes a document its whole way all the same, and writes each thing once", async () => {
-    const db = openDatabase(failing(when).d1, patience());
+    const db = openDatabase(failing(when).d1, retryPolicy());
     const submission = await open(db, { total: 2 });
     const id = jobId();
     expect(await record(db, id, [[part(submission, 0, [{ id: "a" }, { id: "b" }])]])).toEqual([true]);
@@ -70,16 +70,16 @@ describe.each(["before", "after"] as const)("a D1 whose every call fails %s its 
   });
 });
 
-describe("patience", () => {
+describe("the retry policy", () => {
   it("ends after its tries", async () => {
     const { d1, calls } = failing("before");
-    await expect(open(openDatabase(d1, patience(1)))).rejects.toThrow(LOST);
+    await expect(open(openDatabase(d1, retryPolicy(1)))).rejects.toThrow(LOST);
     expect(calls()).toBe(1);
   });
 
   it("does not repeat what will not pass", async () => {
     const { d1, calls } = failing("before", "D1_ERROR: no such table: nothing: SQLITE_ERROR");
-    await expect(open(openDatabase(d1, patience()))).rejects.toThrow("no such table");
+    await expect(open(openDatabase(d1, retryPolicy()))).rejects.toThrow("no such table");
     expect(calls()).toBe(1);
   });
 
@@ -89,7 +89,7 @@ describe("patience", () => {
     await record(openDatabase(env.DB), id, [[part(submission, 0, [{ id: "a" }])]]);
     const job = { id, attempt: 0, status: "pending" } as const;
     const mine = await startAttempt(
-      openDatabase(failing("after").d1, patience()),
+      openDatabase(failing("after").d1, retryPolicy()),
       job,
       { until: NOW + 1, token: "mine" },
       NOW,
@@ -108,10 +108,10 @@ describe("patience", () => {
       "D1 DB is overloaded. Requests queued for too long.",
     ];
     for (const message of words) {
-      expect(isPassing(new Error(message))).toBe(true);
-      expect(isPassing(new Error("Failed query", { cause: new Error(message) }))).toBe(true);
+      expect(isTransient(new Error(message))).toBe(true);
+      expect(isTransient(new Error("Failed query", { cause: new Error(message) }))).toBe(true);
     }
-    expect(isPassing(new Error("D1_ERROR: UNIQUE constraint failed"))).toBe(false);
-    expect(isPassing("Network connection lost")).toBe(false);
+    expect(isTransient(new Error("D1_ERROR: UNIQUE constraint failed"))).toBe(false);
+    expect(isTransient("Network connection lost")).toBe(false);
   });
 });

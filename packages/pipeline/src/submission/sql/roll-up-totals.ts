@@ -4,7 +4,7 @@ import { type Database, transact } from "@sluice/db";
 import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
 /** Submissions, and jobs, that one fold passes at most. */
-const FOLD_SIZE = 5_000;
+const ROLL_UP_SIZE = 5_000;
 
 const through = sql`(SELECT coalesce(max(submissions_through), '') FROM folds)`;
 const jobsThrough = sql`(SELECT coalesce(max(jobs_through), 0) FROM folds)`;
@@ -15,8 +15,8 @@ const jobsThrough = sql`(SELECT coalesce(max(jobs_through), 0) FROM folds)`;
  * has not ended, or lost a message, is set aside and counted when it has. Gives whether there is more.
  * Reads a row each, and an index entry a failed document.
  */
-export async function foldTotals(db: Database, settledBy: number): Promise<boolean> {
-  const passed = submissionsOpenedBefore(settledBy, through, FOLD_SIZE);
+export async function rollUpTotals(db: Database, settledBy: number): Promise<boolean> {
+  const passed = submissionsOpenedBefore(settledBy, through, ROLL_UP_SIZE);
   // A late arrival takes a loss back: such a submission is never done with.
   const settled = sql`completed_at IS NOT NULL AND lost = 0`;
   const ready = sql`
@@ -26,7 +26,7 @@ export async function foldTotals(db: Database, settledBy: number): Promise<boole
   const ended = sql`
     SELECT finalized_sequence, tokens, unconfirmed_dispatches, repeated_dispatches FROM jobs INDEXED BY jobs_finalized
     WHERE finalized_sequence > ${jobsThrough} AND finalized_sequence IS NOT NULL
-    ORDER BY finalized_sequence LIMIT ${FOLD_SIZE}`;
+    ORDER BY finalized_sequence LIMIT ${ROLL_UP_SIZE}`;
   const [row] = await transact<{ more: 0 | 1 }>(db, [
     ...addSubmissions(ready, 1),
     sql`
@@ -84,7 +84,7 @@ function addSubmissions(rows: SQL, sign: 1 | -1): SQL[] {
  * Takes an ended submission out of the sums again, where it is in them: statements that come first in
  * the transaction which opens it again. `again` says whether that does.
  */
-export function unfoldSubmission(id: SubmissionId, again: SQL): SQL[] {
+export function unrollSubmission(id: SubmissionId, again: SQL): SQL[] {
   const folded = sql`
     SELECT * FROM submissions WHERE id = ${id} AND id <= ${through} AND completed_at IS NOT NULL AND lost = 0
       AND id NOT IN (SELECT submission_id FROM unfolded_submissions) AND ${again}`;

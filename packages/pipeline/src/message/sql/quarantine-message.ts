@@ -5,7 +5,7 @@ import { type Database, query } from "@sluice/db";
 export const STAGED_PARTS = "staged_parts";
 
 /** Keeps a message that cannot be read, so that a person may. The same message again changes nothing. */
-export async function keepMalformedMessage(
+export async function quarantineMessage(
   db: Database,
   message: { readonly queue: string; readonly id: string; readonly reason: string; readonly body: string },
   now: number,

@@ -17,7 +17,7 @@ export interface RateLimiter {
 }
 
 /** Everything outside that a request is answered with. */
-export interface Dependencies {
+export interface ApiContext {
   readonly db: Database;
   readonly queues: Readonly<Record<Lane, SendQueue>>;
   readonly keys: readonly ApiKey[];
@@ -41,7 +41,7 @@ export interface Dependencies {
 }
 
 /** What reads times out of D1, and compares them with the time there. */
-export type Reader = Pick<Dependencies, "db" | "databaseTime">;
+export type Reader = Pick<ApiContext, "db" | "databaseTime">;
 
 /** D1's time, in milliseconds since the epoch. */
 export function readNow({ db, databaseTime }: Reader): Promise<number> {
@@ -57,4 +57,4 @@ export interface Call {
   readonly key: ApiKey;
 }
 
-export type Handler = (dependencies: Dependencies, call: Call) => Promise<Response>;
+export type Handler = (dependencies: ApiContext, call: Call) => Promise<Response>;

@@ -4,7 +4,7 @@ import type { BatchBinding, Bounded } from "@sluice/inference";
 import type { MemoryLimit } from "./memory.ts";
 
 /** Everything a step reads from the world outside, passed in. */
-export interface StepIo {
+export interface Context {
   readonly db: Database;
   readonly ai: BatchBinding;
   /** Bounds a call to Workers AI. */

@@ -4,7 +4,7 @@ import { withTimeout } from "@sluice/core";
  * How D1's passing errors are dealt with, at the binding, so that every statement shares it. All
  * writes here are safe to repeat: an error may hide a commit.
  */
-export interface Patience {
+export interface RetryPolicy {
   /** Tries in all, the first included. */
   readonly tries: number;
   /** Cuts off a call that takes too long: it rejects, though what it does may still commit. */
@@ -23,7 +23,7 @@ export class D1Timeout extends Error {
   override readonly name = "D1Timeout";
 }
 
-export const PATIENT: Patience = {
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   tries: 4,
   bounded: async (call) =>
     withTimeout(call(), CALL_LIMIT_MS, () => new D1Timeout(`D1 did not answer within ${CALL_LIMIT_MS / 1_000} s`)),
@@ -31,7 +31,7 @@ export const PATIENT: Patience = {
 };
 
 /** What D1 says when it says no for a moment only, from its documentation and from reports. */
-const PASSING =
+const TRANSIENT =
   /network connection lost|caused object to be reset|reset because its code was updated|cannot resolve d1 db due to transient issue|internal error; reference =|overloaded|exceeded timeout|timed out|memory limit|cpu time limit|database is locked/i;
 
 /** An error may be its own cause. */
@@ -45,19 +45,19 @@ export function withCauses(error: unknown): Error[] {
 }
 
 /** Whether an error of D1 passes by itself. Drizzle wraps D1's own error, so causes are looked at too. */
-export function isPassing(error: unknown): boolean {
-  return withCauses(error).some((next) => next instanceof D1Timeout || PASSING.test(next.message));
+export function isTransient(error: unknown): boolean {
+  return withCauses(error).some((next) => next instanceof D1Timeout || TRANSIENT.test(next.message));
 }
 
-async function patiently<T>(patience: Patience, call: (elapsed: number | null) => Promise<T>): Promise<T> {
-  const now = patience.now ?? Date.now;
+async function withRetries<T>(retryPolicy: RetryPolicy, call: (elapsed: number | null) => Promise<T>): Promise<T> {
+  const now = retryPolicy.now ?? Date.now;
   const startedAt = now();
   for (let tried = 1; ; tried += 1) {
     try {
-      return await patience.bounded(() => call(tried === 1 ? null : now() - startedAt));
+      return await retryPolicy.bounded(() => call(tried === 1 ? null : now() - startedAt));
     } catch (error) {
-      if (tried >= patience.tries || !isPassing(error)) throw error;
-      await patience.rest(tried);
+      if (tried >= retryPolicy.tries || !isTransient(error)) throw error;
+      await retryPolicy.rest(tried);
     }
   }
 }
@@ -70,9 +70,9 @@ export interface StatementCounter {
   statements: number;
 }
 
-function patientStatement(
+function retriedStatement(
   statement: D1PreparedStatement,
-  patience: Patience,
+  retryPolicy: RetryPolicy,
   counter: StatementCounter,
 ): D1PreparedStatement {
   const patient = new Proxy(statement, {
@@ -82,11 +82,11 @@ function patientStatement(
       const method = value as (...values: unknown[]) => unknown;
       if (property === "bind") {
         return (...values: unknown[]) =>
-          patientStatement(method.apply(target, values) as D1PreparedStatement, patience, counter);
+          retriedStatement(method.apply(target, values) as D1PreparedStatement, retryPolicy, counter);
       }
       if (!RUNS.has(property)) return value;
       return (...values: unknown[]) =>
-        patiently(patience, () => {
+        withRetries(retryPolicy, () => {
           counter.statements += 1;
           return method.apply(target, values) as Promise<unknown>;
         });
@@ -99,7 +99,7 @@ function patientStatement(
 /** What a patient binding is made of. */
 const made = new WeakMap<
   D1Database,
-  { readonly d1: D1Database; readonly patience: Patience; readonly counter: StatementCounter }
+  { readonly d1: D1Database; readonly retryPolicy: RetryPolicy; readonly counter: StatementCounter }
 >();
 
 /**
@@ -111,8 +111,8 @@ export async function batchTries<T>(
   build: (d1: D1Database, elapsed: number | null) => D1PreparedStatement[],
 ): Promise<D1Result<T>[]> {
   const parts = made.get(db);
-  if (parts === undefined) throw new TypeError("the binding has no patience");
-  return patiently(parts.patience, (elapsed) => {
+  if (parts === undefined) throw new TypeError("the binding has no retryPolicy");
+  return withRetries(parts.retryPolicy, (elapsed) => {
     const statements = build(parts.d1, elapsed);
     parts.counter.statements += statements.length;
     return parts.d1.batch<T>(statements);
@@ -120,13 +120,13 @@ export async function batchTries<T>(
 }
 
 /** The binding with patience: the same interface, single statements and batches alike. */
-export function patientD1(d1: D1Database, patience: Patience, counter: StatementCounter): D1Database {
+export function patientD1(d1: D1Database, retryPolicy: RetryPolicy, counter: StatementCounter): D1Database {
   const patient = new Proxy(d1, {
     get(target, property) {
-      if (property === "prepare") return (sql: string) => patientStatement(target.prepare(sql), patience, counter);
+      if (property === "prepare") return (sql: string) => retriedStatement(target.prepare(sql), retryPolicy, counter);
       if (property === "batch") {
         return (statements: D1PreparedStatement[]) =>
-          patiently(patience, () => {
+          withRetries(retryPolicy, () => {
             counter.statements += statements.length;
             return target.batch(statements.map((statement) => inner.get(statement) ?? statement));
           });
@@ -135,6 +135,6 @@ export function patientD1(d1: D1Database, patience: Patience, counter: Statement
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
-  made.set(patient, { d1, patience, counter });
+  made.set(patient, { d1, retryPolicy, counter });
   return patient;
 }

@@ -1,6 +1,6 @@
-import type { StepIo } from "../platform/io.ts";
+import type { Context } from "../platform/context.ts";
 
-export interface PollerIo extends StepIo {
+export interface PollerContext extends Context {
   /** Milliseconds without an answer after which a batch is dispatched again. */
   readonly stuckAfter: number;
   /** Sends the message that has a fresh invocation continue this run: see `continueRun`. */

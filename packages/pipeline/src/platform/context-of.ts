@@ -2,11 +2,11 @@ import { callTimeout } from "../job/schedule.ts";
 import { countStatements, openDatabase } from "@sluice/db";
 import { D1_TIME } from "./clock.ts";
 import { asBatchBinding, boundedBy } from "@sluice/inference";
-import type { StepIo } from "./io.ts";
+import type { Context } from "./context.ts";
 import { MemoryLimit } from "./memory.ts";
 
 /** What consumer and poller have in common of the bindings that their wrangler.jsonc names. */
-export interface StepEnv {
+export interface ContextEnv {
   readonly DB: D1Database;
   /** Workers AI; locally the stand-in. */
   readonly AI: unknown;
@@ -18,7 +18,7 @@ export interface StepEnv {
 export const isolateMemory = new MemoryLimit();
 
 /** A Worker's bindings as what its steps read and write. Throws where the configuration is at fault. */
-export function stepIo(env: StepEnv): StepIo {
+export function contextOf(env: ContextEnv): Context {
   const runInterval = milliseconds("RUN_INTERVAL_SECONDS", env.RUN_INTERVAL_SECONDS, 1_000);
   const db = openDatabase(env.DB);
   return {
