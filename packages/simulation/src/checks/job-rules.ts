@@ -15,6 +15,8 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 
 interface Known {
   readonly now: number;
+  /** Milliseconds by which D1's clock was set since this time of the world. */
+  readonly clockSetSince: (time: number) => number;
   /** Whose transaction it was. */
   readonly worker: WorkerName;
   readonly submissions: ReadonlyMap<string, Submission>;
@@ -125,7 +127,8 @@ function mergeFlaw({ row: before, list, origin }: Job, row: JobRow, jobs: Readon
   return list.every((key) => target.list.includes(key)) ? null : `${what}, which lacks documents of it`;
 }
 
-function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, submissions }: Known): string | null {
+function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
+  const { now, submissions, clockSetSince } = known;
   const { id } = row;
   if (row.attempt !== job.row.attempt + 1) return `${id} skipped an attempt`;
   if (row.status !== "dispatching" && row.status !== "canceled")
@@ -141,7 +144,8 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], { now, su
   const last = job.attempts.get(job.row.attempt);
   if (last === undefined || !last.by.isRunning) return null;
   const lasted = now - last.startedAt;
-  if (lasted >= dispatchLease(RUN_INTERVAL_MS) - MAX_CLOCK_SKEW) return null;
+  const lease = dispatchLease(RUN_INTERVAL_MS) - MAX_CLOCK_SKEW - clockSetSince(last.by.startedAt);
+  if (lasted >= lease) return null;
   return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
 }
 

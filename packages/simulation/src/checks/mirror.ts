@@ -237,7 +237,8 @@ export class Mirror {
       if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) countUnconfirmed(job, this.submissions);
       const now = this.#rules.now();
       const attempt = job.attempts.get(row.attempt);
-      const world = { now, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
+      const { clockSetSince } = this.#rules;
+      const world = { now, clockSetSince, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#tell(jobFlaw(job, row, list, world));
       this.#tell(holdFlaw(before, row, list, world));
       if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
@@ -260,7 +261,8 @@ export class Mirror {
     this.#tell(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
     const attempt = attemptIn(row, list, by, (key) => this.version(key)?.content.place);
     job.attempts.set(row.attempt, attempt);
-    if (list.length > 0) this.#tell(this.#rate.flawAt(attempt.startedAt));
+    const start = { at: attempt.startedAt, begunAt: by.startedAt };
+    if (list.length > 0) this.#tell(this.#rate.flawAt(start, this.#rules.clockSetSince));
     by.attempts.push(attempt);
     for (const key of list) this.version(key)?.attempts.add(attempt);
   }

@@ -4,15 +4,25 @@ const MINUTE = 60_000;
 /** Attempts that may start within a minute. */
 const MAX_A_MINUTE = Math.ceil((MINUTE + SUBMIT_BURST_MS) / SUBMIT_SPACING_MS);
 
+interface Start {
+  /** By D1's clock. */
+  readonly at: number;
+  /** When its Worker began, by the world's. */
+  readonly begunAt: number;
+}
+
 /** When attempts started, in the order of their transactions. All are of one model. */
 export class SubmitRate {
-  readonly #starts: number[] = [];
+  readonly #starts: Start[] = [];
 
-  /** What is wrong with an attempt that starts at this time by its Worker's clock, or `null`. */
-  flawAt(startedAt: number): string | null {
-    this.#starts.push(startedAt);
-    const first = this.#starts.at(-1 - MAX_A_MINUTE) ?? -Infinity;
-    if (startedAt - first >= MINUTE) return null;
-    return `${MAX_A_MINUTE + 1} attempts started within ${startedAt - first} ms`;
+  /**
+   * What is wrong with an attempt that starts at this time, or `null`. Where D1's clock was set since the first of
+   * those that it is counted with, the product cannot know how far apart they are.
+   */
+  flawAt(start: Start, clockSetSince: (time: number) => number): string | null {
+    this.#starts.push(start);
+    const first = this.#starts.at(-1 - MAX_A_MINUTE);
+    if (first === undefined || start.at - first.at >= MINUTE || clockSetSince(first.begunAt) > 0) return null;
+    return `${MAX_A_MINUTE + 1} attempts started within ${start.at - first.at} ms`;
   }
 }
