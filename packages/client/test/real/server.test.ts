@@ -168,7 +168,7 @@ test("the estimate of a push is the usage that the stack counts for it", async (
   }
 });
 
-test("4,000 documents, interrupted half way and pushed again, are scored once each", async () => {
+test("10,000 documents, interrupted half way and pushed again, are scored once each", async () => {
   const client = connect();
   // Near the 4 KB that metadata may have, so that the push takes long enough to be interrupted.
   const filler = "The river runs past the mill, over the weir and down to the sea. ".repeat(55);
@@ -177,12 +177,12 @@ test("4,000 documents, interrupted half way and pushed again, are scored once ea
   try {
     bench.write(
       "docs.ndjson",
-      documents(4_000, "f").map((document) => ({ ...document, metadata: { filler } })),
+      documents(10_000, "f").map((document) => ({ ...document, metadata: { filler } })),
     );
     const push = ["push", "docs.ndjson", "--collection", own, "--key", randomUUID()];
     const { child, ended } = bench.start(push);
     const arrived = async () => (await client.submissions({ collection: own }).page()).data[0]?.counts.total ?? 0;
-    while ((await arrived()) < 400);
+    while ((await arrived()) < 1_000);
     child.kill("SIGINT");
     expect(await ended).toMatchObject({ code: 130 });
 
@@ -193,13 +193,13 @@ test("4,000 documents, interrupted half way and pushed again, are scored once ea
       submissions: { id: string; counts: object }[];
     }[];
     expect(record?.already_there).toBeGreaterThan(0);
-    expect(record?.already_there).toBeLessThan(4_000);
-    expect(record?.submissions).toMatchObject([{ status: "completed", counts: { total: 4_000, succeeded: 4_000 } }]);
+    expect(record?.already_there).toBeLessThan(10_000);
+    expect(record?.submissions).toMatchObject([{ status: "completed", counts: { total: 10_000, succeeded: 10_000 } }]);
     // One submission, and as many contexts scored as were sent: none was scored twice.
     expect((await client.submissions({ collection: own }).page()).data).toHaveLength(1);
     const found = await collect(client.results(record?.submissions[0]?.id ?? "", { limit: 1_000, topK: 1 }));
-    expect(new Set(found.map((document) => document.id)).size).toBe(4_000);
-    expect(found).toHaveLength(4_000);
+    expect(new Set(found.map((document) => document.id)).size).toBe(10_000);
+    expect(found).toHaveLength(10_000);
     expect(found.every((document) => document.attempts === 1)).toBe(true);
   } finally {
     await bench.stop();
