@@ -62,19 +62,25 @@ export const LIMITING: readonly Mutation[] = [
       "if (!isUsedUp) return true;",
     ),
   ),
-  mutation(
-    "submit-rate-ignored",
-    "attempts start however many batches were submitted within a minute",
-    START,
-    "const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;",
-    "const held = heldBy(job);",
+  withKind(
+    "load",
+    mutation(
+      "submit-rate-ignored",
+      "attempts start however many batches were submitted within a minute",
+      START,
+      "const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;",
+      "const held = heldBy(job);",
+    ),
   ),
-  mutation(
-    "submit-rate-not-reserved",
-    "an attempt takes no place in the rate of submits",
-    START,
-    "WHERE ${started} AND status = 'dispatching'",
-    "WHERE ${started} AND status = ''",
+  withKind(
+    "load",
+    mutation(
+      "submit-rate-not-reserved",
+      "an attempt takes no place in the rate of submits",
+      START,
+      "WHERE ${started} AND status = 'dispatching'",
+      "WHERE ${started} AND status = ''",
+    ),
   ),
   mutation(
     "over-rate-forgotten",
