@@ -134,7 +134,7 @@ export class Sluice {
     );
   }
 
-  /** Cancels what is not dispatched yet. */
+  /** Cancels what is not dispatched yet, and ends a retry. */
   cancel(id: string, options: CallOptions = {}): Promise<Submission> {
     return this.#post(submissionShape, `/v1/submissions/${encodeURIComponent(id)}/cancel`, undefined, options.signal);
   }

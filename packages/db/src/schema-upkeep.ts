@@ -83,7 +83,10 @@ export const malformedMessages = sqliteTable(
   (table) => [primaryKey({ columns: [table.queue, table.messageId] })],
 );
 
-/** Retries that are still queueing documents again; a row goes with the last of them. Written by producer and poller. */
+/**
+ * Retries that are still queueing documents again; a row goes with the last of them, or with the cancellation of its
+ * submission. One of every code has no others beside it. Written by producer and poller.
+ */
 export const retries = sqliteTable(
   "retries",
   {
@@ -93,9 +96,9 @@ export const retries = sqliteTable(
     /** Tells it from an earlier one, which a Worker may still be at. */
     token: text("token").notNull(),
     requestedAt: integer("requested_at").notNull(),
-    /** Documents that had failed when it was requested. */
+    /** Failed documents that it was requested for; when another is requested, those of them that are left. */
     documents: integer("documents").notNull(),
-    /** Documents that it has queued so far. */
+    /** Documents that it has queued since. */
     queued: integer("queued").notNull().default(0),
     /** JSON `[code, document_id]`: parts with failed documents are listed up to here; null once all are. */
     listedThrough: text("listed_through"),

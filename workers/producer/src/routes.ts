@@ -88,7 +88,8 @@ export const routes: readonly Route[] = [
     notes:
       "What is dispatched finishes. What is still in the Queue is `canceled` when it arrives, or fails as `message_lost` " +
       "once its message can no longer arrive (8.5 days on Cloudflare; locally, the next start); `counts` and `failures` " +
-      "say which. Repeated, or after the end, it changes nothing.",
+      "say which. A retry that is in progress ends, and what it has not queued stays failed. Repeated, or after the end " +
+      "without a retry, it changes nothing.",
     query: noQuery,
     answer: submissionSchema,
     problems: ["not-found"],
@@ -102,7 +103,8 @@ export const routes: readonly Route[] = [
     summary: "Queue failed documents again",
     notes:
       "They keep their version, and are `processing` again. One request queues some thousand documents; the poller queues " +
-      "the others, and `retry` of the submission tells how far it is. Requested again meanwhile, it goes on as it is. What failed as `message_lost` was never recorded and cannot be queued again: `lost` counts it. " +
+      "the others within minutes. Until then the submission is `processing`, and its `retry` says how far it is. Requested " +
+      "again meanwhile, it goes on as it is; a retry of every code includes those of one. What failed as `message_lost` was never recorded and cannot be queued again: `lost` counts it. " +
       "A submission that was canceled is answered 409.",
     query: retryQuery,
     answer: answers.retriedSchema,

@@ -228,12 +228,7 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
   command(
     "malformed",
     "quarantined messages: list them, send them to their queues again, or discard one",
-    [
-      "sluice malformed",
-      "sluice malformed --replay",
-      "sluice malformed --replay msg_c2x1aWNl…",
-      "sluice malformed --discard msg_c2x1aWNl…",
-    ],
+    ["sluice malformed", "sluice malformed --replay", "sluice malformed --discard msg_c2x1aWNl…"],
     (cli, _, flags: MalformedFlags) => malformed(cli, flags),
   )
     .option("--replay [message]", "send this one, or all of them, to their queues again")

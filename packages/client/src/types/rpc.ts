@@ -37,7 +37,7 @@ export interface SluiceService {
   /** A page of a submission's recorded documents. */
   results(submission: string, options?: RpcResultsOptions): Promise<Page<Document> | null>;
   submission(id: string): Promise<Submission | null>;
-  /** Cancels what is not dispatched yet. */
+  /** Cancels what is not dispatched yet, and ends a retry. */
   cancel(submission: string): Promise<Submission | null>;
   /** The state of the whole, and what computes scores. */
   stats(): Promise<Stats>;

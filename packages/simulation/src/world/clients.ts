@@ -20,6 +20,8 @@ import { MINUTE, type World } from "./world.ts";
 
 /** Times that a seed may cancel, delete, retry or pause. */
 const ACTIONS = 4;
+/** Of the retries that somebody asks for, how many are canceled soon after. */
+const CANCELED_RETRIES = 0.1;
 
 /** The people outside: they push, push again, cancel, delete, retry and pause, at times of the seed's choosing. */
 export class Clients {
@@ -129,8 +131,9 @@ export class Clients {
 
   #afterRetry(submission: string): void {
     const { faults, random, timeline } = this.#world;
-    if (faults.strikes("client_cancels_retry"))
-      timeline.after(random.spread(10, 300_000), () => this.#cancelOne(submission));
+    if (!faults.isOn || !random.chance(CANCELED_RETRIES)) return;
+    faults.count("client_cancels_retry");
+    timeline.after(random.spread(10, 300_000), () => this.#cancelOne(submission));
   }
 
   #ask(
@@ -197,7 +200,7 @@ export class Clients {
     const codes = [...mirror.versions.values()].flatMap(({ submission, outcome }) =>
       submission === id && outcome?.status === "failed" && outcome.code !== null ? [outcome.code] : [],
     );
-    const query = codes.length > 0 && random.chance(0.3) ? `?code=${random.pick(codes)}` : "";
+    const query = codes.length > 0 && random.chance(0.15) ? `?code=${random.pick(codes)}` : "";
     const call = callOf({ path: `/v1/submissions/${id}/retry${query}`, parameters: { id } });
     this.#ask("retries what failed", retrySubmission, () => call);
   }

@@ -94,7 +94,6 @@ export const FAULTS = {
   client_deletes_at_once: 0.04,
   client_retries_at_once: 0.15,
   client_insists: 0.15,
-  client_cancels_retry: 0.05,
 } as const satisfies Record<string, number>;
 
 export type ChosenFault = keyof typeof FAULTS;
@@ -112,6 +111,7 @@ export const OBSERVED = [
   "worker_cut_off",
   "part_staged",
   "message_dead",
+  "client_cancels_retry",
 ] as const;
 type ObservedFault = (typeof OBSERVED)[number];
 

@@ -81,7 +81,6 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
       "document_never_answered",
       "client_retry",
       "client_retries_at_once",
-      "client_cancels_retry",
     ],
     among: 0.85,
     times: 8,

@@ -8,7 +8,7 @@ import { jsonResponse } from "../http/respond.ts";
 import type { SubmissionShape } from "../shapes/submission.ts";
 import { findSubmission, noQuery, noSubmission } from "./get-submission.ts";
 
-/** Cancels what is not dispatched yet. Repeated, or after the end, it changes nothing. */
+/** Cancels what is not dispatched yet, and ends a retry. Repeated, or after the end without a retry, it changes nothing. */
 export async function cancelSubmission(dependencies: ApiContext, call: Call): Promise<Response> {
   const query = parseQuery(noQuery, call.url.searchParams);
   if (!query.ok) return problemResponse(invalid(query.error));
