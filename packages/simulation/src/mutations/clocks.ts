@@ -30,8 +30,8 @@ export const CLOCKS: readonly Mutation[] = [
     "opened-twice",
     "a repeated try opens another submission, though the first one committed",
     OPEN,
-    "return [insertSubmission(submission, token, now, sql`NOT EXISTS (${own})`), own];",
-    "return [insertSubmission(submission, token, now, sql`true`), own];",
+    "NOT EXISTS (${own})\n      AND NOT EXISTS",
+    "NOT EXISTS",
   ),
   mutation(
     "takeover-of-isolate-clock",

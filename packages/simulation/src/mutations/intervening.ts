@@ -167,7 +167,7 @@ export const INTERVENING: readonly Mutation[] = [
     "key-opens-twice",
     "two pushes with one new key are both opened",
     "packages/pipeline/src/submission/sql/open-submission.ts",
-    "WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry})",
-    "WHERE api_key = ${claim.apiKey} AND key = ${claim.key} AND created_at > ${expiry} + 1e12)",
+    "WHERE api_key = ${apiKey} AND key = ${key} AND created_at > ${expiry})",
+    "WHERE api_key = ${apiKey} AND key = ${key} AND created_at > ${expiry} + 1e12)",
   ),
 ];
