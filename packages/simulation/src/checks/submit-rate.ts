@@ -16,13 +16,15 @@ export class SubmitRate {
   readonly #starts: Start[] = [];
 
   /**
-   * What is wrong with an attempt that starts at this time, or `null`. Where D1's clock was set since the first of
-   * those that it is counted with, the product cannot know how far apart they are.
+   * What is wrong with an attempt that starts at this time, or `null`. If D1's clock was set since the first Worker of
+   * those counted began, the product cannot know how far apart they are.
    */
   flawAt(start: Start, clockSetSince: (time: number) => number): string | null {
     this.#starts.push(start);
-    const first = this.#starts.at(-1 - MAX_A_MINUTE);
-    if (first === undefined || start.at - first.at >= MINUTE || clockSetSince(first.begunAt) > 0) return null;
+    const counted = this.#starts.slice(-1 - MAX_A_MINUTE);
+    const [first] = counted;
+    if (first === undefined || counted.length <= MAX_A_MINUTE || start.at - first.at >= MINUTE) return null;
+    if (clockSetSince(Math.min(...counted.map(({ begunAt }) => begunAt))) > 0) return null;
     return `${MAX_A_MINUTE + 1} attempts started within ${start.at - first.at} ms`;
   }
 }
