@@ -1,46 +1,16 @@
 import {
-  type JobId,
-  type RequestId,
   type SubmissionId,
   MAX_JOB_BYTES,
   MAX_JOB_CONTEXTS,
   MAX_JOB_DOCUMENTS,
   MAX_JOB_MEMBER_BYTES,
   MAX_JOB_OUTCOME_BYTES,
-  type ModelName,
-  type Lane,
   utf8Length,
 } from "@sluice/core";
 import type { PartMessage } from "../message/message.ts";
 
 /** A job's documents in the order they are sent, grouped by submission so that no id is repeated. */
 export type JobMembers = readonly (readonly [submission: SubmissionId, documents: readonly string[]])[];
-
-interface JobHead {
-  readonly id: JobId;
-  readonly model: ModelName;
-  readonly lane: Lane;
-  /** Counts dispatches, from 1; 0 before the first. An answer counts for its own attempt only. */
-  readonly attempt: number;
-  /** Which answer its documents wait for: 1, and one more in each follow-up job. */
-  readonly round: number;
-  readonly members: JobMembers;
-  readonly documentCount: number;
-  readonly createdAt: number;
-}
-export interface PendingJob extends JobHead {
-  readonly status: "pending";
-}
-export interface DispatchingJob extends JobHead {
-  readonly status: "dispatching";
-  readonly dispatchedAt: number;
-}
-export interface DispatchedJob extends JobHead {
-  readonly status: "dispatched";
-  readonly requestId: RequestId;
-  readonly dispatchedAt: number;
-}
-export type OpenJob = PendingJob | DispatchingJob | DispatchedJob;
 
 /** What a part weighs in a job. */
 export interface PartWeight {
