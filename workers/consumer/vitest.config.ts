@@ -1,21 +1,3 @@
-import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
-import { defineConfig } from "vitest/config";
+import { poolProject } from "../../.config/pool-project.ts";
 
-export default defineConfig({
-  plugins: [
-    cloudflareTest(async () => ({
-      miniflare: {
-        compatibilityDate: "2026-08-15",
-        compatibilityFlags: ["nodejs_compat"],
-        d1Databases: { DB: "sluice" },
-        bindings: { MIGRATIONS: await readD1Migrations(new URL("../../migrations", import.meta.url).pathname) },
-      },
-    })),
-  ],
-  test: {
-    name: "consumer",
-    include: ["test/**/*.test.ts"],
-    testTimeout: 60_000,
-    setupFiles: ["../../packages/pipeline/test-support/migrate.ts"],
-  },
-});
+export default poolProject("consumer");

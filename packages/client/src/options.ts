@@ -8,7 +8,7 @@ export interface CallOptions {
 
 /** What of a document is shown. */
 export interface DocumentOptions extends CallOptions {
-  /** The best so many scores; all where not given. */
+  /** The top K scores per document; all of them by default. */
   readonly topK?: number | undefined;
   /** What is shown besides: the contexts' texts, the metadata. */
   readonly include?: readonly ("text" | "metadata")[] | undefined;

@@ -14,7 +14,7 @@ export type RankedRow = typeof ranked.$inferSelect;
 /** A row of the view `failures`. */
 export type FailureRow = typeof failures.$inferSelect;
 
-/** A document's contexts, best first; empty where it has no scores. `limit`: the best so many. */
+/** A document's contexts, best first; empty if it has no scores. `limit`: the top K. */
 export async function readScores(
   db: Database,
   document: { readonly collection: string; readonly id: string },

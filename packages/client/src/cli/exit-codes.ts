@@ -14,8 +14,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** For `--help`. */
 export const EXIT_HELP = `Exit codes:
   0    done, or the reader of its output left (| head)
-  1    an error: no answer, a key that is not accepted, a thing that is not there
-  2    called wrongly
+  1    an error: no answer, key not accepted, not found
+  2    usage error
   3    documents failed or were canceled
   4    lines were refused (push writes them to FILE.rejected.ndjson)
   5    --max-usd is exceeded: nothing was sent

@@ -152,8 +152,8 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
   )
     .option("-l, --label <label>", "those of a label, and their counts in all")
     .option("-c, --collection <name>", "those of a collection", collectionName)
-    .addOption(choice("-s, --status <status>", "those that stand so", submissionFilters))
-    .option("-n, --limit <number>", `at most so many, up to ${MOST}`, wholeNumber(MOST), 20);
+    .addOption(choice("-s, --status <status>", "only this status", submissionFilters))
+    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "results <submission>",
@@ -165,8 +165,8 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     ],
     (cli, [id = ""], flags: ResultsFlags) => results(cli, id, flags),
   )
-    .addOption(choice("-s, --status <status>", "those that stand so", documentStatuses))
-    .option("--top-k <number>", "the best so many scores of each", wholeNumber(MOST))
+    .addOption(choice("-s, --status <status>", "only this status", documentStatuses))
+    .option("--top-k <number>", "the top K scores per document", wholeNumber(MOST))
     .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
 
   command(
@@ -176,7 +176,7 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     (cli, [id = ""], flags: ScoresFlags) => scores(cli, id, flags),
   )
     .option("-c, --collection <name>", "where it is", collectionName, "default")
-    .option("--top-k <number>", "the best so many", wholeNumber(MOST))
+    .option("--top-k <number>", "the top K contexts", wholeNumber(MOST))
     .option("--text", "the contexts' texts too");
 
   command(
@@ -192,9 +192,9 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     ["sluice jobs", "sluice jobs --status dispatched", "sluice jobs job_0198c0de-…"],
     (cli, [id], flags: JobsFlags) => jobs(cli, id, flags),
   )
-    .addOption(choice("-s, --status <status>", "those that stand so", jobStatuses))
+    .addOption(choice("-s, --status <status>", "only this status", jobStatuses))
     .addOption(choice("--lane <lane>", "those of a lane", lanes))
-    .option("-n, --limit <number>", `at most so many, up to ${MOST}`, wholeNumber(MOST), 20);
+    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "retry <submission>",
@@ -244,7 +244,7 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
     .option("-c, --collection <name>", "those of a collection", collectionName)
     .option("--cursor <cursor>", "go on from here")
     .addOption(new Option("--all", "begin with the first that ever ended, not with the next").conflicts("cursor"))
-    .option("--top-k <number>", "the best so many scores of each", wholeNumber(MOST))
+    .option("--top-k <number>", "the top K scores per document", wholeNumber(MOST))
     .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
 
   const keys = program

@@ -2,7 +2,7 @@ import type { List } from "../index.ts";
 import type { Page } from "../types.ts";
 
 /**
- * The first so many items of a list, and its first page. A page may be short, even empty, and still have a
+ * The first items of a list, up to a number, and its first page. A page may be short, even empty, and still have a
  * next one: with a filter the API looks through so many rows at a time.
  */
 export async function take<Item, P extends Page<Item>>(

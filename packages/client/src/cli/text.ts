@@ -90,7 +90,7 @@ function escapeUnit(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, "0")}`;
 }
 
-/** Text cut to so many cells, with `…` where it was longer. */
+/** Cuts text to a number of cells, with `…` if it is longer. */
 export function fit(text: string, cells: number): string {
   let used = 0;
   let end = 0;
