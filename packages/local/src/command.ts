@@ -51,7 +51,7 @@ export function parseArguments<Options extends ParseArgsOptionsConfig>(options: 
   }
 }
 
-/** Ends the command with a message. Exit codes: 1, it did not work; 2, it was called wrongly. */
+/** Ends the command with a message. Exit codes: 1, an error; 2, a usage error. */
 export function refuse(message: string, code: 1 | 2): void {
   printError(message);
   process.exitCode = code;

@@ -38,7 +38,7 @@ test.each([
   [["keys", "add", "--help", "new"], "unknown command 'add'"],
   [["frobnicate", "--help"], "unknown command 'frobnicate'"],
   [["frobnicate", "-h"], "unknown command 'frobnicate'"],
-])("%j is called wrongly", async (args, words) => {
+])("%j is a usage error", async (args, words) => {
   const { code, stdout, stderr } = await bench.run(args);
   expect(stderr).toContain(words);
   expect([code, stdout]).toEqual([2, ""]);

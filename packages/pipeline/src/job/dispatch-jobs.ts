@@ -22,8 +22,8 @@ export interface DispatchedJobs {
 
 /**
  * Dispatches claimed jobs, interactive ones first, where `pauses` allow it: those are kept up to date. What does not
- * start within its lease, is behind one over the rate of submits, or for which there is no share or no memory left, is left to another run, and is due at once.
- * A failure affects only its job, which is due again by its lease.
+ * start within its lease, is behind one over the rate of submits, or for which there is no share or no memory left, is
+ * left to another run, and is due at once. A failure affects only its job, which is due again by its lease.
  */
 export async function dispatchJobs(
   io: PollerContext,

@@ -6,8 +6,8 @@ import type { Context } from "../platform/context.ts";
 import { keepBackPaused } from "./keep-back-paused.ts";
 
 /**
- * Dispatches a job where no pause keeps it back and its documents have batches left. `readContent` gives its texts, and is not called
- * otherwise. `pauses` are those in force: a refusal may have added one, so they are read again after it,
+ * Dispatches a job where no pause keeps it back and its documents have batches left. `readContent` gives its texts, and
+ * is not called otherwise. `pauses` are those in force: a refusal may have added one, so they are read again after it,
  * and the caller's next job waits as well.
  */
 export async function dispatchUnlessPaused(

@@ -21,10 +21,10 @@ interface ClaimedJob {
 }
 
 /**
- * Merges claimed jobs that were never dispatched into as few as fit, so that many small ones cost one batch. Only
- * jobs of one model, lane and round whose documents were in equally many batches and refused equally often, none of
- * them a piece of a split one. Returns the jobs that remain, in their order: a job that took over others with what they add to it. If D1
- * fails, those that it would have merged remain as they are: each is guarded where it is dispatched.
+ * Merges claimed jobs that were never dispatched into as few as fit, so that many small ones cost one batch. Only jobs
+ * of one model, lane and round whose documents were in equally many batches and refused equally often, none of them a
+ * piece of a split one. Returns the jobs that remain, in their order: a job that took over others with what they add to
+ * it. If D1 fails, those that it would have merged remain as they are: each is guarded where it is dispatched.
  */
 export async function mergePending<Job extends ClaimedJob>(
   io: Pick<Context, "db" | "now" | "log">,

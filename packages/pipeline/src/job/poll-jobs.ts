@@ -25,9 +25,9 @@ interface Answer extends AnsweredJob {
 
 /**
  * Polls claimed jobs, six at once, and finalizes their answers in sets. A failure affects only its job, which is due
- * again at the poll that the claim set. So is a job that is left because older batches are in progress: that costs no call.
- * One that there is no share or no memory left for is due at once, for another run. `ages` of `null`: none is left for that reason. Returns
- * the number of jobs that failed.
+ * again at the poll that the claim set. So is a job that is left because older batches are in progress: that costs no
+ * call. One that there is no share or no memory left for is due at once, for another run. `ages` of `null`: none is
+ * left for that reason. Returns the number of jobs that failed.
  */
 export async function pollJobs(
   io: PollerContext,

@@ -54,12 +54,12 @@ export async function runPoller(io: PollerContext): Promise<void> {
 }
 
 /**
- * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one continues:
- * a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so that the two
- * work side by side. A run of the chain, and one that was over the rate of submits, looks again and again until its time
- * is over, and hands on if the load lasts: so jobs that become due between two cron runs, or wait for their turn, need
- * not wait for the second. Claims are made by D1's own clock; a run that found
- * something to do reads it before it does any of it. Returns whether its first claim found a retry that is not through.
+ * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one
+ * continues: a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so
+ * that the two work side by side. A run of the chain, and one that was over the rate of submits, looks again and again
+ * until its time is over, and hands on if the load lasts: so jobs that become due between two cron runs, or wait for
+ * their turn, need not wait for the second. Claims are made by D1's own clock; a run that found something to do reads
+ * it before it does any of it. Returns whether its first claim found a retry that is not through.
  */
 export async function workThrough(
   isolate: PollerContext,

@@ -3,8 +3,8 @@ import type { BodyPiece } from "../http/body.ts";
 import type { Problem } from "../http/problems.ts";
 
 /**
- * A JSON body is in memory whole, as bytes, and as the documents it becomes: twice its bytes, and where it is
- * refused about four times, since it is then parsed as one text. A Worker has 128 MB for all requests that it answers at once.
+ * A JSON body is in memory whole, as bytes, and as the documents it becomes: twice its bytes, and where it is refused
+ * about four times, since it is then parsed as one text. A Worker has 128 MB for all requests that it answers at once.
  */
 const MAX_BYTES = 1.5 * MAX_JSON_BODY_BYTES;
 /** This much of each is read at once: hundreds of small bodies fit beside the large ones. */

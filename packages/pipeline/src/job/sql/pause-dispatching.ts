@@ -52,8 +52,8 @@ export async function readPauses(db: Database, now: Time): Promise<Pause[]> {
 }
 
 /**
- * Ends the pauses of submissions that have ended and have no retry, and releases jobs whose pause was deleted by hand. Reads the
- * pauses, and one job of each scope that holds any.
+ * Ends the pauses of submissions that have ended and have no retry, and releases jobs whose pause was deleted by hand.
+ * Reads the pauses, and one job of each scope that holds any.
  */
 export async function dropEndedPauses(db: Database, now: number): Promise<void> {
   const ended = sql`

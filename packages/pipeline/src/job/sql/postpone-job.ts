@@ -26,9 +26,9 @@ export interface AttemptCounts {
 }
 
 /**
- * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`. `pausedBy` is the
- * scope of the pause that it waits for, which ends at `dueAt`; where that was resumed meanwhile, or a submission in it was canceled, it is due now.
- * Refusals in a row are bounded, so only those of the job itself are counted.
+ * Ends a job's attempt without an answer and puts the job back to `pending` until `dueAt`. `pausedBy` is the scope of
+ * the pause that it waits for, which ends at `dueAt`; where that was resumed meanwhile, or a submission in it was
+ * canceled, it is due now. Refusals in a row are bounded, so only those of the job itself are counted.
  */
 export async function postponeJob(
   db: Database,
