@@ -8,38 +8,38 @@ import { describeFailure, isNotHttp } from "./transport.ts";
 
 /** How requests are made. */
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly key: string;
-  /** Further tries of a request that failed for a reason that may pass. */
+  /** Retries of a request after a transient failure. */
   readonly retries: number;
-  /** Milliseconds for one try. */
+  /** Timeout of one attempt, in milliseconds. */
   readonly timeout: number;
-  /** Told of calls that have no one of their own to tell. */
+  /** Receives the retries of calls that have no `onRetry` of their own. */
   readonly onRetry?: OnRetry | undefined;
   readonly io: Io;
 }
 
-/** Told before each wait for another try, of so many milliseconds; may throw to end it. */
+/** Called before each retry with the delay in milliseconds. May throw to stop retrying. */
 export type OnRetry = (error: SluiceError, wait: number) => void;
 
 export type Body = string | ReadableStream<Uint8Array>;
 
-/** A request that may safely be made again. */
+/** A request that is safe to repeat. */
 export interface Call<T> {
   readonly method: "GET" | "POST" | "DELETE";
   /** With its query string. */
   readonly path: string;
-  /** What the API answers. Anything else is not its answer. */
+  /** The shape of the API's answer. Any other answer comes from something else. */
   readonly answer: Shape<T>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Makes the body anew for each try. */
+  /** Creates the body again for each attempt. */
   readonly body?: () => Body;
-  /** Milliseconds for one try; `null`: as long as it takes. */
+  /** Timeout of one attempt, in milliseconds; `null` means no timeout. */
   readonly timeout?: number | null;
   readonly signal?: AbortSignal | undefined;
   readonly onRetry?: OnRetry | undefined;
-  /** Receives the error of each try, whether or not another one follows. */
+  /** Receives the error of each attempt, whether or not a retry follows. */
   readonly onFailure?: ((error: SluiceError) => void) | undefined;
 }
 
@@ -49,8 +49,8 @@ export interface Answer<T> {
 }
 
 /**
- * Makes a request, again where that may help, and gives the answer's JSON. Throws a `SluiceError`, or
- * the reason of `signal`.
+ * Makes a request, retries it when that can help, and returns the parsed answer. Throws a `SluiceError`, or the reason
+ * of `signal`.
  */
 export async function makeCall<T>(connection: Connection, call: Call<T>): Promise<Answer<T>> {
   const { io, retries } = connection;
@@ -83,7 +83,7 @@ async function tryCall<T>(connection: Connection, call: Call<T>): Promise<Answer
       method: call.method,
       headers: { authorization: `Bearer ${key}`, accept: "application/json", ...call.headers },
       signal: over.signal,
-      // Another origin would get the documents, and not the key.
+      // Following a redirect would send the documents to another origin, without the key.
       redirect: "manual",
       ...withBody(call.body?.()),
     });
@@ -101,14 +101,14 @@ async function tryCall<T>(connection: Connection, call: Call<T>): Promise<Answer
   } finally {
     if (timer !== null) clearTimeout(timer);
     call.signal?.removeEventListener("abort", onAbort);
-    // An answer may come before all of the body was sent: the rest of it is not wanted.
+    // The answer can arrive before the whole body is sent. The rest is not needed.
     over.abort();
   }
 }
 
 function withBody(body: Body | undefined): RequestInit & { duplex?: "half" } {
   if (body === undefined) return {};
-  // Node wants to be told that a stream goes out before the answer comes in.
+  // Node requires `duplex` to send a stream.
   return body instanceof ReadableStream ? { body, duplex: "half" } : { body };
 }
 
@@ -137,7 +137,7 @@ function tookTooLong(url: string, timeout: number): SluiceError {
 
 type Parameter = string | number | boolean | readonly string[] | undefined;
 
-/** A query string with what is given of `parameters`, or `""`. */
+/** Returns a query string with the defined `parameters`, or `""`. */
 export function queryString(parameters: Readonly<Record<string, Parameter>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

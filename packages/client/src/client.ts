@@ -57,16 +57,16 @@ import { wrongUrl } from "./url.ts";
 import { waitFor, type WaitOptions } from "./wait.ts";
 
 export interface SluiceOptions {
-  /** Where the API is: `https://sluice.example.workers.dev`. */
+  /** The API's URL: `https://sluice.example.workers.dev`. */
   readonly url: string;
   readonly key: string;
-  /** In place of the global one, such as a service binding's. */
+  /** Replaces the global `fetch`, for example with that of a service binding. */
   readonly fetch?: Fetch | undefined;
-  /** Further tries of a request after a failure that may pass; 5. */
+  /** Retries of a request after a transient failure; 5 by default. */
   readonly retries?: number | undefined;
-  /** Milliseconds that a request other than a push may take; 60,000. */
+  /** Timeout of a request other than a push, in milliseconds; 60,000 by default. */
   readonly timeout?: number | undefined;
-  /** Told before each wait for another try, of so many milliseconds. A push and a feed tell of their own. */
+  /** Called before each retry with the delay in milliseconds. A push and a feed have callbacks of their own. */
   readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
 }
 
@@ -76,15 +76,15 @@ const RESULTS_PAGE = 1_000;
 const FEED_WAIT_SECONDS = 25;
 
 /**
- * The API of a Sluice. Every method tries again where that is safe and may help, and throws a
- * `SluiceError`, or the reason of the signal that it was given.
+ * The API of a Sluice deployment. Every method retries if that is safe and can help. Throws a `SluiceError`, or the
+ * reason of the given signal.
  */
 export class Sluice {
   readonly #connection: Connection;
 
-  /** `io` replaces the world outside, for tests. */
+  /** Tests replace `io`. */
   constructor(options: SluiceOptions, io: Partial<Io> = {}) {
-    // A header's own complaint would show the key.
+    // The error of `Headers` would contain the key.
     if (!/^[\x21-\x7e]+$/.test(options.key)) throw new TypeError("key must be printable ASCII without spaces");
     const wrong = wrongUrl("url", options.url);
     if (wrong !== null) throw new TypeError(wrong);
@@ -98,7 +98,7 @@ export class Sluice {
     };
   }
 
-  /** Pushes documents: a list, anything iterable, a stream, or one. See `PushOptions`. */
+  /** Pushes documents: a list, any iterable, a stream, or one document. See `PushOptions`. */
   push(documents: PushInput, options: PushOptions = {}): Promise<PushResult> {
     return push(this.#connection, documents, options);
   }
@@ -107,7 +107,7 @@ export class Sluice {
     return this.#get(submissionShape, `/v1/submissions/${encodeURIComponent(id)}`, options.signal);
   }
 
-  /** The newest first. */
+  /** Lists submissions, newest first. */
   submissions(filter: SubmissionFilter = {}): List<Submission, SubmissionPage> {
     const { status, collection, label, since, limit } = filter;
     return this.#list(
@@ -118,12 +118,12 @@ export class Sluice {
     );
   }
 
-  /** Reads a submission until every document of it ended, or until what the options say. */
+  /** Reads a submission until all its documents have ended, or until the condition in the options holds. */
   wait(id: string, options: WaitOptions = {}): Promise<Submission> {
     return waitFor((signal) => this.submission(id, { signal }), this.#connection.io, options);
   }
 
-  /** A submission's recorded documents. */
+  /** Lists a submission's recorded documents. */
   results(id: string, options: ResultsOptions = {}): List<Document> {
     const { status, limit = RESULTS_PAGE } = options;
     return this.#list(
@@ -134,12 +134,12 @@ export class Sluice {
     );
   }
 
-  /** Cancels what is not dispatched yet, and ends a retry. */
+  /** Cancels documents that are not dispatched yet, and stops a retry. */
   cancel(id: string, options: CallOptions = {}): Promise<Submission> {
     return this.#post(submissionShape, `/v1/submissions/${encodeURIComponent(id)}/cancel`, undefined, options.signal);
   }
 
-  /** Queues failed documents again, all or those of one failure code. */
+  /** Queues failed documents again: all of them, or those with one failure code. */
   retry(id: string, options: CallOptions & { readonly code?: string | undefined } = {}): Promise<RetryAccepted> {
     const path = `/v1/submissions/${encodeURIComponent(id)}/retry${queryString({ code: options.code })}`;
     return this.#post(retryAcceptedShape, path, undefined, options.signal);
@@ -150,7 +150,7 @@ export class Sluice {
     return this.#get(documentShape, path, options.signal);
   }
 
-  /** Any number of documents of a collection, in the order asked, 100 a request. */
+  /** Reads any number of documents of a collection, in the given order, 100 per request. */
   async documents(collection: string, ids: readonly string[], options: DocumentOptions = {}): Promise<DocumentList> {
     const data: Document[] = [];
     const missing: string[] = [];
@@ -163,7 +163,7 @@ export class Sluice {
     return { data, missing };
   }
 
-  /** Forgets all versions of a document. */
+  /** Deletes all versions of a document. */
   deleteDocument(collection: string, id: string, options: CallOptions = {}): Promise<DeletedDocument> {
     const path = `${documentsPath(collection)}/${encodeURIComponent(id)}`;
     return this.#remove(
@@ -172,7 +172,7 @@ export class Sluice {
     );
   }
 
-  /** Documents as they end, across submissions. What is canceled is not among them. */
+  /** Follows documents as they end, across submissions. Canceled documents are not included. */
   feed(options: FeedOptions = {}): Feed {
     const { collection, from = "start", wait: patience = FEED_WAIT_SECONDS, signal } = options;
     const { io, timeout } = this.#connection;
@@ -197,24 +197,24 @@ export class Sluice {
     return this.#get(jobShape, `/v1/jobs/${encodeURIComponent(id)}`, options.signal);
   }
 
-  /** The newest first. */
+  /** Lists jobs, newest first. */
   jobs(filter: JobFilter = {}): List<Job> {
     const { status, lane, limit } = filter;
     return this.#list(jobPageShape, "/v1/jobs", { status, lane, limit }, filter);
   }
 
-  /** Stops dispatching: everything, a model or a submission. Gives the pauses in force. */
+  /** Stops dispatching: everything, a model or a submission. Returns the active pauses. */
   async pause(target: PauseTarget = {}, { reason, signal }: PauseOptions = {}): Promise<readonly Pause[]> {
     const body: PauseBody = { ...pauseBody(target), ...(reason !== undefined && { reason }) };
     return (await this.#post(pauseListShape, "/v1/pause", body, signal)).data;
   }
 
-  /** Ends such a pause. Gives it, and those still in force. */
+  /** Ends such a pause. Returns it and the pauses that remain active. */
   resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<Resumed> {
     return this.#post(resumedShape, "/v1/resume", pauseBody(target), options.signal);
   }
 
-  /** Quarantined messages, without their text. */
+  /** Lists quarantined messages, without their text. */
   malformed(options: ListOptions = {}): List<MalformedMessage> {
     return this.#list(malformedPageShape, "/v1/malformed", { limit: options.limit }, options);
   }
@@ -225,7 +225,7 @@ export class Sluice {
     return this.#remove({ method: "POST", path, answer: replayedShape, signal: options.signal }, { replayed: 0 });
   }
 
-  /** Forgets a quarantined message, such as one that cannot be sent again. */
+  /** Discards a quarantined message, for example one that cannot be replayed. */
   discardMalformed(id: string, options: CallOptions = {}): Promise<void> {
     const path = `/v1/malformed/${encodeURIComponent(id)}`;
     return this.#remove({ method: "DELETE", path, answer: nothing, signal: options.signal }, undefined);
@@ -235,7 +235,7 @@ export class Sluice {
     return this.#get(statsShape, "/v1/stats", options.signal);
   }
 
-  /** Whether the API is there at all. */
+  /** Checks that the API answers. */
   health(options: CallOptions = {}): Promise<Health> {
     return this.#get(healthShape, "/healthz", options.signal);
   }
@@ -254,7 +254,7 @@ export class Sluice {
     return (await makeCall(this.#connection, call)).value;
   }
 
-  /** A call after which its thing is gone: `none` where an earlier try went through and its answer was lost. */
+  /** A call that removes its target. Returns `none` on 404 if an earlier attempt succeeded and its answer was lost. */
   async #remove<T>(call: Call<T>, none: T): Promise<T> {
     const failures: SluiceError[] = [];
     const onRetry = (error: SluiceError) => {

@@ -3,11 +3,11 @@ import { problemPlaceShape, problemShape } from "./answers/answers.ts";
 import type { Problem, ProblemName, ProblemPlace } from "./types.ts";
 
 /**
- * What went wrong, in a word to switch on. Those that are no `ProblemName` come from the client itself:
- * `no-answer` (nothing answered, or the connection broke), `timeout` (no answer in time), `unreachable`
- * (no connection until something is changed: the certificate, the name, the port), `redirected` (to another
- * address, which the request did not follow) and `unreadable` (an answer that is none of this API's, such as
- * a proxy's page, another service's JSON, or what is not HTTP at all).
+ * The kind of error, for a `switch`. Codes other than `ProblemName` come from the client itself: `no-answer` (nothing
+ * answered, or the connection broke), `timeout` (no answer in time), `unreachable` (no connection until something is
+ * fixed: the certificate, the host name, the port), `redirected` (a redirect, which the client does not follow) and
+ * `unreadable` (an answer from something other than this API, such as a proxy's page, another service's JSON, or
+ * anything that is not HTTP).
  */
 export type ErrorCode = ProblemName | "no-answer" | "timeout" | "unreachable" | "redirected" | "unreadable";
 
@@ -23,24 +23,24 @@ interface ErrorParts {
   readonly cause?: unknown;
 }
 
-/** A request that did not succeed, after the tries that were worth it. An aborted one throws the signal's reason. */
+/** A request that failed after its retries. An aborted request throws the signal's reason instead. */
 export class SluiceError extends Error {
   override readonly name: string = "SluiceError";
   readonly code: ErrorCode;
-  /** `null`: there was no answer. */
+  /** `null` if there was no answer. */
   readonly status: number | null;
-  /** `/problems/NAME` as the API gave it, else `about:blank`. */
+  /** `/problems/NAME` from the API, else `about:blank`. */
   readonly type: string;
   readonly title: string;
-  /** What is wrong, where, what is allowed, what to do. */
+  /** What is wrong, where, what is allowed, and what to do. */
   readonly detail: string;
-  /** The places in what was sent that are at fault. */
+  /** The locations of the errors in the request. */
   readonly errors: readonly ProblemPlace[];
-  /** Seconds after which another try may succeed, where the API says so. */
+  /** Seconds to wait before a retry, if the API gives them. */
   readonly retryAfter: number | null;
-  /** Under which the server's log has more. */
+  /** Find more about the failure in the server's log under this id. */
   readonly requestId: string | null;
-  /** The problem as it came. */
+  /** The problem as received. */
   readonly problem: Problem | null;
 
   constructor(parts: ErrorParts) {
@@ -57,12 +57,12 @@ export class SluiceError extends Error {
   }
 }
 
-/** A push that did not go through. The same documents under `pushed.idempotencyKey` go on where it ended. */
+/** A push that failed. Push the same documents with `pushed.idempotencyKey` to resume it. */
 export class SluicePushError extends SluiceError {
   override readonly name = "SluicePushError";
-  /** What was taken in before, and every line that was refused. */
+  /** The documents accepted before the failure, and every refused line. */
   readonly pushed: PushResult;
-  /** Documents that went out, at most: some of them may not have arrived. */
+  /** Maximum documents that were sent. Some of them may not have arrived. */
   readonly sent: number;
 
   constructor(error: SluiceError, pushed: PushResult, sent: number) {
@@ -74,7 +74,7 @@ export class SluicePushError extends SluiceError {
   }
 }
 
-/** The error that an answer other than 2xx stands for. `text` is its body; `now` in milliseconds. */
+/** Returns the error for an answer other than 2xx. `text` is its body; `now` is in milliseconds. */
 export function errorOf(response: Response, text: string, now: number): SluiceError {
   const { status, headers } = response;
   const retryAfter = readRetryAfter(headers.get("retry-after"), now);
@@ -92,18 +92,21 @@ export function errorOf(response: Response, text: string, now: number): SluiceEr
   });
 }
 
-/** The title of an error about an answer of something else. */
+/** The title of an error about an answer that does not come from the API. */
 export const NOT_THE_API = "Not the API's answer";
 
-/** The error for an answer that is not the API's. `flaw` says what differs, where an answer was expected. */
+/**
+ * Returns the error for an answer that does not come from the API. `flaw` describes the mismatch, if an answer was
+ * parsed.
+ */
 export function notTheApi({ status }: Response, flaw: string | null, retryAfter: number | null = null): SluiceError {
   const detail =
-    `The answer, with status ${status}, is not this API's: does the URL lead to it, or to something in front of it?` +
+    `The answer (status ${status}) is not the API's. Check the URL, and any proxy in front of the API.` +
     (flaw === null ? "" : ` (${flaw})`);
   return new SluiceError({ status, code: "unreadable", title: NOT_THE_API, detail, retryAfter });
 }
 
-/** Seconds; a header may give them or a date. */
+/** Seconds to wait. A header gives seconds or a date. */
 function readRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
   if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header);
@@ -111,14 +114,14 @@ function readRetryAfter(header: string | null, now: number): number | null {
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1_000));
 }
 
-/** `null`: the body is not a problem of this API. */
+/** `null` if the body is not a problem of this API. */
 function readProblem(text: string): Problem | null {
   try {
     const value: unknown = JSON.parse(text);
     if (problemShape.flaw(value, "") !== null) return null;
     const problem = value as Problem;
     if (!/\/problems\/[a-z0-9-]+$/.test(problem.type)) return null;
-    // A newer server may name places in another way.
+    // A newer server may describe locations in another way.
     return { ...problem, errors: problem.errors.filter((place) => problemPlaceShape.flaw(place, "") === null) };
   } catch {
     return null;

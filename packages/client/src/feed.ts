@@ -1,27 +1,30 @@
 import type { Document, Page } from "./types.ts";
 
-/** Milliseconds: an answer without anything new that came sooner was not waited for by the server. */
+/** Milliseconds. An empty answer that arrives sooner shows that the server did not wait. */
 const MIN_WAIT_MS = 1_000;
 
 /** Where a feed begins without a cursor. */
 export type FeedStart = "start" | "now";
 
 export interface FeedIo {
-  /** From a cursor, or from where a feed begins: the end is told at once, in an empty page. */
+  /**
+   * Reads from a cursor, or from the start of the feed. The server answers an empty page at once at the end of the
+   * feed.
+   */
   readonly readPage: (
     at: { readonly cursor: string } | { readonly from: FeedStart },
     wait: number,
   ) => Promise<Page<Document>>;
-  /** Seconds that the server may wait for something new. */
+  /** Seconds that the server may wait for new documents. */
   readonly patience: number;
   readonly sleep: (milliseconds: number) => Promise<void>;
   readonly now: () => number;
 }
 
 /**
- * Documents as they end, across submissions, each at least once, without an end. `cursor` is where to
- * go on: it moves behind a document only when the next one is asked for, so that a program which keeps
- * it after its work loses none.
+ * An endless iteration over documents as they end, across submissions, each at least once. `cursor` is where to
+ * continue. It moves past a document only when the next one is requested, so a program that stores it after processing
+ * a document loses none.
  */
 export class Feed implements AsyncIterable<Document> {
   readonly #io: FeedIo;
@@ -34,7 +37,7 @@ export class Feed implements AsyncIterable<Document> {
     this.#from = from;
   }
 
-  /** `null`: nothing was read yet. */
+  /** `null` if nothing was read yet. */
   get cursor(): string | null {
     return this.#cursor ?? null;
   }

@@ -1,10 +1,13 @@
-/** `fetch`, or what stands in for it: a service binding's (`(input, init) => env.SLUICE.fetch(input, init)`), or a test's. */
+/**
+ * `fetch`, or a replacement: that of a service binding (`(input, init) => env.SLUICE.fetch(input, init)`), or of a
+ * test.
+ */
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
 
-/** What the client takes from the world outside. */
+/** The I/O that the client uses. */
 export interface Io {
   readonly fetch: Fetch;
-  /** Waits for milliseconds; rejects with the signal's reason when that aborts. */
+  /** Waits for milliseconds. Rejects with the signal's reason when that aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -14,7 +17,7 @@ export interface Io {
 }
 
 export const webIo: Io = {
-  // Workers refuse a `fetch` that is called as another object's method.
+  // Workers refuse a `fetch` that is called as a method of another object.
   fetch: (input, init) => globalThis.fetch(input, init),
   sleep,
   now: () => Date.now(),

@@ -1,4 +1,4 @@
-/** Bytes, whole or in pieces. */
+/** Bytes, whole or in chunks. */
 export type BytesInput =
   | Uint8Array
   | ArrayBuffer
@@ -7,18 +7,18 @@ export type BytesInput =
   | AsyncIterable<Uint8Array>
   | Iterable<Uint8Array>;
 
-/** Bytes of a line that the API reads at most. */
+/** Maximum bytes of a line that the API reads. */
 export const MAX_LINE_BYTES = 3_000_000;
 
 const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Reads NDJSON: gives the JSON text of each document, as it is, for `push`.
+ * Reads NDJSON. Yields the JSON text of each document unchanged, for `push`.
  *
- * Lines end in LF or CRLF and nowhere else, so that U+2028, U+2029 and the like stay parts of a text.
- * Blank lines and a byte order mark are left out. A line that is not valid UTF-8, or longer than
- * 3,000,000 bytes, becomes a text that is no JSON: a push lists it as refused, and takes the others.
+ * Lines end in LF or CRLF only, because U+2028, U+2029 and similar characters may be part of a string. Blank lines and
+ * a byte order mark are skipped. A line that is not valid UTF-8, or longer than 3,000,000 bytes, becomes a text that is
+ * not JSON: a push lists it as refused and accepts the others.
  */
 export async function* readDocuments(input: BytesInput): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -43,7 +43,10 @@ function toText(bytes: Uint8Array | null, decode: (bytes: Uint8Array) => string)
 /** No JSON text begins with the replacement character. */
 const NO_JSON = "\u{fffd}";
 
-/** Splits bytes at LF only. Gives each line without its LF, or `null` for one of more than `maxBytes`, which is not held. */
+/**
+ * Splits bytes at LF only. Yields each line without its LF, or `null` for a line longer than `maxBytes`, which is not
+ * buffered.
+ */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -71,7 +74,7 @@ export async function* splitLines(
       yield take();
       start = end + 1;
     }
-    // The rest is copied: a source may write its next bytes over it.
+    // Copy the rest: a source may reuse its buffer for the next bytes.
     if (start < chunk.length) hold(chunk.slice(start));
   }
   if (heldBytes > 0) yield take();
@@ -97,7 +100,7 @@ async function* chunksOf(input: BytesInput): AsyncGenerator<Uint8Array> {
   else for await (const chunk of input) yield bytesOf(chunk);
 }
 
-/** Not every runtime's streams can be iterated. */
+/** Not every runtime's streams are async iterable. */
 async function* chunksOfStream(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
@@ -107,8 +110,8 @@ async function* chunksOfStream(stream: ReadableStream<Uint8Array>): AsyncGenerat
   }
 }
 
-/** A chunk, whatever its type says. */
+/** A chunk. Its type may not be what the stream declares. */
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;
-  throw new TypeError("readDocuments takes bytes, or a stream of bytes: leave a stream's encoding unset");
+  throw new TypeError("readDocuments needs bytes or a stream of bytes. Do not set an encoding on the stream.");
 }

@@ -3,8 +3,8 @@ import type { Page } from "./types.ts";
 type ReadPage<P> = (cursor: string | undefined, signal: AbortSignal | undefined) => Promise<P>;
 
 /**
- * A list of the API: iterate it for all of its items, or read it by the page. A page that breaks off
- * on its way is read again, so that a long iteration outlives the connections it takes.
+ * A list of the API. Iterate it to read all items, or read it page by page. A page whose connection breaks is read
+ * again, so a long iteration survives broken connections.
  */
 export class List<Item, P extends Page<Item> = Page<Item>> implements AsyncIterable<Item> {
   readonly #readPage: ReadPage<P>;
@@ -17,7 +17,7 @@ export class List<Item, P extends Page<Item> = Page<Item>> implements AsyncItera
     this.#signal = signal;
   }
 
-  /** One page: the first, or the one of a `next_cursor`. */
+  /** Reads one page: the first, or the one of a `next_cursor`. */
   page(cursor: string | undefined = this.#cursor): Promise<P> {
     return this.#readPage(cursor, this.#signal);
   }
@@ -29,7 +29,7 @@ export class List<Item, P extends Page<Item> = Page<Item>> implements AsyncItera
       let next: Promise<P> | null = this.#readPage(this.#cursor, signal);
       while (next !== null) {
         const page: P = await next;
-        // The next page is on its way while this one is worked on.
+        // Request the next page while the caller works on this one.
         next = page.next_cursor === null ? null : this.#readPage(page.next_cursor, signal);
         next?.catch(() => {});
         yield* page.data;

@@ -6,18 +6,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What of a document is shown. */
+/** The parts of a document to return. */
 export interface DocumentOptions extends CallOptions {
   /** The top K scores per document; all of them by default. */
   readonly topK?: number | undefined;
-  /** What is shown besides: the contexts' texts, the metadata. */
+  /** Optional parts: the contexts' texts, the metadata. */
   readonly include?: readonly ("text" | "metadata")[] | undefined;
 }
 
 export interface ListOptions extends CallOptions {
   /** Where to start: a `next_cursor`. */
   readonly cursor?: string | undefined;
-  /** Items a page, at most 1,000. */
+  /** Items per page, at most 1,000. */
   readonly limit?: number | undefined;
 }
 
@@ -28,9 +28,9 @@ export interface ResultsOptions extends DocumentOptions, ListOptions {
 export interface SubmissionFilter extends ListOptions {
   readonly status?: SubmissionStatusFilter | undefined;
   readonly collection?: string | undefined;
-  /** Pages then have the `counts` of all of the label's submissions. */
+  /** With a label, each page has the total `counts` of the label's submissions. */
   readonly label?: string | undefined;
-  /** The oldest to list. */
+  /** Earliest creation time of the submissions listed. */
   readonly since?: Date | string | undefined;
 }
 
@@ -40,24 +40,27 @@ export interface JobFilter extends ListOptions {
 }
 
 export interface FeedOptions extends DocumentOptions {
-  /** Where a feed was before: its `cursor`. */
+  /** The `cursor` of an earlier feed. */
   readonly cursor?: string | null | undefined;
-  /** Without a cursor: everything from the `start` (the default), or what ends from `now` on. */
+  /**
+   * The start without a cursor: all documents that ever ended (`start`, the default), or only those that end from `now`
+   * on.
+   */
   readonly from?: FeedStart | undefined;
   readonly collection?: string | undefined;
-  /** Seconds that the server may wait for something new; 25. */
+  /** Seconds that the server may wait for new documents; 25 by default. */
   readonly wait?: number | undefined;
-  /** Told before each wait for another try, in milliseconds, and with `null` once there is an answer again. */
+  /** Called before each retry with the delay in milliseconds, and with `null` once the server answers again. */
   readonly onRetry?: ((retry: { readonly error: SluiceError; readonly wait: number } | null) => void) | undefined;
 }
 
-/** Everything where nothing is given. */
+/** Omit both to stop everything. */
 export interface PauseTarget {
   readonly model?: string | undefined;
   readonly submission?: string | undefined;
 }
 
 export interface PauseOptions extends CallOptions {
-  /** For others to read: at most 500 characters. */
+  /** The reason for others to read: at most 500 characters. */
   readonly reason?: string | undefined;
 }

@@ -2,9 +2,12 @@ import { queryString } from "./call.ts";
 import type { DocumentOptions, PauseTarget } from "./options.ts";
 import type { PauseBody } from "./types.ts";
 
-/** Documents in a request. */
+/** Maximum documents in a request. */
 const MAX_IDS = 100;
-/** Characters of ids in a URL: with the rest it stays below the 8,000 that RFC 9110 asks every server to take. */
+/**
+ * Maximum characters of ids in a URL: the whole URL stays below the 8,000 octets that RFC 9110 asks every server to
+ * support.
+ */
 const MAX_ID_CHARACTERS = 6_000;
 
 export function documentsPath(collection: string): string {
@@ -29,7 +32,7 @@ export function pauseBody(target: PauseTarget): PauseBody {
   };
 }
 
-/** Ids in groups that fit a request. */
+/** Groups ids so that each group fits in a request. */
 export function cutIds(ids: readonly string[]): string[][] {
   const cuts: string[][] = [];
   let characters = 0;

@@ -1,12 +1,12 @@
 import { memberText, memberTexts } from "@sluice/core";
 
-/** Only then may an answer hold metadata: the API writes it without white space. */
+/** The API writes JSON without white space, so an answer without this text has no metadata. */
 const METADATA = '"metadata":{';
 
 /**
- * Parses an answer of the API. A document of it whose metadata JavaScript cannot hold, since a number has
- * more digits than a double keeps or a name is repeated, gets `metadata_json` beside `metadata`: the text
- * as it was pushed. Throws a `SyntaxError` if the answer is not JSON.
+ * Parses an answer of the API. If JavaScript cannot represent a document's metadata, because a number has more digits
+ * than a double keeps or a name is repeated, the document gets `metadata_json` beside `metadata`: the text as it was
+ * pushed. Throws a `SyntaxError` if the answer is not JSON.
  */
 export function parseAnswer(text: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -32,7 +32,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** A string, a number, or the colon of a member. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|:/g;
 
-/** Whether `value`, which was parsed from `json`, has everything that the text has. */
+/** Whether `value`, parsed from `json`, preserves everything in the text. */
 function isHeld(json: string, value: unknown): boolean {
   let members = 0;
   for (const [token] of json.matchAll(TOKEN)) {
@@ -42,20 +42,20 @@ function isHeld(json: string, value: unknown): boolean {
   return members === membersOf(value);
 }
 
-/** Names in a value and in all values within it. */
+/** Counts the names in a value and in all nested values. */
 function membersOf(value: unknown): number {
   if (!isObject(value)) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;
   return Object.values(value).reduce<number>((sum, one) => sum + membersOf(one), own);
 }
 
-/** Whether JavaScript writes a JSON number as the same decimal number again, in whatever form. */
+/** Whether JavaScript writes a JSON number as the same decimal number, in any notation. */
 function isExact(number: string): boolean {
   const decimal = decimalOf(number);
   return decimal !== null && decimal === decimalOf(String(Number(number)));
 }
 
-/** A decimal number in its one shortest form; `null`: it is infinite. */
+/** The unique shortest form of a decimal number; `null` if it is infinite. */
 function decimalOf(number: string): string | null {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
@@ -67,7 +67,7 @@ function decimalOf(number: string): string | null {
   return `${sign}${significant}e${power}`;
 }
 
-/** A document as JSON text, with the metadata that it was pushed with. */
+/** Serializes a document with its metadata exactly as it was pushed. */
 export function documentText(document: {
   readonly metadata?: unknown;
   readonly metadata_json?: string | undefined;

@@ -1,12 +1,12 @@
-/** What `fetch` threw, by what may be done about it. */
+/** An error thrown by `fetch`, classified by what can be done about it. */
 export interface TransportFailure {
-  /** Whether the same request may succeed another time, without anything being changed. */
+  /** Whether the same request may succeed later without any change. */
   readonly isTransient: boolean;
   /** What went wrong, in a sentence about `url`. */
   readonly detail: string;
 }
 
-/** Codes of certificates that Node does not accept, besides those that begin with `CERT_`. */
+/** Codes of certificates that Node does not accept, in addition to those that begin with `CERT_`. */
 const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "ERR_TLS_CERT_ALTNAME_INVALID",
@@ -21,7 +21,7 @@ const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** Codes of connections that were not made, for a reason that may pass. */
+/** Codes of connections that could not be made, for a transient reason. */
 const UNCONNECTED_CODES: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "ECONNREFUSED",
@@ -32,12 +32,12 @@ const UNCONNECTED_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** What a `fetch` throws where no other try is wanted; its `cause` is why. */
+/** Thrown by a `fetch` to prevent a retry; its `cause` is the reason. */
 export class LastingFailure extends Error {
   override readonly name = "LastingFailure";
 }
 
-/** Describes why a request to `url` got no answer. A reason that is not known counts as transient. */
+/** Describes why a request to `url` got no answer. An unknown reason counts as transient. */
 export function describeFailure(url: string, error: unknown): TransportFailure {
   if (error instanceof LastingFailure) return { ...describeFailure(url, error.cause), isTransient: false };
   const problem = lastingProblem(error);
@@ -45,26 +45,26 @@ export function describeFailure(url: string, error: unknown): TransportFailure {
   if (isNotHttp(error)) {
     return {
       isTransient: false,
-      detail: `What ${url} answers is not HTTP: is it an https:// address, or another service?`,
+      detail: `The answer of ${url} is not HTTP. It may be an https:// address or another service.`,
     };
   }
   const reason = codeOf(error) ?? causeOf(error)?.message ?? "";
   const cause = reason === "" ? "" : ` (${reason})`;
   if (reason === "EAI_AGAIN")
-    return { isTransient: true, detail: `The host name of ${url} was not looked up${cause}.` };
+    return { isTransient: true, detail: `The host name of ${url} could not be looked up${cause}.` };
   const what = isUnconnected(error)
-    ? `Nothing answers at ${url}${cause}. Is it running there?`
+    ? `Nothing answers at ${url}${cause}. Check that the server is running.`
     : `${url} gave no answer, or the connection broke${cause}.`;
   return { isTransient: true, detail: what };
 }
 
-/** Whether no connection was made, so that nothing of the request went out. */
+/** Whether no connection was made, so that no part of the request was sent. */
 export function isUnconnected(error: unknown): boolean {
   if (error instanceof LastingFailure) return isUnconnected(error.cause);
   return lastingProblem(error) !== null || UNCONNECTED_CODES.has(codeOf(error) ?? "");
 }
 
-/** Whether something answered that Node could not read as HTTP. The request may have gone out. */
+/** Whether Node received an answer that is not HTTP. The request may have been sent. */
 export function isNotHttp(error: unknown): boolean {
   return causeOf(error)?.name === "HTTPParserError" || (codeOf(error) ?? "").startsWith("HPE_");
 }
@@ -73,14 +73,14 @@ type Problem = "certificate" | "tls" | "name" | "port" | "url";
 
 const PROBLEMS: Readonly<Record<Problem, (url: string, code: string | null) => string>> = {
   certificate: (url, code) =>
-    `The certificate of ${url} is not trusted (${code}). NODE_EXTRA_CA_CERTS names a file of certificates to trust.`,
-  tls: (url, code) => `${url} does not answer in TLS (${code}): is it an http:// address?`,
+    `The certificate of ${url} is not trusted (${code}). To trust it, put it in a file and set NODE_EXTRA_CA_CERTS to its path.`,
+  tls: (url, code) => `${url} does not answer in TLS (${code}). It may be an http:// address.`,
   name: (url, code) => `The host name of ${url} does not resolve (${code}).`,
-  port: (url) => `fetch blocks the port of ${url} (bad port): the API has to listen on another one.`,
+  port: (url) => `fetch blocks the port of ${url} (bad port). The API must listen on another port.`,
   url: (url, code) => `${url} is not a valid URL (${code}).`,
 };
 
-/** Why a request fails until someone changes something; `null`: it may pass, or nobody knows. */
+/** The reason a request keeps failing until someone fixes it; `null` if it may be transient. */
 function lastingProblem(error: unknown): Problem | null {
   const code = codeOf(error) ?? "";
   if (CERTIFICATE_CODES.has(code) || code.startsWith("CERT_")) return "certificate";
@@ -95,7 +95,7 @@ function codeOf(error: unknown): string | null {
   return cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : null;
 }
 
-/** `fetch` wraps what went wrong in an error that says nothing. */
+/** `fetch` wraps the real error in a generic one. */
 function causeOf(error: unknown): Error | null {
   if (!(error instanceof Error)) return null;
   return error.cause instanceof Error ? error.cause : error;

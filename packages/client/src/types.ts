@@ -1,6 +1,6 @@
 /*
- * The HTTP API's own types, as the wire has them: snake_case, RFC 3339 times, every key present
- * (`null`, not absent) except a few that must be asked for. These files are their one source.
+ * The types of the HTTP API as sent: snake_case, RFC 3339 times, every key present (`null`, not absent) except a few
+ * that must be requested. These files are their only source.
  */
 
 export type * from "./types/documents.ts";

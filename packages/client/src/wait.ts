@@ -2,28 +2,28 @@ import { SluiceError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { Submission } from "./types.ts";
 
-/** Between two reads: at first, and at most. The poller runs once a minute. */
+/** The first and the longest delay between two reads, in milliseconds. The poller runs once a minute. */
 const FIRST_INTERVAL_MS = 500;
 const MAX_INTERVAL_MS = 5_000;
 
 export interface WaitOptions {
-  /** Milliseconds after which a `SluiceError` with the code `timeout` is thrown; none where not given. */
+  /** Milliseconds after which a `SluiceError` with the code `timeout` is thrown; no limit by default. */
   readonly timeout?: number | undefined;
-  /** Most milliseconds between two reads; 5,000. The first interval is at most 500. */
+  /** Maximum milliseconds between two reads; 5,000 by default. The first interval is at most 500. */
   readonly interval?: number | undefined;
-  /** Ends the wait earlier, as soon as it returns true for the submission as read. */
+  /** Stops waiting as soon as it returns true for the submission just read. */
   readonly until?: ((submission: Submission) => boolean) | undefined;
   /** Called with the submission after each read. */
   readonly onProgress?: ((submission: Submission) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whether every document of a submission ended, and no retry is going to queue any again. */
+/** Whether every document of a submission has ended, and no retry will queue any again. */
 export function hasEnded(submission: Submission): boolean {
   return submission.retry === null && (submission.status === "completed" || submission.status === "canceled");
 }
 
-/** Reads a submission, less and less often, until every document of it ended, or `until` is true. */
+/** Reads a submission with growing delays until every document has ended, or `until` is true. */
 export async function waitFor(
   read: (signal: AbortSignal | undefined) => Promise<Submission>,
   { sleep, now }: Pick<Io, "sleep" | "now">,
@@ -43,5 +43,5 @@ export async function waitFor(
 function stillOpen({ id, status, counts }: Submission, timeout: number): SluiceError {
   const open = counts.queued + counts.processing;
   const detail = `After ${timeout / 1_000} s ${id} is ${status}: ${open} of ${counts.total} documents have not ended.`;
-  return new SluiceError({ status: null, code: "timeout", title: "Not ended in time", detail });
+  return new SluiceError({ status: null, code: "timeout", title: "Not completed in time", detail });
 }

@@ -1,4 +1,4 @@
-/** A self-signed certificate for localhost and 127.0.0.1, for tests only, and its key. */
+/** A self-signed certificate for localhost and 127.0.0.1 with its key, for tests only. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUd+TIlulug+k+oDWjRAFI1tJU5sgwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTIwMTAxMzkyM1oYDzIxMjYxMTA3

@@ -12,7 +12,7 @@ import type {
 } from "../src/types.ts";
 import { documentOf, jobOf, statsOf, submissionOf } from "./shapes.ts";
 
-/** A request as it arrived, its body unpacked. */
+/** A request as it arrived, with its body unpacked. */
 export interface Received {
   readonly method: string;
   readonly url: URL;
@@ -43,24 +43,24 @@ export function problem(
 }
 
 /**
- * The API in memory, as far as the client can see it: documents succeed, but those whose query is
- * "fail", once their submission was looked at `looks` times.
+ * An in-memory API, as far as the client can observe it. Documents whose query is "fail" fail; the others succeed. A
+ * submission's documents end after `looks` reads of it.
  */
 export class FakeApi {
   readonly received: Received[] = [];
-  /** Answers given in place of the API's own, one after another. */
+  /** Answers to return instead of the API's own, in order. */
   readonly instead: Responder[] = [];
   scorer: Scorer = "workers-ai";
   readonly submissions = new Map<string, { submission: Submission; documents: Document[]; looks: number }>();
   readonly #answers = new Map<string, { readonly body: string; readonly text: string }>();
   readonly #pauses: Pause[] = [];
   readonly malformed: MalformedMessage[] = [];
-  /** Ids of quarantined messages that no queue takes. */
+  /** Ids of quarantined messages that no queue accepts. */
   readonly unplaceable = new Set<string>();
   looks = 1;
   #awaited: { left: number; readonly resolve: () => void }[] = [];
 
-  /** Waits until that many more requests arrive. */
+  /** Waits until this number of further requests has arrived. */
   arrival(count = 1): Promise<void> {
     return new Promise((resolve) => this.#awaited.push({ left: count, resolve }));
   }
@@ -81,7 +81,7 @@ export class FakeApi {
     return this.#route(request, url, text) ?? problem(404, "not-found");
   };
 
-  /** So many documents of a submission are short for long. */
+  /** Marks this number of a submission's documents as stalled. */
   stall(id: string, missing: number): void {
     const found = this.submissions.get(id);
     if (found === undefined) throw new Error(`there is no ${id}`);
@@ -236,7 +236,7 @@ function ended(document: Document): Document {
   return { ...document, status: "failed", scores: [], scored_submission_id: null, error, finalized_at };
 }
 
-/** What the contexts held is not kept here: any text stands for it. */
+/** The texts of contexts are not stored: any text will do. */
 function withTexts(document: Document): Document {
   return { ...document, scores: document.scores.map((score) => ({ ...score, text: `text ${score.context_id}` })) };
 }
@@ -244,7 +244,7 @@ function withTexts(document: Document): Document {
 function page(items: readonly unknown[], url: URL): Response {
   const start = Number(url.searchParams.get("cursor") ?? (url.searchParams.get("from") === "now" ? items.length : 0));
   const end = start + Number(url.searchParams.get("limit") ?? 50);
-  // The feed's cursor goes on where there is nothing more for now.
+  // The feed's cursor moves even if there is nothing new.
   const isFeed = url.pathname === "/v1/results";
   const next_cursor = isFeed ? String(Math.min(end, items.length)) : end < items.length ? String(end) : null;
   return Response.json({ data: items.slice(start, end), next_cursor } satisfies Page<unknown>);
@@ -264,7 +264,7 @@ async function bodyOf(request: Request): Promise<string> {
   return readText(new Response(request.body.pipeThrough(new DecompressionStream("gzip"))));
 }
 
-/** As `text()`, which in Workers warns of types that it does not know. */
+/** Like `text()`, which in Workers warns about unknown types. */
 async function readText(body: Request | Response): Promise<string> {
   return new TextDecoder().decode(await body.arrayBuffer());
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { Fetch } from "../src/index.ts";
 
-/** A handler of `node:http` that answers as `fetch` would. */
+/** A handler of `node:http` that answers like `fetch`. */
 export function serve(fetch: Fetch): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     void answer(fetch, request, response).catch(() => response.destroy());

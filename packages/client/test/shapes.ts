@@ -48,7 +48,7 @@ export function submissionOf(
   };
 }
 
-/** The contexts' scores fall in their order. */
+/** The scores decrease in the order of the contexts. */
 export function documentOf(
   document: DocumentIn & { readonly id: string },
   submission: string,

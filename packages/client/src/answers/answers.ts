@@ -50,8 +50,8 @@ import {
 } from "./shape.ts";
 
 /*
- * The shapes of the API's answers, one for each of the types in types.ts. Every answer is checked when it
- * arrives, since another service may answer in the API's place.
+ * The shapes of the API's answers, one for each type in types.ts. Every answer is checked on arrival, because another
+ * service may answer in place of the API.
  */
 
 const string = text();
@@ -225,7 +225,7 @@ export const replayedShape = object<Replayed>({ replayed: number });
 
 const pointerPlace = object<{ readonly pointer: string; readonly detail: string }>({ pointer: string, detail: string });
 
-/** A place that a problem names: a pointer or a line. */
+/** The location of an error: a pointer or a line. */
 export const problemPlaceShape: Shape<ProblemPlace> = {
   flaw: (value, pointer) => (rejectedLine.flaw(value, pointer) === null ? null : pointerPlace.flaw(value, pointer)),
 };
@@ -237,7 +237,7 @@ export const problemShape = object<Problem>({
   title: string,
   status: number,
   detail: string,
-  // Each is checked by itself, by problemPlaceShape.
+  // problemPlaceShape checks each item on its own.
   errors: list(anyPlace),
   request_id: optional(string),
   submission: optional(nullable(string)),

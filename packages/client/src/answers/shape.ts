@@ -1,7 +1,7 @@
 /**
- * Checks a parsed JSON value: `null`, or the first place that differs, as a JSON Pointer with what is wrong. `T` is
- * invariant, so that a check fits the type that it is written for and no wider or narrower one: a type that changes
- * without its check does not compile.
+ * Checks a parsed JSON value. Returns `null`, or a JSON Pointer to the first mismatch and a description of it. `T` is
+ * invariant, so a check fits exactly the type it is written for: a type that changes without its check does not
+ * compile.
  */
 export interface Shape<in out T> {
   readonly flaw: (value: unknown, pointer: string) => string | null;
@@ -18,12 +18,12 @@ function mismatch(pointer: string, expected: string, value: unknown): string {
   return value === undefined ? `${place} is missing` : `${place} must be ${expected}`;
 }
 
-/** A string. A newer server may know more names than `T` lists, so their list is not checked. */
+/** A string. The values are not checked against `T`, because a newer server may know more of them. */
 export function text<T extends string = string>(): Shape<T> {
   return shape((value) => typeof value === "string", "a string");
 }
 
-/** A string that is a date. */
+/** A string that parses as a date. */
 export const time: Shape<string> = shape(
   (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
   "a time",
@@ -33,10 +33,10 @@ export const number: Shape<number> = shape((value) => typeof value === "number",
 
 export const boolean: Shape<boolean> = shape((value) => typeof value === "boolean", "a boolean");
 
-/** Any value, as long as it is there. */
+/** Any value that is present. */
 export const anything: Shape<unknown> = shape((value) => value !== undefined, "a value");
 
-/** No value: the answer has no body. */
+/** No value, for an answer without a body. */
 export const nothing: Shape<void> = shape((value) => value === undefined, "empty");
 
 export function literal<const T extends string>(wanted: T): Shape<T> {
@@ -65,7 +65,7 @@ export function list<T>(item: Shape<T>): Shape<readonly T[]> {
   };
 }
 
-/** An object of any keys, with values of one shape. */
+/** An object with arbitrary keys whose values share one shape. */
 export function record<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
   return {
     flaw(value, pointer) {
@@ -79,7 +79,7 @@ export function record<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
   };
 }
 
-/** A shape for each key of `T`. Keys that are not among them are accepted: a newer server may send more. */
+/** An object with a shape for each key of `T`. Unknown keys are accepted: a newer server may send more. */
 export function object<T extends object>(fields: { readonly [Key in keyof T]-?: Shape<T[Key]> }): Shape<T> {
   const shapes = Object.entries<Shape<never>>(fields as unknown as Readonly<Record<string, Shape<never>>>);
   return {

@@ -9,19 +9,19 @@ import {
 } from "@sluice/core";
 import type { Entry } from "./formats/index.ts";
 
-/** A document as the API would take it in, or why it would not. */
+/** A document as the API would accept it, or the reason it would refuse it. */
 export type Checked =
   | { readonly ok: true; readonly document: Document; readonly serialized: SerializedDocument }
   | { readonly ok: false; readonly detail: string };
 
-/** Checks documents by the API's own rules, ids that come twice included, without asking it. */
+/** Checks documents with the API's own rules, including duplicate ids, without calling the API. */
 export class Checker {
   readonly #model: ModelName;
   readonly #truncateInputs: boolean;
   readonly #ids = new Set<string>();
 
   constructor(options: { readonly model?: string | undefined; readonly truncateInputs: boolean }) {
-    // An unknown model is refused by the API, for the push as a whole.
+    // The API refuses a push with an unknown model as a whole.
     this.#model = (options.model ?? DEFAULT_MODEL) as ModelName;
     this.#truncateInputs = options.truncateInputs;
   }
@@ -47,7 +47,8 @@ export class Checker {
     const { id } = parsed.value;
     const serialized = measureDocument(parsed.value);
     if (!serialized.ok) return { ok: false, detail: serialized.error.detail };
-    if (id !== null && this.#ids.has(id)) return { ok: false, detail: "/id: this id stands in an earlier line too" };
+    if (id !== null && this.#ids.has(id))
+      return { ok: false, detail: "/id: this id is already used on an earlier line" };
     if (id !== null) this.#ids.add(id);
     return { ok: true, document: parsed.value, serialized: serialized.value };
   }

@@ -2,8 +2,8 @@ import { InvalidArgumentError } from "commander";
 import type { DocumentStatus, FailureCode, JobStatus, Lane, SubmissionStatusFilter } from "../types.ts";
 
 /*
- * What options may be. Every list is the API's own and closed: a name too many or too few does not
- * compile, or fails a test.
+ * The allowed values of options. Every list mirrors the API's: a missing or an extra name fails to compile or fails a
+ * test.
  */
 
 function names<Name extends string>(all: Readonly<Record<Name, true>>): readonly Name[] {
@@ -56,10 +56,10 @@ export const models = ["@cf/baai/bge-m3"] as const;
 export const scopes = ["ingest", "read", "admin"] as const;
 export const includes = ["text", "metadata"] as const;
 
-/** Most that a list gives at once, and scores that a document has. */
+/** The largest page the API returns, and the most scores a document has. */
 export const MOST = 1_000;
 
-/** Parses a whole number from 1 to `most`. */
+/** Parses a whole number from 1 to `max`. */
 export function wholeNumber(most: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
@@ -68,35 +68,35 @@ export function wholeNumber(most: number): (text: string) => number {
   };
 }
 
-/** Parses a sum such as `5`, `0.50` or `1e-7`. */
+/** Parses an amount of dollars, such as `5`, `0.50` or `1e-7`. */
 export function dollarsOf(text: string): number {
   if (/^\d+(\.\d+)?(e[+-]?\d{1,3})?$/i.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a number of dollars, such as 5 or 0.50.");
 }
 
-/** Parses a list, separated by commas, of names that there are. */
+/** Parses a comma-separated list of known names. */
 export function listOf<Name extends string>(all: readonly Name[]): (text: string) => Name[] {
   return (text) =>
     split(text).map((name) => {
       const known = all.find((one) => one === name);
       if (known !== undefined) return known;
-      throw new InvalidArgumentError(`It must be one or more of ${all.join(", ")}, with commas between.`);
+      throw new InvalidArgumentError(`It must be one or more of ${all.join(", ")}, separated by commas.`);
     });
 }
 
 export function collectionName(text: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(text) && text !== "." && text !== "..") return text;
-  throw new InvalidArgumentError("A collection has 1 to 64 of the characters A-Z a-z 0-9 . _ - and is not . or ..");
+  throw new InvalidArgumentError("A collection name has 1 to 64 characters from A-Z a-z 0-9 . _ - and is not . or ..");
 }
 
 export function collectionNames(text: string): string[] {
   return split(text).map(collectionName);
 }
 
-/** Parses an idempotency key, as the API takes it. */
+/** Parses an idempotency key with the API's rules. */
 export function keyOf(text: string): string {
   if (/^[\x20-\x7e]{1,250}$/.test(text)) return text;
-  throw new InvalidArgumentError("It must have 1 to 250 characters of printable ASCII.");
+  throw new InvalidArgumentError("It must have 1 to 250 printable ASCII characters.");
 }
 
 function split(text: string): string[] {

@@ -8,12 +8,12 @@ import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
 import { duration } from "./text.ts";
 
-/** What a command has to work with. */
+/** The context of a command. */
 export interface Cli {
   readonly out: Output;
   readonly stdin: Readable;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts at Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -21,7 +21,7 @@ export interface Cli {
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
-/** A way to end that the command chose: its message, if any, goes to stderr. */
+/** Ends the command with an exit code. The message, if any, goes to stderr. */
 export class CommandError extends Error {
   readonly code: ExitCode;
 
@@ -33,29 +33,29 @@ export class CommandError extends Error {
 
 export const DEFAULT_URL = "http://127.0.0.1:8787";
 
-/** Milliseconds: a wait that a person would wonder at. */
+/** Shortest wait that is reported, in milliseconds: shorter ones go unnoticed. */
 const LONG_WAIT_MS = 2_000;
 
 /**
- * The client for SLUICE_URL and SLUICE_API_KEY. It says what it waits for, by `onLongWait` where the
- * command shows that itself.
+ * Creates the client for SLUICE_URL and SLUICE_API_KEY. It reports long waits through `onLongWait` if the command
+ * displays them itself.
  */
 export function clientOf(
   { env, out, sleep = webIo.sleep }: Pick<Cli, "env" | "out"> & Partial<Pick<Cli, "sleep">>,
   {
     retries,
-    onLongWait = ({ title }, wait) => out.note(`${title}: again in ${duration(wait)}`),
+    onLongWait = ({ title }, wait) => out.note(`${title}: retrying in ${duration(wait)}`),
   }: { readonly retries?: number; readonly onLongWait?: OnRetry } = {},
 ): Sluice {
   const key = env["SLUICE_API_KEY"] ?? "";
-  if (key === "") throw new CommandError(EXIT.usage, "SLUICE_API_KEY is not set: it holds the key to the API.");
+  if (key === "") throw new CommandError(EXIT.usage, "SLUICE_API_KEY is not set. It must hold the API key.");
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new CommandError(EXIT.usage, "SLUICE_API_KEY must be printable ASCII without spaces.");
   }
   const url = env["SLUICE_URL"] || DEFAULT_URL;
   const wrong = wrongUrl("SLUICE_URL", url);
   if (wrong !== null) throw new CommandError(EXIT.usage, wrong);
-  // A person who has the wrong address should not wait for the tries that a broken connection is worth.
+  // A wrong address should fail fast. Only a broken connection deserves all the retries.
   let reached = false;
   return new Sluice(
     {
@@ -74,7 +74,7 @@ export function clientOf(
           reached = true;
           return response;
         } catch (error) {
-          // A connection that broke was one: what listened there is away, and may come back.
+          // If a connection broke, a server was there and may come back.
           if (!isUnconnected(error)) reached = true;
           throw reached ? error : new LastingFailure("never reached", { cause: error });
         }

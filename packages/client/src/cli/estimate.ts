@@ -23,17 +23,17 @@ export interface Estimate {
     readonly d1: number;
     readonly workers: number;
   };
-  /** What the figures assume, a sentence each. */
+  /** The assumptions behind the figures, one sentence each. */
   readonly assumptions: readonly string[];
 }
 
-/** Adds up what documents would cost. */
+/** Adds up the cost of documents. */
 export class Estimator {
   readonly #tally: PushTally;
   #refused = 0;
 
   constructor(model: string | undefined) {
-    // An unknown model is refused by the API, for the push as a whole.
+    // The API refuses a push with an unknown model as a whole.
     this.#tally = new PushTally((model ?? DEFAULT_MODEL) as ModelName);
   }
 

@@ -1,4 +1,4 @@
-/** How the command ends. */
+/** The exit codes of the command. */
 export const EXIT = {
   ok: 0,
   error: 1,
@@ -13,10 +13,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** For `--help`. */
 export const EXIT_HELP = `Exit codes:
-  0    done, or the reader of its output left (| head)
-  1    an error: no answer, key not accepted, not found
+  0    success, or the reader of the output closed it (| head)
+  1    error: no answer, key not accepted, not found
   2    usage error
   3    documents failed or were canceled
   4    lines were refused (push writes them to FILE.rejected.ndjson)
-  5    --max-usd is exceeded: nothing was sent
-  130  stopped by Ctrl-C`;
+  5    the estimate exceeds --max-usd; nothing was sent
+  130  stopped with Ctrl-C`;

@@ -12,20 +12,19 @@ import { EXIT } from "./exit-codes.ts";
 import { splitLines } from "../lines.ts";
 import { placeKey, splitValues, type Line } from "./formats/index.ts";
 
-/** A file that can be read as often as it takes. */
+/** A file that can be read any number of times. */
 export interface Input {
-  /** As it was named; `stdin` for `-`. */
+  /** The name as given; `stdin` for `-`. */
   readonly name: string;
-  /** Bytes; `null` where it is packed, since nobody knows how many it unpacks to. */
+  /** Size in bytes; `null` for a gzip file, whose unpacked size is unknown. */
   readonly size: number | null;
   read(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a file. Standard input, and what else can be read only once (a pipe such as `/dev/fd/63`), is kept
- * in a temporary file so that it can be sent again. What is packed with gzip, as its first bytes tell, is
- * unpacked.
+ * Opens a file. Standard input, and any other source that can be read only once (such as the pipe `/dev/fd/63`), is
+ * copied to a temporary file so that it can be sent again. Gzip, detected by its first two bytes, is unpacked.
  */
 export async function openInput(
   path: string,
@@ -49,7 +48,7 @@ async function inputOf(name: string, path: string, close: () => Promise<void>): 
   return packed ? { name, size: null, read: () => unpacked(name, read()), close } : { name, size, read, close };
 }
 
-/** By the two bytes that gzip begins with, and no text in UTF-8 does. */
+/** Detects the two magic bytes of gzip, which no UTF-8 text begins with. */
 async function isPacked(path: string): Promise<boolean> {
   const file = await open(path);
   try {
@@ -64,7 +63,7 @@ async function keepStream(name: string, stream: Readable, signal: AbortSignal): 
   const folder = await mkdtemp(join(tmpdir(), "sluice-"));
   const path = join(folder, "input");
   const removeNow = () => rmSync(folder, { recursive: true, force: true });
-  // However the process ends, nothing of it stays.
+  // Delete the copy however the process ends.
   process.once("exit", removeNow);
   const close = async () => {
     await rm(folder, { recursive: true, force: true });
@@ -80,7 +79,7 @@ async function keepStream(name: string, stream: Readable, signal: AbortSignal): 
   }
 }
 
-/** The shell's pipes have numbers for names, in a folder where nothing can be written: refused lines go beside the caller. */
+/** Shell pipes have numbered names in a read-only folder, so refused lines go to the working directory. */
 function nameOfPipe(path: string): string {
   return /^\/(dev|proc)\//.test(path) ? "pipe" : path;
 }
@@ -91,7 +90,7 @@ async function* unpacked(name: string, file: Readable): AsyncGenerator<Uint8Arra
   try {
     for await (const chunk of file.pipe(unpack)) yield chunk as Uint8Array;
   } catch (error) {
-    throw new CommandError(EXIT.error, `${name} cannot be unpacked: it broke off, or is no gzip (${reasonOf(error)})`);
+    throw new CommandError(EXIT.error, `${name} cannot be unpacked: it is truncated or not gzip (${reasonOf(error)})`);
   } finally {
     file.destroy();
   }
@@ -99,16 +98,16 @@ async function* unpacked(name: string, file: Readable): AsyncGenerator<Uint8Arra
 
 export function reasonOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "ENOENT") return "there is no such file";
+  if (code === "ENOENT") return "no such file";
   if (code === "EISDIR") return "it is a folder";
-  return code === "EACCES" ? "it may not be read" : code || "it failed";
+  return code === "EACCES" ? "permission denied" : code || "it failed";
 }
 
 const LF = 0x0a;
-/** A longer line cannot become a text: a string holds 536,870,888 characters at most. */
+/** Maximum bytes in a line: a JavaScript string holds at most 536,870,888 characters. */
 const MAX_TEXT_BYTES = 500_000_000;
 
-/** The lines of a file; a byte order mark in front of the first, and the CR of a CRLF, are left out. */
+/** The lines of a file, without a leading byte order mark and without the CR of a CRLF. */
 export async function* readLines(input: Pick<Input, "read">, maxBytes = MAX_TEXT_BYTES): AsyncGenerator<Line> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let number = 0;
@@ -125,7 +124,10 @@ export async function* readLines(input: Pick<Input, "read">, maxBytes = MAX_TEXT
   }
 }
 
-/** A key of the file's content and of what else decides what is pushed: the same again is the same push. */
+/**
+ * A key derived from the content of the file and the options that decide what is pushed. The same input gives the same
+ * push.
+ */
 export async function contentKey(
   input: Input,
   options: Readonly<Record<string, unknown>>,
@@ -139,7 +141,7 @@ export async function contentKey(
   return `file-${hash.digest("hex").slice(0, 40)}`;
 }
 
-/** Copies lines, as they are, to a file of their own. `ranges` are in order and do not overlap. */
+/** Copies lines unchanged to a new file. `ranges` are in order and do not overlap. */
 export async function copyLines(
   input: Input,
   ranges: readonly { readonly first: number; readonly last: number }[],
@@ -162,19 +164,19 @@ export async function copyLines(
         start = end;
       }
     }
-    // The last line may lack its end.
+    // The last line may have no line ending.
     if (open) yield Buffer.of(LF);
   }
   await pipeline(wanted(), createWriteStream(path));
 }
 
-/** Copies JSON values, of which several may be on one line, to a file of their own, each on a line. */
+/** Copies JSON values, several of which may share a line, to a new file, one per line. */
 export async function copyValues(input: Input, keys: ReadonlySet<string>, path: string): Promise<void> {
   async function* lines(): AsyncGenerator<Line> {
     let number = 0;
     for await (const line of splitLines(input.read(), MAX_TEXT_BYTES)) {
       number += 1;
-      // A character for each byte, so that the bytes go out as they are; JSON is cut at ASCII only.
+      // latin1 maps each byte to one character, so bytes are copied unchanged. JSON is split at ASCII characters only.
       const text = line === null ? null : Buffer.from(line).toString("latin1");
       yield { number, text: number === 1 && text?.startsWith(LATIN1_MARK) === true ? text.slice(3) : text };
     }
@@ -187,5 +189,5 @@ export async function copyValues(input: Input, keys: ReadonlySet<string>, path: 
   await pipeline(wanted(), createWriteStream(path));
 }
 
-/** A byte order mark, a character for each of its bytes. */
+/** A byte order mark, one character for each of its bytes. */
 const LATIN1_MARK = "\u00ef\u00bb\u00bf";

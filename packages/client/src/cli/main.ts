@@ -8,18 +8,18 @@ import { Output, type Sink } from "./output.ts";
 import { createProgram } from "./program.ts";
 import { tellError } from "./tell-error.ts";
 
-/** What the command has of its process. */
+/** What the command uses of its process. */
 export interface Surroundings {
   readonly stdin: Readable;
   readonly stdout: Sink;
   readonly stderr: Sink;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts at Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal;
   readonly sleep: Cli["sleep"];
 }
 
-/** Runs the command with its arguments and gives its exit code. Throws only what is a bug. */
+/** Runs the command with its arguments and returns its exit code. Throws only on bugs. */
 export async function main(
   args: readonly string[],
   { stdin, stdout, stderr, env, signal, sleep }: Surroundings,
@@ -51,7 +51,7 @@ async function end(cli: Cli, work: (cli: Cli) => Promise<ExitCode> | ExitCode): 
   try {
     return await work(cli);
   } catch (error) {
-    // What breaks off with a Ctrl-C is no error of its own.
+    // An error caused by Ctrl-C is not reported.
     const stopped = cli.signal.aborted;
     if (error instanceof CommandError && (!stopped || error.code === EXIT.interrupted)) {
       cli.out.note(error.message);

@@ -3,27 +3,27 @@ import { fit, harmless, harmlessJson, oneLine, pad, width } from "./text.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** What is written to: a terminal, a pipe, or a test. */
+/** A destination for output: a terminal, a pipe, or a test. */
 export interface Sink {
   write(text: string): boolean;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 }
 
-/** A column of a table. The last one is cut where the terminal ends; without any title there is no head. */
+/** A table column. The last column is cut at the terminal's width. A table without titles has no header. */
 export interface Column {
   readonly title: string;
-  /** Goes on behind the terminal's end: it may be needed to the letter. */
+  /** May exceed the terminal's width, because users need the exact value. */
   readonly whole?: boolean;
   readonly side?: "left" | "right";
 }
 
-/** A cell: text, with a style once it is in its place. */
+/** A table cell: text, and the style applied after it is aligned. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 const GAP = "  ";
 
-/** Where a command's answer goes: for a person as tables and sentences, else as NDJSON. */
+/** Prints a command's answer: tables and sentences for a person, or NDJSON. */
 export class Output {
   readonly human: boolean;
   readonly #stdout: Sink;
@@ -39,27 +39,27 @@ export class Output {
     return this.#stderr.isTTY === true;
   }
 
-  /** A record for a program, a line of JSON. */
+  /** Prints a record for programs, as a line of JSON. */
   record(value: unknown): void {
     this.recordText(JSON.stringify(value));
   }
 
-  /** A record that is JSON text already. */
+  /** Prints a record that is already JSON text. */
   recordText(json: string): void {
     this.#stdout.write(`${harmlessJson(json)}\n`);
   }
 
-  /** Lines for a person. */
+  /** Prints lines for a person. */
   print(text: string): void {
     this.#stdout.write(`${harmlessBesideStyles(text, this.#stdout)}\n`);
   }
 
-  /** What a person wants to know besides the answer. */
+  /** Prints information for a person that is not part of the answer. */
   note(text: string): void {
     this.#stderr.write(`${harmlessBesideStyles(text, this.#stderr)}\n`);
   }
 
-  /** Styled where stdout is a terminal that shows it; `NO_COLOR` is respected. */
+  /** Styles text if stdout is a terminal that supports it. `NO_COLOR` is respected. */
   style(text: string, style: Style): string {
     return styled(text, style, this.#stdout);
   }
@@ -68,7 +68,7 @@ export class Output {
     return styled(text, style, this.#stderr);
   }
 
-  /** The head of a table, then a row at a time: `widths` are cells of each column but the last. */
+  /** Prints the header, then one row at a time. `widths` gives the cells of every column but the last. */
   startTable(columns: readonly Column[], widths: readonly number[]): (cells: readonly Cell[]) => void {
     const all = columns.map((column, index) => Math.max(width(column.title), widths[index] ?? 0));
     const row = (cells: readonly Cell[], style: Style | null) => {
@@ -86,7 +86,7 @@ export class Output {
     for (const row of rows) print(row);
   }
 
-  /** What is known of one thing, each under its name. */
+  /** Prints the fields of one thing, each with its name. */
   facts(rows: readonly (readonly [name: string, fact: string])[]): void {
     this.table([{ title: "" }, { title: "", whole: true }], rows);
   }
@@ -110,10 +110,10 @@ function textOf(cell: Cell | undefined): string {
 }
 
 const ESCAPE = "\u001B";
-/** The sequences that `styled` writes, and no others. */
+/** The escape sequences that `styled` writes, and no others. */
 const STYLE_SEQUENCE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|33|36|39)m)`);
 
-/** Makes text safe to print; styles stay where the sink shows them. */
+/** Makes text safe to print. Keeps styles if the sink supports them. */
 function harmlessBesideStyles(text: string, sink: Sink): string {
   if (styled("x", "bold", sink) === "x") return harmless(text);
   const pieces = text.split(STYLE_SEQUENCE);
@@ -121,7 +121,7 @@ function harmlessBesideStyles(text: string, sink: Sink): string {
 }
 
 function styled(text: string, style: Style, sink: Sink): string {
-  // Only Node's own streams tell whether they show colors.
+  // Only Node's own streams report whether they support colors.
   const stream = sink === process.stdout ? process.stdout : sink === process.stderr ? process.stderr : null;
   return stream === null ? text : styleText(style, text, { stream });
 }

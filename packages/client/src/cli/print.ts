@@ -1,6 +1,6 @@
 import { harmless } from "./text.ts";
 
-/** Prints lines for a person, safe for a terminal whatever data they quote. */
+/** Prints lines for a person. Escapes untrusted data so that it is safe on a terminal. */
 export function print(text: string): void {
   process.stdout.write(`${harmless(text)}\n`);
 }

@@ -44,35 +44,35 @@ import { formatNames } from "./formats/index.ts";
 import { harmless } from "./text.ts";
 import { refuseUnknown } from "./unknown-command.ts";
 
-const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default where stdout is no terminal)").choices([
+const OUTPUT = new Option("-o, --output <form>", "table, or ndjson (the default if stdout is not a terminal)").choices([
   "table",
   "ndjson",
 ]);
 
-/** Runs a command with what it was given; `open` makes what it works with from `--output`. */
+/** Runs a command with its options. `open` creates its context from `--output`. */
 export type Run = (
   work: (cli: Cli) => Promise<ExitCode> | ExitCode,
   output: "table" | "ndjson" | undefined,
 ) => Promise<void>;
 
-/** The command's arguments and what they run. Help and wrong usage go to the streams. */
+/** The command's arguments and subcommands. Help and usage errors go to the streams. */
 export function createProgram(
   run: Run,
   { stdout, stderr }: { readonly stdout: Sink; readonly stderr: Sink } = process,
 ): Command {
   const program = new Command("sluice")
-    .description("Pushes documents to Sluice, and tells how they fare.")
+    .description("Pushes documents to Sluice and reports their progress.")
     .version(manifest.version)
     .helpCommand(false)
     .addHelpText("before", refuseUnknown)
-    // Its messages quote the arguments.
+    // Error messages quote the arguments.
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(harmless(text)) })
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })
     .addHelpText("after", `\n${ENVIRONMENT_HELP}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
 
-  /** A command with its examples; its action gets the arguments, the options, and what it works with. */
+  /** A command with its examples. Its action receives the arguments, the options and the context. */
   const command = (
     usage: string,
     description: string,
@@ -89,14 +89,14 @@ export function createProgram(
         const self = given.at(-1) as Command;
         const empty = self.registeredArguments[self.args.indexOf("")];
         if (empty !== undefined) self.error(`error: ${argumentTerm(empty)} must not be empty`);
-        // The options below each command are what its work says they are.
+        // Each command's options must match the type that its function expects.
         const { output, ...flags } = self.opts<{ output?: "table" | "ndjson" }>();
         return run((cli) => work(cli, self.args, flags as never), output);
       });
 
   command(
     "push <file>",
-    "push a file (- for standard input) and follow it until every document ended",
+    "push a file (- for standard input) and wait until every document has ended",
     [
       "sluice push documents.ndjson",
       "sluice push documents.ndjson --label nightly --collection docs",
@@ -105,59 +105,55 @@ export function createProgram(
       "generate-documents | sluice push - --no-wait",
     ],
     async (cli, [file = ""], flags: PushFlags) => {
-      // It brings the rules of the API, which the others need not load.
+      // Loads the API's rules, which other commands do not need.
       const { pushFile } = await import("./commands/push.ts");
       return pushFile(cli, file, flags);
     },
   )
-    .addOption(new Option("-f, --format <format>", "what the file holds").choices(formatNames).default("sluice"))
-    .addOption(choice("--header <answer>", "if tsv has a header (default: by what it names)", ["yes", "no"]))
-    .option("-c, --collection <name>", "where the documents go (default: default)", collectionName)
-    .option("-l, --label <label>", "a name to find the submission by")
+    .addOption(new Option("-f, --format <format>", "the format of the file").choices(formatNames).default("sluice"))
+    .addOption(choice("--header <answer>", "whether tsv has a header (default: detect it)", ["yes", "no"]))
+    .option("-c, --collection <name>", "the collection of the documents (default: default)", collectionName)
+    .option("-l, --label <label>", "a name for finding the submission")
     .addOption(choice("--lane <lane>", "which queue (default: interactive up to 100 documents)", lanes))
-    .addOption(choice("--model <model>", "what scores (default: @cf/baai/bge-m3)", models))
-    .option("--no-truncate", "refuse texts beyond the model's window instead of cutting them")
-    .option(
-      "-k, --key <key>",
-      "idempotency key (default: made of the file's content, so that the same file goes on)",
-      keyOf,
-    )
+    .addOption(choice("--model <model>", "the model (default: @cf/baai/bge-m3)", models))
+    .option("--no-truncate", "refuse texts that exceed the model's window instead of truncating them")
+    .option("-k, --key <key>", "idempotency key (default: a hash of the file, so the same file resumes a push)", keyOf)
     .option("--gzip", "send packed")
-    .option("--estimate", "tell tokens, jobs and dollars, and send nothing")
-    .option("--max-usd <dollars>", "send nothing if the estimate is higher", dollarsOf)
-    .option("--no-wait", "end once everything is sent")
+    .option("--estimate", "print tokens, jobs and dollars; send nothing")
+    .option("--max-usd <dollars>", "send nothing if the estimate exceeds this", dollarsOf)
+    .option("--no-wait", "exit once everything is sent")
     .addHelpText(
       "after",
       `
 Formats:
-  sluice  a document a line: {"id"?, "query", "contexts": ["text" | {"id"?, "text"}], "metadata"?}
-  cohere  a rerank request a line, or one JSON: {"query", "documents": ["text" | {"text"}], "id"?}
-  voyage  a batch request a line: {"custom_id", "body": {"query", "documents"}}
-  tsv     rows of query id, query, context id, text; those of one query id in a row
+  sluice  one document per line: {"id"?, "query", "contexts": ["text" | {"id"?, "text"}], "metadata"?}
+  cohere  one rerank request per line, or one JSON value: {"query", "documents": ["text" | {"text"}], "id"?}
+  voyage  one batch request per line: {"custom_id", "body": {"query", "documents"}}
+  tsv     rows of query id, query, context id, text; rows with the same query id are adjacent
 
-A JSON file may also hold one list, on one line or over several: each of its items is a document.
+A JSON file may also be one list, on one line or several. Each item is a document.
 
-Of cohere and voyage requests ${LEFT_OUT.join(", ")}
-and truncation: true (and method, url of a batch line) are left out. Any other field is refused by its name,
-since the scores would not be what it asks for.
+In cohere and voyage requests, ${LEFT_OUT.join(", ")}
+and truncation: true (and method and url of a batch line) are ignored. Any other field is refused,
+because the scores could not honor it.
 
-Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for tsv) as they are. What is packed with gzip is unpacked.`,
+Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv). Gzip input is unpacked.`,
     );
 
   command(
     "status [submission]",
-    "how a submission stands, or the newest ones",
+    "the status of a submission, or of the newest ones",
     ["sluice status", "sluice status --label nightly", "sluice status sub_0198c0de-…"],
     (cli, [id], flags: StatusFlags) => status(cli, id, flags),
   )
-    .option("-l, --label <label>", "those of a label, and their counts in all")
-    .option("-c, --collection <name>", "those of a collection", collectionName)
+    .option("-l, --label <label>", "only this label, and its total counts")
+    .option("-c, --collection <name>", "only this collection", collectionName)
     .addOption(choice("-s, --status <status>", "only this status", submissionFilters))
     .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "results <submission>",
-    "its documents with their scores",
+    "a submission's documents with their scores",
     [
       "sluice results sub_0198c0de-… > results.ndjson",
       "sluice results sub_0198c0de-… --top-k 3 --include text",
@@ -167,52 +163,52 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
   )
     .addOption(choice("-s, --status <status>", "only this status", documentStatuses))
     .option("--top-k <number>", "the top K scores per document", wholeNumber(MOST))
-    .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
+    .option("--include <parts>", "text, metadata, or text,metadata", listOf(includes));
 
   command(
     "scores <document>",
-    "a document's contexts, the best first",
+    "a document's contexts, best first",
     ["sluice scores q001", "sluice scores q001 --collection docs --top-k 5 --text"],
     (cli, [id = ""], flags: ScoresFlags) => scores(cli, id, flags),
   )
-    .option("-c, --collection <name>", "where it is", collectionName, "default")
+    .option("-c, --collection <name>", "its collection", collectionName, "default")
     .option("--top-k <number>", "the top K contexts", wholeNumber(MOST))
-    .option("--text", "the contexts' texts too");
+    .option("--text", "include the contexts' texts");
 
   command(
     "why <id>",
-    "what a document, submission or job waits for, its attempts, and what to do",
+    "explain what a document, submission or job waits for and what to do",
     ["sluice why q001", "sluice why sub_0198c0de-…", "sluice why job_0198c0de-…"],
     (cli, [id = ""], flags: WhyFlags) => why(cli, id, flags),
-  ).option("-c, --collection <name>", "where the document is", collectionName, "default");
+  ).option("-c, --collection <name>", "the document's collection", collectionName, "default");
 
   command(
     "jobs [job]",
-    "a Batch API call, or the newest ones",
+    "a job (one Batch API call), or the newest ones",
     ["sluice jobs", "sluice jobs --status dispatched", "sluice jobs job_0198c0de-…"],
     (cli, [id], flags: JobsFlags) => jobs(cli, id, flags),
   )
     .addOption(choice("-s, --status <status>", "only this status", jobStatuses))
-    .addOption(choice("--lane <lane>", "those of a lane", lanes))
+    .addOption(choice("--lane <lane>", "only this lane", lanes))
     .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "retry <submission>",
-    "queue its failed documents again",
+    "queue a submission's failed documents again",
     ["sluice retry sub_0198c0de-…", "sluice retry sub_0198c0de-… --code model_error"],
     (cli, [id = ""], flags: RetryFlags) => retry(cli, id, flags),
-  ).addOption(choice("--code <code>", "those of one failure code only", failureCodes));
+  ).addOption(choice("--code <code>", "only this failure code", failureCodes));
 
   command(
     "cancel <submission>",
-    "cancel what is not dispatched yet",
+    "cancel documents that are not dispatched yet",
     ["sluice cancel sub_0198c0de-…"],
     (cli, [id = ""]) => cancel(cli, id),
   );
 
   for (const [name, description, work] of [
-    ["pause", "stop dispatching: everything, a model or a submission", pause],
-    ["resume", "go on dispatching", resume],
+    ["pause", "stop dispatching everything, a model or a submission", pause],
+    ["resume", "resume dispatching", resume],
   ] as const) {
     const made = command(
       name,
@@ -220,52 +216,54 @@ Refused lines, and refused items of lists, go to FILE.rejected.ndjson (.tsv for 
       [`sluice ${name}`, `sluice ${name} --model @cf/baai/bge-m3`, `sluice ${name} --submission sub_0198c0de-…`],
       (cli, _, flags: PauseFlags) => work(cli, flags),
     )
-      .addOption(choice("--model <model>", "this model only", models).conflicts("submission"))
-      .option("--submission <submission>", "this submission only");
-    if (name === "pause") made.option("--reason <words>", "why, for others to read");
+      .addOption(choice("--model <model>", "only this model", models).conflicts("submission"))
+      .option("--submission <submission>", "only this submission");
+    if (name === "pause") made.option("--reason <words>", "a reason for others to read");
   }
 
   command(
     "malformed",
-    "quarantined messages: list them, send them to their queues again, or discard one",
+    "list, replay or discard quarantined messages",
     ["sluice malformed", "sluice malformed --replay", "sluice malformed --discard msg_c2x1aWNl…"],
     (cli, _, flags: MalformedFlags) => malformed(cli, flags),
   )
-    .option("--replay [message]", "send this one, or all of them, to their queues again")
-    .addOption(new Option("--discard <message>", "forget this one").conflicts("replay"))
+    .option("--replay [message]", "replay this one, or all of them, to their queues")
+    .addOption(new Option("--discard <message>", "discard this one").conflicts("replay"))
     .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
 
   command(
     "tail",
-    "documents as they end, until Ctrl-C",
+    "print documents as they end, until Ctrl-C",
     ["sluice tail", "sluice tail --collection docs --top-k 1", "sluice tail --cursor eyJz… >> results.ndjson"],
     (cli, _, flags: TailFlags) => tail(cli, flags),
   )
-    .option("-c, --collection <name>", "those of a collection", collectionName)
-    .option("--cursor <cursor>", "go on from here")
-    .addOption(new Option("--all", "begin with the first that ever ended, not with the next").conflicts("cursor"))
+    .option("-c, --collection <name>", "only this collection", collectionName)
+    .option("--cursor <cursor>", "continue from this cursor")
+    .addOption(
+      new Option("--all", "begin with the first document that ever ended instead of the next one").conflicts("cursor"),
+    )
     .option("--top-k <number>", "the top K scores per document", wholeNumber(MOST))
-    .option("--include <parts>", "text, metadata, or both with a comma", listOf(includes));
+    .option("--include <parts>", "text, metadata, or text,metadata", listOf(includes));
 
   const keys = program
     .command("keys")
-    .description("keys to the API")
+    .description("manage API keys")
     .helpCommand(false)
     .addHelpText("before", refuseUnknown);
   command(
     "new",
-    "make a key, and the entry of SLUICE_API_KEYS for it; nothing is sent",
+    "create a key and its SLUICE_API_KEYS entry; nothing is sent",
     ["sluice keys new --name search", "sluice keys new --name importer --scopes ingest --collections docs,faq"],
     (cli, _, flags: KeyFlags) => newKey(cli, flags),
     keys,
   )
-    .option("--name <name>", "whose it is", "default")
+    .option("--name <name>", "the owner's name", "default")
     .addOption(
-      new Option("--scopes <scopes>", "of ingest, read, admin, with commas")
+      new Option("--scopes <scopes>", "ingest, read, admin, separated by commas")
         .argParser(listOf(scopes))
         .default(["ingest", "read"], "ingest,read"),
     )
-    .option("--collections <names>", "only these, with commas", collectionNames);
+    .option("--collections <names>", "only these collections, separated by commas", collectionNames);
 
   return program;
 }

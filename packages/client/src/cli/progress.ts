@@ -2,28 +2,28 @@ import { Presets, SingleBar } from "cli-progress";
 import type { Counts } from "../types.ts";
 import { bytes, count, duration, harmless, oneLine } from "./text.ts";
 
-/** What a push shows while it runs. Disposing of it clears it. */
+/** The progress display of a push. Disposing of it clears the display. */
 export interface Progress extends Disposable {
   /** `size` is `null` if it is unknown. */
   sending(documents: number, sent: number, size: number | null): void;
-  /** `hold` says what holds documents back, if anything does; `wait`, in a few words, what the rest waits for. */
+  /** `hold` says what blocks the documents, if anything; `wait` says briefly what the rest waits for. */
   scoring(counts: Counts, hold: string | null, wait?: string): void;
-  /** A word on why nothing moves, and for how many milliseconds more. */
+  /** Shows why nothing moves, and the remaining milliseconds. */
   pausing(reason: string, wait: number): void;
   /** Prints a line above the bar. */
   print(line: string): void;
-  /** Removes the bar. Late calls of the same phase show nothing anymore. */
+  /** Removes the bar. Later calls in the same phase show nothing. */
   clear(): void;
 }
 
 type Phase = "sending" | "scoring";
 
-/** A bar if `stream` is a terminal; otherwise only lines, which `note` gets. `now` in milliseconds. */
+/** Returns a bar if `stream` is a terminal, otherwise plain lines through `note`. `now` is in milliseconds. */
 export function startProgress(stream: NodeJS.WriteStream, note: (text: string) => void, now: () => number): Progress {
   return stream.isTTY ? barProgress(stream, now) : quietProgress(note);
 }
 
-/** For output that is no terminal: a line for what holds documents back, and nothing else. */
+/** Progress without a terminal: prints only what blocks documents, one line each. */
 export function quietProgress(note: (text: string) => void): Progress {
   let told: string | null = null;
   return {
@@ -33,8 +33,8 @@ export function quietProgress(note: (text: string) => void): Progress {
       told = hold;
     },
     pausing(reason, wait) {
-      // It may be waited for many times over: once is enough to read.
-      if (reason !== told) note(`${reason}: again in ${duration(wait)}, and until it goes on`);
+      // The same wait may repeat many times. One line is enough.
+      if (reason !== told) note(`${reason}: retrying in ${duration(wait)}, then until it succeeds`);
       told = reason;
     },
     print: note,
@@ -44,8 +44,8 @@ export function quietProgress(note: (text: string) => void): Progress {
 }
 
 /**
- * One bar at a time on `stream`, with the time left from the speed so far. `now` in milliseconds. However the
- * process ends, the cursor that the bar hides is shown again.
+ * Shows one bar at a time on `stream`, with the remaining time estimated from the speed so far. `now` is in
+ * milliseconds. However the process ends, the cursor hidden by the bar is shown again.
  */
 export function barProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
   let bar: SingleBar | null = null;
@@ -70,7 +70,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
   };
 
   const show = (name: Phase, format: string, total: number, value: number, payload: Record<string, string>) => {
-    // A bar that nobody stops would keep the process, and the cursor hidden.
+    // A bar that is never stopped would keep the process running and the cursor hidden.
     if (over.has(name)) return;
     if (bar === null || phase !== name) {
       stop();
@@ -91,18 +91,17 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
     sending(documents, sent, size) {
       const of = size === null ? "" : ` of ${bytes(size)}`;
       const payload = { sent: bytes(sent), documents: count(documents), of, note: "" };
-      // Without a size the bar stands still, and the figures move.
+      // Without a size the bar is static; only the figures change.
       const whole = size === null ? Math.max(1, sent * 2) : Math.max(size, sent);
       show("sending", "{bar} sent {sent}{of} · {documents} documents{note}", whole, sent, payload);
     },
     scoring(counts, hold, wait = "") {
       const ended = counts.succeeded + counts.failed + counts.canceled;
       if (phase !== "scoring") endedBefore = ended;
-      // What to do about it does not fit beside the bar: it is told once, above.
+      // The full text does not fit beside the bar, so it is printed once above it.
       if (hold !== null && hold !== told && !over.has("scoring")) print(oneLine(hold));
       told = hold;
-      const left =
-        hold === null ? timeLeft(counts.total - ended, ended - endedBefore, now() - started) : " · held back";
+      const left = hold === null ? timeLeft(counts.total - ended, ended - endedBefore, now() - started) : " · blocked";
       show(
         "scoring",
         "{bar} {percentage}% · queued {queued} → processing {processing} → succeeded {succeeded}{failed}{left}{note}",
@@ -119,7 +118,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       );
     },
     pausing(reason, wait) {
-      bar?.update({ note: ` · ${oneLine(reason)}: again in ${duration(wait)}` });
+      bar?.update({ note: ` · ${oneLine(reason)}: retrying in ${duration(wait)}` });
     },
     print,
     clear,
@@ -127,13 +126,13 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
   };
 }
 
-/** By the speed since the following began: what had ended before took no time of it. */
+/** Estimates from the speed since following began. Documents that ended earlier do not count. */
 export function timeLeft(open: number, ended: number, milliseconds: number): string {
   if (open === 0 || ended <= 0 || milliseconds <= 0) return "";
   return ` · ${duration((open * milliseconds) / ended)} left`;
 }
 
-/** What the figures leave of the line. */
+/** What fits on the line after the figures. */
 function barSize(stream: NodeJS.WriteStream): number {
   return Math.max(8, Math.min(30, stream.columns - 84));
 }

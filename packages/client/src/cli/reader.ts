@@ -6,8 +6,8 @@ interface Written {
 const READER_LEFT: readonly (string | undefined)[] = ["EPIPE", "EIO"];
 
 /**
- * Calls `onLeft` once when whoever reads one of the streams has left, such as `| head`. Noticed at the
- * next write: nothing reports it earlier. What is written afterwards is dropped.
+ * Calls `onLeft` once when the reader of a stream is gone, such as `| head`. It is detected at the next write: nothing
+ * reports it earlier. Later writes are dropped.
  */
 export function whenReaderLeaves(streams: readonly Written[], onLeft: () => void): void {
   let hasLeft = false;

@@ -1,12 +1,13 @@
 import type { Scorer } from "../types.ts";
 
 const STAND_INS: Readonly<Partial<Record<Scorer, string>>> = {
-  minilm: "Local scores come from MiniLM, English only; bge-m3's differ. MiniLM reads the first 256 tokens of a text.",
-  lexical: "Local scores come from words in common; bge-m3's differ.",
-  instant: "Local scores come from the lengths of texts; bge-m3's differ.",
+  minilm:
+    "Local scores come from MiniLM (English only) and differ from bge-m3's. MiniLM reads the first 256 tokens of a text.",
+  lexical: "Local scores count shared words and differ from bge-m3's.",
+  instant: "Local scores are text lengths and differ from bge-m3's.",
 };
 
-/** Says which stand-in computes scores on one machine; `null` where Workers AI does. */
+/** Names the local stand-in that computes scores; `null` if Workers AI does. */
 export function describeStandIn(scorer: Scorer): string | null {
   return STAND_INS[scorer] ?? null;
 }

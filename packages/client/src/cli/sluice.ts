@@ -7,7 +7,7 @@ import { whenReaderLeaves } from "./reader.ts";
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.on(name, () => {
-    // The second one means it.
+    // A second Ctrl-C exits at once.
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
     stop.abort(new Error("stopped"));
   });

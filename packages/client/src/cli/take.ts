@@ -2,8 +2,8 @@ import type { List } from "../index.ts";
 import type { Page } from "../types.ts";
 
 /**
- * The first items of a list, up to a number, and its first page. A page may be short, even empty, and still have a
- * next one: with a filter the API looks through so many rows at a time.
+ * Returns up to a number of items of a list, and its first page. A page may be short or empty and still have a next
+ * one: with a filter, the API scans a fixed number of rows per page.
  */
 export async function take<Item, P extends Page<Item>>(
   list: List<Item, P>,

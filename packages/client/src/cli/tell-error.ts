@@ -2,25 +2,25 @@ import type { ErrorCode, SluiceError } from "../index.ts";
 import type { Output } from "./output.ts";
 import { oneLine } from "./text.ts";
 
-/** Places that are told of a refusal. */
+/** Maximum error locations shown for a refusal. */
 const MAX_PLACES = 10;
 
-/** What a wrong address leads to. */
+/** Errors that a wrong address causes. */
 const WRONG_URL: ReadonlySet<ErrorCode> = new Set(["unreachable", "redirected", "unreadable"]);
 
-/** Says what went wrong and where, each thing once. */
+/** Prints what went wrong and where, without repetition. */
 export function tellError(out: Output, error: SluiceError): void {
   out.note(out.noteStyle(oneLine(errorWords(error)), "red"));
   const places = error.errors.filter((place) => !error.detail.includes(place.detail));
   for (const place of places.slice(0, MAX_PLACES)) {
     out.note(`  ${"line" in place ? `line ${place.line}` : place.pointer}: ${oneLine(place.detail)}`);
   }
-  if (WRONG_URL.has(error.code)) out.note("SLUICE_URL sets the URL.");
-  if (error.code === "unauthorized") out.note("SLUICE_API_KEY holds the key that was sent.");
+  if (WRONG_URL.has(error.code)) out.note("Check the URL in SLUICE_URL.");
+  if (error.code === "unauthorized") out.note("Check the key in SLUICE_API_KEY.");
   if (error.requestId !== null) out.note(`request ${error.requestId}`);
 }
 
-/** A title is the kind of the error. Where most of its words stand in the detail, that says it all. */
+/** The title and detail of an error, or only the detail if it repeats most words of the title. */
 export function errorWords({ title, detail }: SluiceError): string {
   return saysTheSame(title, detail) ? detail : `${title}: ${detail}`;
 }

@@ -1,4 +1,4 @@
-/** What every command of this workspace prints by. */
+/** Text functions shared by every command of this workspace. */
 export { print, printError } from "./print.ts";
 export { describeStandIn } from "./scorer.ts";
 export { whenReaderLeaves } from "./reader.ts";

@@ -5,12 +5,12 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
-/** `1 document`, `12,345 documents`; `more` is the plural of a word that takes more than an s. */
+/** `1 document`, `12,345 documents`; `more` is an irregular plural. */
 export function plural(value: number, one: string, more = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : more}`;
 }
 
-/** With its verb: `1 document has`, `2 documents have`. */
+/** With a verb: `1 document has`, `2 documents have`. */
 export function pluralVerb(value: number, one: string, [singular, more]: readonly [string, string]): string {
   return `${plural(value, one)} ${value === 1 ? singular : more}`;
 }
@@ -23,10 +23,10 @@ export function bytes(value: number): string {
 }
 
 const CENTS = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-/** Below it figures say nothing to anyone. */
+/** Smallest amount that is shown exactly, in dollars. */
 const MIN_DOLLARS = 1e-9;
 
-/** To the cent, and what is less than a dollar to three figures: `$1,234.50`, `$0.50`, `$0.000456`. */
+/** Formats dollars to the cent, and less than a dollar to three digits: `$1,234.50`, `$0.50`, `$0.000456`. */
 export function dollars(value: number): string {
   if (value === 0) return "$0";
   if (value >= 0.9995) return `$${CENTS.format(value)}`;
@@ -55,10 +55,10 @@ export function until(time: string, now: number): string {
 }
 
 const segmenter = new Intl.Segmenter();
-/** East Asian wide characters and pictographs take two cells of a terminal. */
+/** East Asian wide characters and pictographs take two terminal cells. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-/** Control and format characters: escape sequences, bidirectional overrides, invisible ones. */
+/** Control and format characters: escape sequences, bidirectional overrides, invisible characters. */
 const CONTROL = /[[\p{Cc}\p{Cf}\u2028\u2029]--[\n\t]]+/gv;
 const CONTROL_IN_JSON = /[[\p{Cc}\p{Cf}\u2028\u2029]--[\n\r\t]]/gv;
 
@@ -69,17 +69,17 @@ function width(text: string): number {
   return cells;
 }
 
-/** Makes untrusted text safe to print on a terminal. Line feeds and tabs stay. */
+/** Makes untrusted text safe to print on a terminal. Keeps line feeds and tabs. */
 export function harmless(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(CONTROL, "�");
 }
 
-/** Untrusted text on one line, safe to print on a terminal. */
+/** Puts untrusted text on one line, safe to print on a terminal. */
 export function oneLine(text: string): string {
   return harmless(text.replaceAll(/\s+/g, " "));
 }
 
-/** Makes JSON text safe to print on a terminal; it keeps its value. */
+/** Makes JSON text safe to print on a terminal without changing its value. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(CONTROL_IN_JSON, (character) =>
     Array.from({ length: character.length }, (_, at) => escapeUnit(character.charCodeAt(at))).join(""),
@@ -90,11 +90,11 @@ function escapeUnit(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, "0")}`;
 }
 
-/** Cuts text to a number of cells, with `…` if it is longer. */
+/** Cuts text to a number of cells; adds `…` if it is longer. */
 export function fit(text: string, cells: number): string {
   let used = 0;
   let end = 0;
-  // Segments are made as they are read: what lies behind the cut costs nothing.
+  // Segments are created lazily, so text after the cut costs nothing.
   for (const { segment, index } of segmenter.segment(text)) {
     used += width(segment);
     if (used > cells) return `${text.slice(0, end)}…`;

@@ -1,7 +1,7 @@
 import type { AddHelpTextContext } from "commander";
 import { oneLine } from "./text.ts";
 
-/** Refuses a command that does not exist before its help is printed: `--help` is read before the name is checked. */
+/** Refuses an unknown command before help is printed: commander handles `--help` before it checks the name. */
 export function refuseUnknown({ command }: AddHelpTextContext): string {
   const [name] = command.args;
   if (name !== undefined && !name.startsWith("-")) {

@@ -6,10 +6,10 @@ import { count, pluralVerb, until } from "./text.ts";
 export const HAS = ["has", "have"] as const;
 export const WAS = ["was", "were"] as const;
 
-/** What waits, as far as its resumption has to name it. */
+/** The waiting object's ids, as far as the resume command needs them. */
 export interface Waiter {
   readonly model: string;
-  /** `null`: of several submissions, or nobody knows which. */
+  /** `null` for several submissions, or if the submission is unknown. */
   readonly submission: string | null;
 }
 
@@ -20,25 +20,26 @@ const resumeSubmission = ({ submission }: Waiter) =>
   shellCommand(["sluice", "resume", "--submission", submission ?? "SUBMISSION"]);
 
 const REASONS: Words = {
-  push: () => "its push is under way, or broke off: push the same again to go on, or it is closed as it is",
-  queue: () => "it is in the Queue, on its way to be recorded",
-  dispatch: () => "its turn to be dispatched has not come",
-  answer: () => "Workers AI has it, and its answer is awaited",
-  retry: () => "Workers AI turned it away for now, and it is tried again",
-  paused: () => "someone paused dispatching of everything; to go on: sluice resume",
-  paused_model: (waiter) => `someone paused dispatching of its model; to go on: ${resumeModel(waiter)}`,
-  paused_submission: (waiter) => `someone paused dispatching of its submission; to go on: ${resumeSubmission(waiter)}`,
-  daily_limit: () => "the account's daily allowance of Workers AI is used up",
+  push: () =>
+    "its push is still running or was interrupted; push the same input again to resume it, otherwise it is closed as it is",
+  queue: () => "it is in the Queue and not recorded yet",
+  dispatch: () => "it is queued for dispatch",
+  answer: () => "Workers AI is processing it",
+  retry: () => "Workers AI is temporarily unavailable; Sluice retries",
+  paused: () => "all dispatching is paused; to resume: sluice resume",
+  paused_model: (waiter) => `dispatching of its model is paused; to resume: ${resumeModel(waiter)}`,
+  paused_submission: (waiter) => `dispatching of its submission is paused; to resume: ${resumeSubmission(waiter)}`,
+  daily_limit: () => "the account's daily Workers AI allowance is used up",
   configuration: (waiter) =>
-    `Workers AI refuses the account or the model, and someone has to look at the configuration; then: ${resumeModel(waiter)}`,
+    `Workers AI refuses the account or the model, fix the configuration, then run: ${resumeModel(waiter)}`,
 };
 
-/** What something waits for, what to do, and until when. */
+/** Describes what something waits for, what to do, and until when. */
 export function waitingWords(waiting: Waiting, waiter: Waiter, now: number): string {
-  // A newer server may know more reasons.
+  // A newer server may have more reasons.
   const words = (REASONS as Readonly<Record<string, Words[WaitingReason] | undefined>>)[waiting.reason];
   const told = words?.(waiter) ?? waiting.reason;
-  return waiting.until === null ? told : `${told}; next look ${until(waiting.until, now)}`;
+  return waiting.until === null ? told : `${told}; next check ${until(waiting.until, now)}`;
 }
 
 const BRIEF: Readonly<Record<string, string | undefined>> = {
@@ -50,11 +51,11 @@ const BRIEF: Readonly<Record<string, string | undefined>> = {
   paused: "sluice resume",
   paused_model: "sluice resume --model",
   paused_submission: "sluice resume --submission",
-  daily_limit: "a new daily allowance",
-  configuration: "someone to mend the configuration",
+  daily_limit: "the next daily allowance",
+  configuration: "a configuration fix",
 } satisfies Record<WaitingReason, string>;
 
-/** The same for a list. */
+/** The same, short enough for a list. */
 export function waitingBrief(waiting: Waiting, now: number): string {
   const told = BRIEF[waiting.reason] ?? waiting.reason;
   return waiting.until === null ? told : `${told}, ${until(waiting.until, now)}`;
@@ -66,27 +67,27 @@ const HOLDS: Readonly<Record<string, ((waiter: Waiter) => string) | undefined>> 
   paused_submission: (waiter) => `it is paused: ${resumeSubmission(waiter)}`,
   daily_limit: () => "the daily allowance is used up",
   configuration: () => "Workers AI refuses the account or the model",
-  retry: () => "Workers AI turned it away for now",
+  retry: () => "Workers AI is temporarily unavailable",
 } satisfies Partial<Words>;
 
-/** In a few words what keeps a submission back that would go on otherwise; `null`: nothing does. */
+/** Describes briefly what blocks a submission; `null` if nothing does. */
 export function holdWords(submission: Submission): string | null {
   const { id, model, waiting, stalled } = submission;
   if (stalled !== null) return stalledWords(stalled);
   return waiting === null ? null : (HOLDS[waiting.reason]?.({ model, submission: id }) ?? null);
 }
 
-/** What is known of documents that are short for 10 minutes, and what to do. It stays the same while they are. */
+/** Describes documents missing for 10 minutes and what to do. The text stays the same while they are missing. */
 export function stalledWords({ missing }: NonNullable<Submission["stalled"]>): string {
   return (
-    `${pluralVerb(missing, "document", WAS)} sent more than 10 minutes ago and not recorded: the Queue may have lost ` +
-    "what carried them. To score them now: " +
-    `${shellCommand(["sluice", "push", "--key", "OTHER"], ["FILE"])}, which scores all of the file again. Cloudflare's Queue keeps what it took for days: ` +
-    "what comes late still counts, and what never comes ends as message_lost"
+    `${pluralVerb(missing, "document", WAS)} sent more than 10 minutes ago but not recorded: the Queue may have lost ` +
+    "their messages. To score them now:  " +
+    `${shellCommand(["sluice", "push", "--key", "OTHER"], ["FILE"])}, which scores the whole file again. Cloudflare Queues keep messages for days:  ` +
+    "late messages still count, and documents that never arrive fail as message_lost"
   );
 }
 
-/** What to do about documents that failed as `message_lost`. */
+/** The next step for documents that failed as `message_lost`. */
 export const PUSH_LOST_AGAIN = "Push the same file again to score them.";
 
 /** A command about a document, to copy. */
@@ -94,15 +95,15 @@ export function documentCommand(name: "scores" | "why", { id, collection }: Docu
   return shellCommand(["sluice", name, ...(collection === "default" ? [] : ["--collection", collection])], [id]);
 }
 
-/** What is to be known of a submission whose push is not closed; `null`: it is. */
+/** Describes a submission whose push is not closed; `null` if it is closed. */
 export function receivingWords({ status }: Submission): string | null {
   if (status !== "receiving") return null;
-  return "its push is under way, or broke off: the same push again, under the same key, goes on with it";
+  return "its push is still running or was interrupted; push the same input with the same key to resume it";
 }
 
-/** `3,000 of 10,000 failed documents queued again, the others follow` */
+/** `3,000 of 10,000 failed documents queued again, the rest follow` */
 export function retryWords({ queued, documents }: SubmissionRetry): string {
-  return `${count(queued)} of ${count(documents)} failed documents queued again, the others follow within minutes`;
+  return `${count(queued)} of ${count(documents)} failed documents queued again, the rest follow within minutes`;
 }
 
 const STYLES = {
@@ -133,7 +134,7 @@ export function submissionStatusWords({ status, stalled }: Submission): string {
   return stalled === null ? status : `${status}, stalled`;
 }
 
-/** `1,200 / 10,000` documents that ended. */
+/** `1,200 / 10,000` documents ended. */
 export function ended({ counts }: Submission): string {
   return `${count(counts.succeeded + counts.failed + counts.canceled)} / ${count(counts.total)}`;
 }
@@ -146,7 +147,7 @@ export function failuresWords(failures: Submission["failures"]): string {
     .join(", ");
 }
 
-/** A document's best context and its score, or why it has none. */
+/** A document's best context and score, or the reason it has none. */
 export function bestWords(document: Document): string {
   if (document.error !== null) return `${document.error.code}: ${document.error.message}`;
   const [best] = document.scores;

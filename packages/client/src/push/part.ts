@@ -1,19 +1,19 @@
 import { toLine, type Next } from "./source.ts";
 
-/** A body's chunks are about this long. */
+/** Approximate bytes of a chunk of the body. */
 const CHUNK_BYTES = 65_536;
 
 const encoder = new TextEncoder();
 
-/** What was taken from the source and did not fit the part before. */
+/** An item taken from the source that did not fit in the previous part. */
 export interface Held {
   readonly item: unknown;
   readonly bytes: number;
 }
 
 /**
- * The items of one request. They are taken from the source as the body is sent, and kept, so that the
- * body can be sent again: the same items, and then the rest.
+ * The items of one request. They are read from the source while the body is sent, and buffered so that a retry can send
+ * them again before the rest.
  */
 export class PushPart {
   readonly #next: Next;
@@ -25,7 +25,10 @@ export class PushPart {
   #taking: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
 
-  /** `first` is what the part before held; `mostBytes` bounds the body, unpacked, but for a single line. */
+  /**
+   * `first` is the item left over from the previous part. `maxBytes` limits the unpacked body, unless a single line is
+   * longer.
+   */
   constructor(next: Next, mostBytes: number, first: Held | null) {
     this.#next = next;
     this.#mostBytes = mostBytes;
@@ -43,22 +46,22 @@ export class PushPart {
     return this.#bytes;
   }
 
-  /** Whether every item of the part is here. */
+  /** Whether all items of the part have been read. */
   get complete(): boolean {
     return this.#complete;
   }
 
-  /** What comes after this part; `null` where it is the last. */
+  /** The item left over for the next part, or `null` if this part is the last. */
   get held(): Held | null {
     return this.#held;
   }
 
-  /** Throws what the source threw, if it did. */
+  /** Rethrows an error of the source. */
   throwSourceError(): void {
     if (this.#failure !== null) throw this.#failure.error;
   }
 
-  /** Takes items from the source until the part is complete, or holds more than so many or so much. */
+  /** Reads items from the source until the part is complete, or exceeds the given number of items or bytes. */
   async fill(items: number, bytes: number): Promise<void> {
     while (!this.#complete && this.#items.length <= items && this.#bytes <= bytes) await this.#take();
   }
@@ -68,7 +71,9 @@ export class PushPart {
     return this.#items.map(toLine).join("");
   }
 
-  /** The lines, in chunks near 64 KB; `onChunk` is told how many items are out with it, and their bytes. */
+  /**
+   * The lines, in chunks of about 64 KB. `onChunk` receives the number of items and bytes sent, including the chunk.
+   */
   async *chunks(onChunk: (items: number, bytes: number) => void): AsyncGenerator<Uint8Array> {
     let lines = "";
     let bytes = 0;
@@ -87,13 +92,13 @@ export class PushPart {
     yield encoder.encode(lines);
   }
 
-  /** Whether there is an item of this number, from 0: takes it where it has not come yet. */
+  /** Whether there is an item at this index, from 0. Reads it if needed. */
   async #has(index: number): Promise<boolean> {
     while (index >= this.#items.length && !this.#complete) await this.#take();
     return index < this.#items.length;
   }
 
-  /** Two bodies may want the next item at once, where one is given up: it is taken once. */
+  /** When one body is given up, two may request the next item at once. It is read only once. */
   #take(): Promise<void> {
     this.#taking ??= this.#takeOne().finally(() => {
       this.#taking = null;

@@ -8,32 +8,32 @@ import type { PushResult } from "./result.ts";
 import { SentCount } from "./sent.ts";
 import { openSource, type PushInput } from "./source.ts";
 
-/** Bytes of one request of a push. The API takes 100 MB, unpacked or not. */
+/** Maximum bytes in one request of a push. The API accepts 100 MB, unpacked or not. */
 export const MAX_REQUEST_BYTES = 90_000_000;
-/** What the API sees as a push that someone waits for: so many documents of JSON, of at most 10 MB. */
+/** The API's limits of an interactive JSON push: this many documents, and 10 MB. */
 const INTERACTIVE_ITEMS = 100;
 const SMALL_BYTES = 10_000_000;
 
 export interface PushOptions {
-  /** `default` where not given. */
+  /** `default` if absent. */
   readonly collection?: string | undefined;
   readonly model?: string | undefined;
-  /** `interactive` for up to 100 documents, else `bulk`, where not given. */
+  /** If absent: `interactive` for up to 100 documents, else `bulk`. */
   readonly lane?: Lane | undefined;
   readonly label?: string | undefined;
-  /** Whether texts beyond the model's window are cut (the default) or refused. */
+  /** Whether texts that exceed the model's window are truncated (the default) or refused. */
   readonly truncateInputs?: boolean | undefined;
   /**
-   * Pushing the same documents under the same key again, within 24 h, goes on where it broke off and
-   * scores none twice. A random one where not given: retries of this call are safe then, another call
-   * is another push. 1 to 250 characters of printable ASCII.
+   * A push of the same documents with the same key, within 24 h, resumes where the first was interrupted and scores no
+   * document twice. The default is a random key: retries within this call are safe, but another call is another push. 1
+   * to 250 printable ASCII characters.
    */
   readonly idempotencyKey?: string | undefined;
-  /** Sends the body packed. */
+  /** Whether to compress the body. */
   readonly gzip?: boolean | undefined;
   /**
-   * Most bytes of one request; more documents are pushed as several submissions. They are held in
-   * memory until the answer is there: give less than 90,000,000, the default, where memory is short.
+   * Maximum bytes of one request. Larger input is pushed as several submissions. The documents stay in memory until the
+   * answer arrives: where memory is short, use less than the default of 90,000,000.
    */
   readonly maxBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -41,26 +41,26 @@ export interface PushOptions {
 }
 
 export interface PushProgress {
-  /** Documents that went out, at most. Less than before where a request turns out to have found no connection. */
+  /** Maximum documents that were sent. Decreases if a request turns out to have had no connection. */
   readonly sent: number;
   /** Their bytes, unpacked. */
   readonly bytes: number;
-  /** Requests that were answered. */
+  /** Answered requests. */
   readonly submissions: readonly Submission[];
-  /** What is waited out before the request is made again, and for how many milliseconds. */
+  /** The error and the delay, in milliseconds, before the request is retried. */
   readonly retry: { readonly error: SluiceError; readonly wait: number } | null;
 }
 
 /**
- * Pushes documents as NDJSON, streamed as they come. Each stands alone: refused ones are listed and
- * the others are taken in. Where none is, or the push cannot go on, throws a `SluicePushError`.
+ * Pushes documents as NDJSON, streamed as they are read. Documents are accepted or refused one by one: refused ones are
+ * listed. Throws a `SluicePushError` if none is accepted, or if the push cannot continue.
  */
 export async function push(connection: Connection, input: PushInput, options: PushOptions): Promise<PushResult> {
   const { io } = connection;
   const mostBytes = Math.min(options.maxBytes ?? MAX_REQUEST_BYTES, MAX_REQUEST_BYTES);
   const idempotencyKey = options.idempotencyKey ?? io.uuid();
   if (!/^[\x20-\x7e]{1,250}$/.test(idempotencyKey)) {
-    throw new TypeError("idempotencyKey must have 1 to 250 characters of printable ASCII");
+    throw new TypeError("idempotencyKey must have 1 to 250 printable ASCII characters");
   }
   const source = openSource(input, options.signal);
   let result: PushResult = { ...NOTHING, idempotencyKey };
@@ -69,7 +69,7 @@ export async function push(connection: Connection, input: PushInput, options: Pu
   let sent = new SentCount();
   let over = false;
   const tell = (retry: PushProgress["retry"]) => {
-    // A body that is given up may take one more chunk: what came of the push is told by then.
+    // An abandoned body may take one more chunk after the result of the push is reported.
     if (over) return;
     const { submissions } = result;
     options.onProgress?.({ sent: pushed.items + sent.items, bytes: pushed.bytes + sent.bytes, submissions, retry });
@@ -109,7 +109,7 @@ interface PartAnswer {
   readonly alreadyThere: number;
 }
 
-/** Pushes one part. A refusal of all of its lines is an answer too: those of other parts may be fine. */
+/** Pushes one part. If all its lines are refused, that is a result too: other parts may have valid lines. */
 async function pushPart(
   connection: Connection,
   part: PushPart,
@@ -152,13 +152,16 @@ async function pushPart(
   } catch (error) {
     part.throwSourceError();
     if (!(error instanceof SluiceError)) throw error;
-    // Blank lines behind what filled the request before are no reason to fail.
+    // A part with only blank lines, after a full request, is not an error.
     if (error.code === "nothing-acceptable" || (error.code === "empty-body" && !first)) return error;
     throw error;
   }
 }
 
-/** Bare where that is safe: spaces at its ends would be lost, and a comma taken for two keys. */
+/**
+ * Writes the key without quotes if that is safe. Spaces at its ends would be lost, and a comma would make two keys of
+ * it.
+ */
 function toHeader(key: string): string {
   return /^[^\s,"\\]+$/.test(key) ? key : `"${key.replaceAll(/["\\]/g, "\\$&")}"`;
 }
@@ -169,7 +172,7 @@ function toBody(
   signal: AbortSignal | undefined,
   onChunk: (items: number, bytes: number) => void,
 ): Body {
-  // What is here and small goes out whole, with its length.
+  // A small, complete body is sent in one piece with its length.
   if (!gzip && part.complete && part.bytes <= SMALL_BYTES) {
     onChunk(part.count, part.bytes);
     return part.text();
@@ -189,7 +192,7 @@ function toBody(
   return gzip ? stream.pipeThrough(new CompressionStream("gzip")) : stream;
 }
 
-/** An answer says in its headers if it is an earlier one, or of a push that went on where another broke off. */
+/** Whether the headers mark the answer as replayed, or as that of a resumed push. */
 function alreadyThere({ accepted }: PushAccepted, headers: Headers): number {
   if (headers.get("idempotency-replayed") === "true") return accepted;
   return Math.min(accepted, Number(headers.get("idempotency-resumed") ?? 0) || 0);

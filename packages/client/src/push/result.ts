@@ -1,13 +1,16 @@
 import type { RejectedLine, Submission } from "../types.ts";
 
 export interface PushResult {
-  /** One, but for pushes too big for a request; each as it was answered, which for a repeated push was then. */
+  /**
+   * One submission, or several if the push did not fit in one request. A repeated push returns each as it was first
+   * answered.
+   */
   readonly submissions: readonly Submission[];
   readonly accepted: number;
   readonly rejectedCount: number;
-  /** Counted from 1 over all documents pushed: the first 100 of each request. */
+  /** Numbered from 1 over all documents pushed: the first 100 of each request. */
   readonly rejected: readonly RejectedLine[];
-  /** Of the accepted: how many an earlier push under the same key had brought in. */
+  /** How many of the accepted documents came from an earlier push with the same key. */
   readonly alreadyThere: number;
   readonly idempotencyKey: string;
 }

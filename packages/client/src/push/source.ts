@@ -1,33 +1,30 @@
 import type { DocumentIn } from "../types.ts";
 
-/**
- * What is pushed, one after another: documents, or texts that hold a document's JSON each and are
- * sent as they are.
- */
+/** An item to push: a document, or the JSON text of one, which is sent unchanged. */
 export type PushItem = DocumentIn | string;
 
-/** Everything that documents may come from. */
+/** Everything that `push` accepts as its input. */
 export type PushInput = DocumentIn | Iterable<PushItem> | AsyncIterable<PushItem> | ReadableStream<PushItem>;
 
 /**
- * The next item, or the end. An item may be any value, whatever its type says: `null` and `undefined` are
- * lines that the API refuses, and no end.
+ * The next item, or the end. An item may be any value, whatever its type says: `null` and `undefined` are lines that
+ * the API refuses, not the end.
  */
 export type Read = { readonly done: true } | { readonly done: false; readonly item: unknown };
 
-/** Takes items from any input, one at a time. */
+/** Reads items from any input, one at a time. */
 export type Next = () => Promise<Read>;
 
 export interface Source {
   readonly next: Next;
-  /** Lets go of an input that is not read to its end. */
+  /** Closes an input that is not read to its end. */
   readonly stop: () => void;
 }
 
-/** Takes documents from `input`. A wait for the next one rejects with the reason of `signal` once that aborts. */
+/** Reads documents from `input`. Waiting for the next one rejects with the reason of `signal` when that aborts. */
 export function openSource(input: PushInput, signal?: AbortSignal): Source {
   const wrong = wrongInput(input);
-  if (wrong !== null) throw new TypeError(`push takes ${wrong}`);
+  if (wrong !== null) throw new TypeError(`push needs ${wrong}`);
   const wait = abortable(signal);
   const { next, stop } = fromInput(input);
   return {
@@ -35,18 +32,18 @@ export function openSource(input: PushInput, signal?: AbortSignal): Source {
       const read = next();
       const { done, value } = isPromise(read) ? await wait.until(read) : read;
       if (done === true) return { done: true };
-      if (isBytes(value)) throw new TypeError(`push takes ${BYTES}`);
+      if (isBytes(value)) throw new TypeError(`push needs ${BYTES}`);
       return { done: false, item: value };
     },
     stop() {
       wait.stop();
-      // One that hangs is not waited for, and what it has to say comes too late.
+      // Do not wait for an input that hangs. Its errors come too late to matter.
       void stop().catch(() => {});
     },
   };
 }
 
-/** What an iterator or a stream's reader gives, in whichever runtime's types. */
+/** The result of an iterator or a stream reader, in the types of either runtime. */
 interface Result {
   readonly done?: boolean | undefined;
   readonly value?: unknown;
@@ -58,7 +55,7 @@ interface Input {
 }
 
 function fromInput(input: PushInput): Input {
-  // Not every runtime's streams can be iterated.
+  // Not every runtime's streams are async iterable.
   if (input instanceof ReadableStream) {
     const reader = input.getReader();
     return { next: () => reader.read(), stop: () => reader.cancel() };
@@ -72,15 +69,18 @@ function fromInput(input: PushInput): Input {
   return { next: () => iterator.next(), stop: async () => iterator.return?.() };
 }
 
-const BYTES = "documents, not bytes: readDocuments(bytes) of this package gives those of NDJSON";
+const BYTES = "documents, not bytes: use readDocuments(bytes) of this package to read NDJSON";
 
-/** What would be better, where an input is surely none; `null`: it may be one. Its type keeps no one from it. */
+/**
+ * The reason an input is certainly wrong, with the fix; `null` if it may be right. The types do not exclude these
+ * inputs.
+ */
 function wrongInput(input: unknown): string | null {
-  if (typeof input === "string") return "documents: a text by itself, which holds one's JSON, goes into a list";
+  if (typeof input === "string") return "documents: put the JSON text of a single document in a list";
   if (isBytes(input) || (typeof Blob !== "undefined" && input instanceof Blob)) return BYTES;
-  if (typeof input === "function") return "documents, not a function: call it, and give what it returns";
+  if (typeof input === "function") return "documents, not a function: call it and pass the result";
   if (typeof input !== "object" || input === null) {
-    return `documents: a list, anything iterable, a stream, or one document; this is ${input === null ? "null" : typeof input}`;
+    return `documents: a list, anything iterable, a stream, or one document; got ${input === null ? "null" : typeof input}`;
   }
   return isPromise(input) ? "documents, not a promise of them: await it first" : null;
 }
@@ -93,7 +93,7 @@ function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/** Waits that end with a signal, one at a time and any number of them for one listener. */
+/** Waits that end when a signal aborts. All share one listener, and only one is active at a time. */
 function abortable(signal: AbortSignal | undefined) {
   let rejectWait: ((reason: unknown) => void) | null = null;
   const onAbort = () => rejectWait?.(signal?.reason);
@@ -103,7 +103,7 @@ function abortable(signal: AbortSignal | undefined) {
       return new Promise((resolve, reject) => {
         rejectWait = reject;
         promise.then(resolve, reject);
-        // One that aborted before tells nobody anymore.
+        // An earlier abort fires no event.
         if (signal?.aborted === true) onAbort();
       });
     },
@@ -113,9 +113,9 @@ function abortable(signal: AbortSignal | undefined) {
   };
 }
 
-/** An item as one line of NDJSON, its end included. */
+/** Serializes an item as one line of NDJSON with its line feed. */
 export function toLine(item: unknown): string {
   if (typeof item !== "string") return `${(JSON.stringify(item) as string | undefined) ?? "null"}\n`;
-  // Between JSON's values a line break is a space like any other; within a string it is not valid anyway.
+  // Between JSON tokens a line break is white space. Inside a string it is invalid anyway.
   return /[\r\n]/.test(item) ? `${item.replaceAll(/[\r\n]+/g, " ")}\n` : `${item}\n`;
 }

@@ -1,23 +1,26 @@
-/* Documents, pushes and submissions on the wire. */
+/* Documents, pushes and submissions of the API. */
 
 /** `interactive` is for a few documents that someone waits for, `bulk` for a backfill. */
 export type Lane = "interactive" | "bulk";
 
-/** One candidate text: as it is, or with an id of its own (1–512 bytes, unique in its document; else its index). */
+/**
+ * One candidate text: a string, or an object with an id (1–512 bytes, unique in its document). The default id is the
+ * index.
+ */
 export type ContextIn = string | { readonly id?: string; readonly text: string };
 
 /** A document to push: a query and the contexts to score for it. At most 1 MB as JSON. */
 export interface DocumentIn {
-  /** 1–256 bytes without control characters, not `.` or `..`. Left out, it is `{submission_id}-{n}`. */
+  /** 1–256 bytes without control characters, not `.` or `..`. The default is `{submission_id}-{n}`. */
   readonly id?: string;
   readonly query: string;
   /** 1–1,000. */
   readonly contexts: readonly ContextIn[];
-  /** Given back where asked for. At most 4 KB as JSON, 32 levels deep. */
+  /** Returned on request. At most 4 KB as JSON, 32 levels deep. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** What a push says of all its documents: in the query string, or in a JSON body beside `documents`. */
+/** Options for all documents of a push: in the query string, or in a JSON body beside `documents`. */
 export interface PushParameters {
   /** `[A-Za-z0-9._-]{1,64}`; `default`. */
   readonly collection?: string;
@@ -25,13 +28,13 @@ export interface PushParameters {
   readonly model?: string;
   /** `interactive` for JSON of up to 100 documents, else `bulk`. */
   readonly lane?: Lane;
-  /** 1–256 bytes: a name of yours to find its submissions by. */
+  /** 1–256 bytes: a name of your choice for finding its submissions. */
   readonly label?: string;
-  /** Whether a text beyond the model's window is cut; true. Else it is refused. */
+  /** Whether a text that exceeds the model's window is truncated (the default) or refused. */
   readonly truncate_inputs?: boolean;
 }
 
-/** Many documents in one JSON body: all of them are taken in, or none. */
+/** Many documents in one JSON body. All of them are accepted, or none. */
 export interface PushBody extends PushParameters {
   readonly documents: readonly DocumentIn[];
 }
@@ -39,11 +42,11 @@ export interface PushBody extends PushParameters {
 /** The answer to a push, `202`. */
 export interface PushAccepted {
   readonly submission: Submission;
-  /** The ids in the order pushed, for JSON of up to 100 documents; else `null`. */
+  /** The ids in push order, for JSON of up to 100 documents; else `null`. */
   readonly documents: readonly { readonly id: string }[] | null;
-  /** Documents that were taken in. */
+  /** Accepted documents. */
   readonly accepted: number;
-  /** Lines that were refused; 0 for JSON, which is all or nothing. */
+  /** Refused lines; 0 for JSON, which is all or nothing. */
   readonly rejected_count: number;
   /** The first 100 of these. */
   readonly rejected: readonly RejectedLine[];
@@ -56,9 +59,9 @@ export interface RejectedLine {
 }
 
 /**
- * `queued`: in the Queue, not recorded yet; its submission counts it, and its id is not found ·
- * `processing`: recorded; it waits to be dispatched, for the end of a pause, or for its answer, as `waiting`
- * tells · the others are ends. A document is never lost: it comes to one of them.
+ * `queued`: in the Queue and not recorded yet; its submission counts it, but its id is not found · `processing`:
+ * recorded; it waits for its dispatch, for the end of a pause, or for its answer, as `waiting` says · the others are
+ * final. A document is never lost: it always reaches a final status.
  */
 export type DocumentStatus = "queued" | "processing" | "succeeded" | "failed" | "canceled";
 
@@ -75,15 +78,15 @@ export type FailureCode =
   | "message_lost";
 
 export interface DocumentError {
-  /** A server newer than this client may know a further `FailureCode`. */
+  /** A newer server may have more codes than `FailureCode`. */
   readonly code: string;
-  /** Workers AI's words where it gave any. */
+  /** The message of Workers AI, if there is one. */
   readonly message: string;
   /** Whether a retry may help. */
   readonly retryable: boolean;
 }
 
-/** A document as every route gives it. */
+/** A document as every route returns it. */
 export interface Document {
   readonly id: string;
   readonly collection: string;
@@ -91,23 +94,23 @@ export interface Document {
   readonly query: string;
   readonly model: string;
   readonly lane: Lane;
-  /** Best first; those of the version `scored_submission_id`. */
+  /** Best first, from the version `scored_submission_id`. */
   readonly scores: readonly Score[];
   readonly scored_submission_id: string | null;
-  /** Whether the scores are an older version's, until this one has its own. */
+  /** Whether the scores come from an older version because this one has none yet. */
   readonly stale: boolean;
   readonly error: DocumentError | null;
-  /** Answers that were used up, and the one that is awaited. */
+  /** Answers received, plus the one that is pending. */
   readonly attempts: number;
-  /** Only with `include=metadata`; `null` where it came without. */
+  /** Only with `include=metadata`; `null` if the document has none. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined;
   /**
-   * The text of `metadata` as it was pushed, if JavaScript cannot hold it: a number has more digits than a
-   * double keeps, or a name is repeated. The client and the RPC entrypoint add it; HTTP gives this text as
-   * `metadata`.
+   * The text of `metadata` as it was pushed, if JavaScript cannot represent it: a number has more digits than a double
+   * keeps, or a name is repeated. The client and the RPC entrypoint add this field; over HTTP, `metadata` itself has
+   * this text.
    */
   readonly metadata_json?: string | undefined;
-  /** The push that this version came with. */
+  /** The submission of this version. */
   readonly submission_id: string;
   readonly job_id: string | null;
   readonly waiting: Waiting | null;
@@ -119,22 +122,22 @@ export interface Document {
 export interface Score {
   /** From 1, the best; ties by index. */
   readonly rank: number;
-  /** A similarity, comparable within a model only. */
+  /** A similarity. Compare scores of the same model only. */
   readonly score: number;
   readonly context_id: string;
   /** From 0. */
   readonly context_index: number;
-  /** Only with `include=text`; `null` where that version's input is gone. */
+  /** Only with `include=text`; `null` if the input of that version is deleted. */
   readonly text?: string | null | undefined;
 }
 
 /**
- * `push`: the rest of its push, which is under way or broke off: at `until` it is closed as incomplete ·
- * `queue`: its message is in the Queue · `dispatch`: its turn has not come · `answer`: Workers AI has
- * it · `retry`: Workers AI turned it away for now, and it is tried again · `paused`, `paused_model`,
- * `paused_submission`: someone paused dispatching of everything, of its model, or of its submission, and
- * a resumption of the same ends that · `daily_limit`: the account's allowance is used up until 00:00 UTC ·
- * `configuration`: the account or the model is at fault, and someone has to look. The list is closed.
+ * `push`: the push is still running or was interrupted; at `until` it is closed as incomplete · `queue`: its message is
+ * in the Queue · `dispatch`: it is queued for dispatch · `answer`: Workers AI is processing it · `retry`: Workers AI is
+ * temporarily unavailable, and Sluice retries · `paused`, `paused_model`, `paused_submission`: someone paused
+ * dispatching of everything, its model, or its submission, and must resume it · `daily_limit`: the account's allowance
+ * is used up until 00:00 UTC · `configuration`: the account or the model has an error that someone must fix. The list
+ * is closed.
  */
 export type WaitingReason =
   | "push"
@@ -150,19 +153,18 @@ export type WaitingReason =
 
 export interface Waiting {
   readonly reason: WaitingReason;
-  /** When it is looked at next, or the pause ends; `null` where nobody knows. */
+  /** The time of the next check, or the end of the pause; `null` if unknown. */
   readonly until: string | null;
 }
 
 /**
- * `receiving`: its push is under way, or broke off · `queued`: all of it is sent, nothing recorded yet ·
- * `processing`: documents are recorded and have not all ended, or a `retry` is about to queue failed ones again ·
- * `canceling`: it is canceled, and what is
- * dispatched finishes · `completed`: every document ended, failures included · `canceled`: every document
- * ended after it was canceled.
+ * `receiving`: its push is still running or was interrupted · `queued`: all documents are sent, none is recorded yet ·
+ * `processing`: documents are recorded and not all have ended, or a `retry` is about to queue failed ones again ·
+ * `canceling`: it is canceled, but dispatched documents still finish · `completed`: every document ended, failures
+ * included · `canceled`: every document ended after it was canceled.
  */
 export type SubmissionStatus = "receiving" | "queued" | "processing" | "canceling" | "completed" | "canceled";
-/** What submissions are listed by: a status, or that they are stalled, whatever their status. */
+/** Filters for lists of submissions: a status, or stalled submissions of any status. */
 export type SubmissionStatusFilter = SubmissionStatus | "stalled";
 
 /** An accepted push. */
@@ -176,12 +178,12 @@ export interface Submission {
   readonly counts: Counts;
   /** Failed documents by code. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Whether its push broke off, and was closed with what it had sent. */
+  /** Whether its push was interrupted and closed with the documents sent so far. */
   readonly incomplete: boolean;
-  /** Documents that were sent and not recorded for 10 minutes. */
+  /** Documents that were sent but not recorded for 10 minutes. */
   readonly stalled: { readonly missing: number; readonly since: string } | null;
   readonly waiting: Waiting | null;
-  /** A retry that has not come to all of its documents yet: those are still counted as failed. */
+  /** A retry in progress. The documents it has not reached still count as failed. */
   readonly retry: SubmissionRetry | null;
   readonly usage: SubmissionUsage;
   readonly created_at: string;
@@ -189,8 +191,8 @@ export interface Submission {
 }
 
 /**
- * Documents by status. `total` is the sum of the others; while `receiving`, what was sent so far.
- * `canceled` counts those too that were deleted before they had ended, and are not among the results.
+ * Documents by status. `total` is the sum of the others; while `receiving`, it is the number sent so far. `canceled`
+ * includes documents that were deleted before they ended, which are not in the results.
  */
 export interface Counts {
   readonly total: number;
@@ -202,9 +204,9 @@ export interface Counts {
 }
 
 export interface SubmissionRetry {
-  /** Failed documents that it was requested for. */
+  /** Failed documents when the retry was requested. */
   readonly documents: number;
-  /** Documents that it has queued again so far. */
+  /** Documents it has queued again so far. */
   readonly queued: number;
   readonly since: string;
 }
@@ -212,39 +214,42 @@ export interface SubmissionRetry {
 export interface SubmissionUsage {
   readonly tokens: number;
   readonly jobs: number;
-  /** Dispatches of which it is not known whether Workers AI ran, and charged, them. */
+  /** Dispatches that Workers AI may have run and charged for without a confirmation. */
   readonly unconfirmed_dispatches: number;
 }
 
-/** A page of a list. `next_cursor` goes on, `null` ends; a page may be short, even empty, and still have a next. */
+/**
+ * A page of a list. Pass `next_cursor` to continue; `null` is the end. A page may be short or empty and still have a
+ * next one.
+ */
 export interface Page<Item> {
   readonly data: readonly Item[];
   readonly next_cursor: string | null;
 }
 
-/** `counts` sums up every submission of the label, where `label` was asked for. */
+/** `counts` is the sum over every submission of the label, if `label` was given. */
 export interface SubmissionPage extends Page<Submission> {
   readonly counts?: Counts | undefined;
 }
 
-/** Several documents at once, in the order asked. */
+/** Several documents at once, in the given order. */
 export interface DocumentList {
   readonly data: readonly Document[];
-  /** Ids that the collection does not hold. */
+  /** Ids that are not in the collection. */
   readonly missing: readonly string[];
 }
 
 /** The answer to a retry of failed documents. */
 export interface RetryAccepted {
   readonly submission: Submission;
-  /** Documents that this retry has queued again so far: `submission.retry` tells whether it goes on. */
+  /** Documents that this retry has queued again so far. `submission.retry` says whether it is still in progress. */
   readonly queued: number;
-  /** Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again. */
+  /** Documents that failed as `message_lost`. They were never recorded and cannot be queued again: push them again. */
   readonly lost: number;
 }
 
 /** The answer to a deletion. */
 export interface DeletedDocument {
-  /** Versions that were forgotten. */
+  /** Deleted versions. */
   readonly deleted: number;
 }

@@ -1,4 +1,4 @@
-/** What a problem's `type` ends in: `/problems/NAME`. A name never changes its meaning. */
+/** The last part of a problem's `type`: `/problems/NAME`. A name never changes its meaning. */
 export type ProblemName =
   | "empty-body"
   | "not-utf8"
@@ -18,7 +18,10 @@ export type ProblemName =
   | "internal"
   | "unavailable";
 
-/** A place at fault: a JSON Pointer into the body (`?name` for a query parameter, `{name}` for one of the path), or a line. */
+/**
+ * The location of an error: a JSON Pointer into the body (`?name` for a query parameter, `{name}` for a path
+ * parameter), or a line.
+ */
 export type ProblemPlace =
   | { readonly pointer: string; readonly detail: string }
   | { readonly line: number; readonly detail: string };
@@ -30,13 +33,13 @@ export interface Problem {
   readonly title: string;
   /** The HTTP status. */
   readonly status: number;
-  /** For a person: what is wrong, where, what is allowed, what to do. */
+  /** For a person: what is wrong, where, what is allowed, and what to do. */
   readonly detail: string;
   readonly errors: readonly ProblemPlace[];
-  /** Under which the log has more, for a failure of the server. */
+  /** For a server failure: the id of its entry in the server's log. */
   readonly request_id?: string;
-  /** What a push that broke off half way left open; the same key goes on under it. */
+  /** The submission that an interrupted push left open. The same key resumes it. */
   readonly submission?: string | null;
-  /** Lines that were refused, where none was accepted. */
+  /** Refused lines, if none was accepted. */
   readonly rejected_count?: number;
 }

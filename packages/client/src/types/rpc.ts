@@ -2,7 +2,7 @@ import type { Document, DocumentIn, Page, PushAccepted, PushParameters, Submissi
 import type { MalformedMessage, Replayed, Stats } from "./jobs.ts";
 
 export interface RpcPushOptions extends PushParameters {
-  /** Pushing the same documents under the same key again, within 24 h, goes on where it broke off. */
+  /** A push of the same documents with the same key, within 24 h, resumes where the first was interrupted. */
   readonly idempotencyKey?: string;
 }
 
@@ -22,29 +22,29 @@ export interface RpcResultsOptions extends RpcView, RpcListOptions {
 }
 
 /**
- * The API for other Workers of the account, over a service binding with `entrypoint: "Sluice"`; this is
- * the binding's type. Answers are those of the HTTP API; a refusal throws an `Error` named `SluiceError`
- * whose message is the problem's name and detail. What is not there is `null`.
+ * The API for other Workers of the account, over a service binding with `entrypoint: "Sluice"`; this is the type of the
+ * binding. Answers are those of the HTTP API. A refusal throws an `Error` named `SluiceError` whose message is the
+ * problem's name and detail. A missing document, submission or job is `null`.
  */
 export interface SluiceService {
-  /** A list of documents is taken in whole or not at all; a stream is NDJSON, each line by itself. */
+  /** A list of documents is accepted as a whole or refused. A stream is NDJSON, accepted or refused line by line. */
   push(
     documents: DocumentIn | readonly DocumentIn[] | ReadableStream<Uint8Array>,
     options?: RpcPushOptions,
   ): Promise<PushAccepted>;
-  /** The newest version of a document. */
+  /** Reads the newest version of a document. */
   document(collection: string, id: string, view?: RpcView): Promise<Document | null>;
-  /** A page of a submission's recorded documents. */
+  /** Reads a page of a submission's recorded documents. */
   results(submission: string, options?: RpcResultsOptions): Promise<Page<Document> | null>;
   submission(id: string): Promise<Submission | null>;
-  /** Cancels what is not dispatched yet, and ends a retry. */
+  /** Cancels documents that are not dispatched yet, and stops a retry. */
   cancel(submission: string): Promise<Submission | null>;
-  /** The state of the whole, and what computes scores. */
+  /** Reads the state of the service, and what computes scores. */
   stats(): Promise<Stats>;
-  /** A page of the quarantined messages. */
+  /** Lists a page of the quarantined messages. */
   malformed(options?: RpcListOptions): Promise<Page<MalformedMessage>>;
   /** Sends a quarantined message to its queue again. */
   replayMalformed(id: string): Promise<Replayed | null>;
-  /** Forgets a quarantined message. Returns whether it was there. */
+  /** Discards a quarantined message. Returns whether it existed. */
   discardMalformed(id: string): Promise<boolean>;
 }

@@ -10,7 +10,7 @@ import { documentCommand, waitingWords } from "../../src/cli/words.ts";
 import { documentOf, submissionOf } from "../shapes.ts";
 import { Bench, records } from "./run.ts";
 
-/** The words that a shell makes of a line. */
+/** The words that a shell splits a line into. */
 function wordsOf(shell: string, line: string): string[] {
   const { stdout, status, stderr } = spawnSync(shell, ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
@@ -43,22 +43,22 @@ const printable = [
 ];
 const hidden = ["a\nb", "a\tb", "a  b", "\u{1b}[31mred'\\", "abc\u{202e}123", "a\u{a0}b", "a\u{2028}7", "\u{7}7"];
 
-test.each(printable)("a shell reads %j back as one word, unchanged", (word) => {
+test.each(printable)("quotes %j so that a shell reads it back as one word", (word) => {
   expect(wordsOf("sh", shellWord(word))).toEqual([word]);
 });
 
-test.each(hidden)("%j is shown in escapes, which bash reads back", (word) => {
+test.each(hidden)("escapes %j in a form that bash reads back", (word) => {
   expect(shellWord(word)).toMatch(/^\$'[\x20-\x7e]*'$/);
   expect(wordsOf("bash", shellWord(word))).toEqual([word]);
 });
 
-test("words that need no quotes have none, and statements keep theirs readable", () => {
+test("quotes only words that need it, and keeps SQL statements readable", () => {
   expect(shellWord("sub_01a2-b.c/d:e@f,g%h+i=j")).toBe("sub_01a2-b.c/d:e@f,g%h+i=j");
   expect(shellWord("SELECT 'a'")).toBe(`"SELECT 'a'"`);
   expect(shellWord("SELECT $x")).toBe("'SELECT $x'");
 });
 
-test("what a command acts on follows --, whatever it begins with", () => {
+test("puts the object of a command after --, even if it begins with -", () => {
   expect(shellCommand(["sluice", "why", "--collection", "-c"], ["-x"])).toBe("sluice why --collection -c -- -x");
   expect(shellCommand(["sluice", "resume"])).toBe("sluice resume");
 });
@@ -69,7 +69,7 @@ beforeEach(async () => {
 });
 afterEach(() => bench.stop());
 
-/** Runs a line that was printed, as a person would who copies it. */
+/** Runs a printed command line as a user who copies it would. */
 function runPrinted(line: string | undefined) {
   const command = line?.split(/(?<=: +)(?=sluice )/).at(-1) ?? "";
   expect(command).toMatch(/^sluice /);
@@ -79,7 +79,7 @@ function runPrinted(line: string | undefined) {
 
 const ids = ["-rf", "--collection", "$(touch pwned)", "it's `id`", "a  b"];
 
-test.each(ids)("the commands that are printed about the document %j find it", async (id) => {
+test.each(ids)("prints commands that find the document %j", async (id) => {
   bench.write("docs.ndjson", [{ id, query: "q", contexts: ["a"] }]);
   await bench.run(["push", "docs.ndjson", "--collection", "-c"]);
   const why = await bench.run(["why", "--collection", "-c", "-o", "table", "--", id]);
@@ -90,16 +90,16 @@ test.each(ids)("the commands that are printed about the document %j find it", as
   expect(existsSync(join(bench.folder, "pwned"))).toBe(false);
 });
 
-test("a document without scores is explained by the command that is printed", async () => {
+test("prints a why command for a document without scores", async () => {
   const id = "-$(touch pwned)";
   bench.write("docs.ndjson", [{ id, query: "fail", contexts: ["a"] }]);
   await bench.run(["push", "docs.ndjson"]);
   const { code, stderr } = await bench.run(["scores", "--", id]);
-  expect([code, stderr]).toEqual([3, `${id} is failed and has no scores. To see why: sluice why -- '${id}'\n`]);
+  expect([code, stderr]).toEqual([3, `${id} is failed and has no scores. To find out why: sluice why -- '${id}'\n`]);
   expect(records((await runPrinted(stderr.trimEnd())).stdout)).toMatchObject([{ document: { id } }]);
 });
 
-/** What is printed and noted by `work`. */
+/** Returns what `work` prints and notes. */
 function printedBy(work: (out: Output) => void): string {
   let text = "";
   const sink = { write: (more: string) => ((text += more), true) };
@@ -110,18 +110,18 @@ function printedBy(work: (out: Output) => void): string {
 const [one, two] = ["sub_1", "sub_2"].map((id) => submissionOf(id, [], new URLSearchParams()));
 const several = [one, two].filter((submission) => submission !== undefined);
 
-test("a push of several submissions names each of them, waited for or not", () => {
+test("names every submission of a push, with and without waiting", () => {
   const follow = "Follow it:   sluice status -- sub_1\nFollow it:   sluice status -- sub_2\n";
   expect(printedBy((out) => printScored(out, several, false))).toBe(`\n${follow}`);
   expect(printedBy((out) => noteFollowing(out, "Stopped waiting. ", several))).toBe(
-    "Stopped waiting. Everything was sent, and goes on by itself:\n  sluice status -- sub_1\n  sluice status -- sub_2\n",
+    "Stopped waiting. Everything was sent and is being scored. To follow it:\n  sluice status -- sub_1\n  sluice status -- sub_2\n",
   );
   expect(printedBy((out) => noteFollowing(out, "", several.slice(1)))).toBe(
-    "Everything was sent, and goes on by itself: sluice status -- sub_2\n",
+    "Everything was sent and is being scored. To follow it: sluice status -- sub_2\n",
   );
 });
 
-test("an idempotency key, a model and a collection are quoted where a command names them", () => {
+test("quotes idempotency keys, models and collections in commands", () => {
   const flags: PushFlags = { truncate: true, format: "sluice", wait: true, key: "$(touch pwned) x" };
   expect(printedBy((out) => tellSent(out, "Stopped while sending", "f", 2, flags))).toContain(
     "with --key '$(touch pwned) x', within",
@@ -132,7 +132,7 @@ test("an idempotency key, a model and a collection are quoted where a command na
   expect(documentCommand("why", document)).toBe("sluice why --collection -c -- -d");
 });
 
-test("where nothing went out, no number of documents is given", () => {
+test("reports no number of documents if none was sent", () => {
   const flags: PushFlags = { truncate: true, format: "sluice", wait: true };
   expect(printedBy((out) => tellSent(out, "Stopped while sending", "f", 0, flags))).toMatch(
     /^Stopped while sending: nothing went out\.\n/,

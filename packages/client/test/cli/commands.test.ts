@@ -16,10 +16,10 @@ afterEach(() => bench.stop());
 const TABLE = ["-o", "table"];
 const paths = () => bench.api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
 
-/** Words that change from one run to the next. */
+/** Replaces words that vary from run to run. */
 const steady = (text: string) => text.replaceAll(/\d+ (min|h|d|s) ago/g, "N ago").replaceAll(/ +/g, " ");
 
-test("status lists submissions, as a table or a line each", async () => {
+test("status lists submissions as a table or as NDJSON", async () => {
   const table = await bench.run(["status", "--label", "nightly", ...TABLE]);
   expect(steady(table.stdout)).toBe(
     "SUBMISSION STATUS ENDED FAILED PUSHED COLLECTION LABEL\nsub_0001 completed 3 / 3 1 N ago default nightly\n",
@@ -32,7 +32,7 @@ test("status lists submissions, as a table or a line each", async () => {
 test.each([
   ["status", submissionOf("sub_9", [], new URLSearchParams())],
   ["jobs", jobOf({ id: "job_9" })],
-])("%s reads on where a page of what is filtered is short, up to the limit", async (command, found) => {
+])("%s keeps reading after a short filtered page, up to the limit", async (command, found) => {
   const page = (data: unknown[], next_cursor: string | null) => () => Response.json({ data, next_cursor });
   bench.api.instead.push(page([], "a"), page([found], "b"), page([found, found], "c"));
   const { code, stdout } = await bench.run([command, "-s", "canceled", "-n", "2"]);
@@ -42,7 +42,7 @@ test.each([
   expect(bench.api.instead).toEqual([]);
 });
 
-test("columns of a table stand below each other", async () => {
+test("aligns the columns of a table", async () => {
   await bench.run(["push", "docs.ndjson", "--label", "a longer label", "--collection", "c", "--no-wait"]);
   const { stdout } = await bench.run(["status", ...TABLE]);
   const lines = stdout.trimEnd().split("\n");
@@ -53,21 +53,21 @@ test("columns of a table stand below each other", async () => {
   }
 });
 
-test("status of one submission says how its documents stand", async () => {
+test("status of one submission shows its documents by status", async () => {
   const { code, stdout } = await bench.run(["status", "sub_0001", ...TABLE]);
   expect(steady(stdout)).toContain("succeeded 2\nfailed 1 model_error 1\ncanceled 0\ntotal 3\n");
   expect(code).toBe(3);
 });
 
-test("status says where a stand-in scores, and nothing where Workers AI does", async () => {
+test("status names the local stand-in, but not Workers AI", async () => {
   expect((await bench.run(["status", "sub_0001", ...TABLE])).stderr).toBe("");
   bench.api.scorer = "minilm";
   expect((await bench.run(["status", "sub_0001", ...TABLE])).stderr).toContain(
-    "Local scores come from MiniLM, English only; bge-m3's differ.",
+    "Local scores come from MiniLM (English only) and differ from bge-m3's.",
   );
 });
 
-test("what the API says is printed harmless to a terminal", async () => {
+test("escapes control characters in the API's answers", async () => {
   const detail = "\u{1b}]0;x\u{7}\u{202e}";
   bench.api.instead.push(() =>
     Response.json({ type: "/problems/x", title: detail, status: 422, detail, errors: [] }, { status: 422 }),
@@ -79,7 +79,7 @@ test("what the API says is printed harmless to a terminal", async () => {
 });
 
 test.each([["push", "\u{1b}[2J\u{202e}"], ["--\u{1b}[2J\u{202e}"], ["scores", "x", "--\u{202e}\u{9b}2J"]])(
-  "what was typed is quoted harmless to a terminal: %j",
+  "escapes control characters in quoted arguments: %j",
   async (...args) => {
     const { code, stderr } = await bench.run(args);
     expect(code).not.toBe(0);
@@ -88,10 +88,10 @@ test.each([["push", "\u{1b}[2J\u{202e}"], ["--\u{1b}[2J\u{202e}"], ["scores", "x
   },
 );
 
-test("results are the documents: with their best contexts, or whole", async () => {
+test("results prints documents with their best contexts, or as NDJSON", async () => {
   const table = await bench.run(["results", "sub_0001", ...TABLE]);
   expect(steady(table.stdout)).toBe(
-    "DOCUMENT STATUS BEST CONTEXT, OR WHY NOT\nd1 succeeded 0.9000 0\nd2 succeeded 0.9000 0\nd3 failed model_error: The model broke down.\n",
+    "DOCUMENT STATUS BEST CONTEXT OR ERROR\nd1 succeeded 0.9000 0\nd2 succeeded 0.9000 0\nd3 failed model_error: The model broke down.\n",
   );
   expect(table.code).toBe(3);
   const piped = await bench.run([
@@ -111,7 +111,7 @@ test("results are the documents: with their best contexts, or whole", async () =
   );
 });
 
-test("scores are a document's contexts, the best first", async () => {
+test("scores prints a document's contexts, best first", async () => {
   const table = await bench.run(["scores", "d1", ...TABLE]);
   expect(table.stdout).toBe("d1  a query\n\nRANK   SCORE  CONTEXT\n   1  0.9000  0\n");
   const piped = await bench.run(["scores", "d1"]);
@@ -120,13 +120,13 @@ test("scores are a document's contexts, the best first", async () => {
   ]);
   const failed = await bench.run(["scores", "d3"]);
   expect(failed).toMatchObject({ code: 3, stdout: "" });
-  expect(failed.stderr).toContain("d3 is failed and has no scores. To see why: sluice why -- d3\n");
+  expect(failed.stderr).toContain("d3 is failed and has no scores. To find out why: sluice why -- d3\n");
 });
 
-test("why says what happened to a document and what to do", async () => {
+test("why explains what happened to a document and what to do", async () => {
   const { stdout } = await bench.run(["why", "d3", ...TABLE]);
   expect(stdout).toContain(
-    "model_error: The model broke down.\nAnother try may help: sluice retry --code model_error -- sub_0001\n",
+    "model_error: The model broke down.\nA retry may help: sluice retry --code model_error -- sub_0001\n",
   );
   expect(steady(stdout)).toContain("1 N ago 1.0 s retry: 3040: Capacity temporarily exceeded");
   expect(records((await bench.run(["why", "d3"])).stdout)).toMatchObject([
@@ -135,31 +135,31 @@ test("why says what happened to a document and what to do", async () => {
   const submission = await bench.run(["why", "sub_0001", ...TABLE]);
   expect(submission.stdout).toContain("1 document failed: model_error 1.");
   const job = await bench.run(["why", "job_9", ...TABLE]);
-  expect(job.stdout).toContain("Workers AI turned it away for now, and it is tried again; next look now");
+  expect(job.stdout).toContain("Workers AI is temporarily unavailable; Sluice retries; next check now");
 });
 
 test.each([
-  ["sub_nope", "submission and no document sub_nope in the collection default"],
-  ["job_nope", "job and no document job_nope in the collection default"],
-  ["nope", "document nope in the collection default"],
-])("why of %s, which is not there, says what was looked for", async (id, words) => {
+  ["sub_nope", "submission or document sub_nope in collection default"],
+  ["job_nope", "job or document job_nope in collection default"],
+  ["nope", "document nope in collection default"],
+])("why of an unknown %s names what it looked for", async (id, words) => {
   const { code, stdout, stderr } = await bench.run(["why", id]);
   expect([code, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain(`There is no ${words}`);
+  expect(stderr).toContain(`No ${words}`);
 });
 
-test("why finds a document by an id that looks like a submission's, and names its collection where that is another", async () => {
+test("why finds a document whose id looks like a submission's, in any collection", async () => {
   bench.write("named.ndjson", [{ id: "sub_7", query: "q", contexts: ["a"] }]);
   await bench.run(["push", "named.ndjson", "--collection", "c"]);
   const { code, stdout } = await bench.run(["why", "sub_7", "--collection", "c", ...TABLE]);
-  expect(stdout).toContain("Its scores: sluice scores --collection c -- sub_7\n");
+  expect(stdout).toContain("See its scores: sluice scores --collection c -- sub_7\n");
   expect(code).toBe(0);
 });
 
-test("of a push that is not closed it is said that the same push goes on with it", async () => {
+test("status and why report that an open push can be resumed", async () => {
   const [stored] = bench.api.submissions.values();
   if (stored !== undefined) stored.submission = { ...stored.submission, status: "receiving" };
-  const words = "ts push is under way, or broke off: the same push again, under the same key, goes on with it";
+  const words = "ts push is still running or was interrupted; push the same input with the same key to resume it";
   expect((await bench.run(["why", "sub_0001", ...TABLE])).stdout).toContain(
     `sub_0001 is receiving: all 3 documents sent so far ended.\nI${words}.\n`,
   );
@@ -168,21 +168,21 @@ test("of a push that is not closed it is said that the same push goes on with it
   expect(none.stdout).toBe("No submissions.\n");
 });
 
-test("why says that nothing moves while the poller does not run", async () => {
+test("why reports a poller that does not run", async () => {
   bench.api.looks = Infinity;
   bench.write("open.ndjson", [{ id: "o1", query: "q", contexts: ["a"] }]);
   await bench.run(["push", "open.ndjson", "--no-wait"]);
   const { stdout } = await bench.run(["why", "o1", ...TABLE]);
   expect(steady(stdout)).toMatch(/^o1 is queued\.\n.*\nThe poller ran N ago, and should every minute/);
-  expect((await bench.run(["status", "sub_0002", ...TABLE])).stderr).toContain("should every minute");
+  expect((await bench.run(["status", "sub_0002", ...TABLE])).stderr).toContain("should run every minute");
   expect((await bench.run(["why", "d1", ...TABLE])).stdout).not.toContain("poller");
 });
 
-test("why says of a submission, and of a document that is not there, what never came to be recorded", async () => {
+test("why reports documents that were never recorded", async () => {
   bench.api.looks = Infinity;
   await bench.run(["push", "docs.ndjson", "--key", "other", "--no-wait"]);
   bench.api.stall("sub_0002", 1);
-  const words = "1 document was sent more than 10 minutes ago and not recorded: ";
+  const words = "1 document was sent more than 10 minutes ago but not recorded: ";
   expect((await bench.run(["why", "sub_0002", ...TABLE])).stdout).toContain(`\n${words}`);
   const detail = (await bench.run(["status", "sub_0002", ...TABLE])).stdout;
   expect(detail).toMatch(/^sub_0002 {2}queued, stalled\n/);
@@ -193,12 +193,12 @@ test("why says of a submission, and of a document that is not there, what never 
   }
   for (const id of ["lost", "sub_0002-7"]) {
     const { code, stderr } = await bench.run(["why", id]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`\nIf it came with sub_0002: ${words}`)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`\nIf it was part of sub_0002: ${words}`)]);
   }
   expect((await bench.run(["why", "sub_0009-7"])).stderr).not.toContain("sub_0002");
 });
 
-test("an error is told once, and its places where they say more", async () => {
+test("prints an error once, and its locations if they add detail", async () => {
   const told = async (...answer: Parameters<typeof problem>) => {
     bench.api.instead.push(() => problem(...answer));
     return (await bench.run(["status"])).stderr;
@@ -213,32 +213,32 @@ test("an error is told once, and its places where they say more", async () => {
   );
 });
 
-test("results of which there are none say so to a person", async () => {
+test("results reports that there are no results", async () => {
   const none = await bench.run(["results", "sub_0001", "--status", "canceled", ...TABLE]);
   expect([none.code, none.stdout]).toEqual([0, "No documents are canceled.\n"]);
   expect((await bench.run(["results", "sub_0001", "--status", "canceled"])).stdout).toBe("");
 });
 
-test("a cursor that is refused is not offered to go on from", async () => {
+test("tail does not offer a refused cursor", async () => {
   bench.api.instead.push(() => problem(422, "invalid"));
   const { code, stderr } = await bench.run(["tail", "--cursor", "zzz"]);
   expect([code, stderr]).toEqual([1, "Detail of invalid.\n"]);
 });
 
-test("jobs tell what they hold and wait for", async () => {
+test("jobs shows the size of a job and what it waits for", async () => {
   const { stdout } = await bench.run(["jobs", "--status", "pending", ...TABLE]);
   expect(steady(stdout)).toContain("job_1 pending bulk 120 1.2 MB 90 s 1 another try, now");
   expect(paths()).toEqual(["GET /v1/jobs?status=pending&limit=20"]);
   expect(records((await bench.run(["jobs", "job_5"])).stdout)).toMatchObject([{ id: "job_5" }]);
 });
 
-test("a wait that a person would wonder at is told", async () => {
+test("reports a long wait", async () => {
   bench.api.instead.push(() => problem(429, "too-many-requests", {}, { "retry-after": "2" }));
   const { code, stderr } = await bench.run(["jobs"]);
-  expect([code, stderr]).toEqual([0, "Title of too-many-requests: again in 2.0 s\n"]);
+  expect([code, stderr]).toEqual([0, "Title of too-many-requests: retrying in 2.0 s\n"]);
 });
 
-test("retry, cancel, pause and resume say what they did", async () => {
+test("retry, cancel, pause and resume report what they did", async () => {
   const told: string[] = [];
   for (const args of [
     ["retry", "sub_0001", "--code", "model_error"],
@@ -253,19 +253,19 @@ test("retry, cancel, pause and resume say what they did", async () => {
     "1 document queued again. Follow it: sluice status -- sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
     "Resumed everything, paused N ago (requested).\n",
-    "Nothing was resumed: everything was not paused.\n",
-    "sub_0001 is completed: every document had ended, and nothing was left to cancel.\n",
+    "Nothing to resume: everything was not paused.\n",
+    "sub_0001 is already completed. There is nothing to cancel.\n",
   ]);
   bench.api.looks = Infinity;
   await bench.run(["push", "docs.ndjson", "--key", "other", "--no-wait"]);
   expect((await bench.run(["cancel", "sub_0002", ...TABLE])).stdout).toBe("sub_0002 is canceled.\n");
 });
 
-test("a retry of many documents says how far it is, and so does the status", async () => {
+test("retry and status show the progress of a large retry", async () => {
   const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
   const retry = { documents: 40_000, queued: 10_000, since: "2026-01-01T00:00:00.000Z" };
   bench.api.instead.push(() => Response.json({ submission: { ...submission, retry }, queued: 10_000, lost: 0 }));
-  const words = "10,000 of 40,000 failed documents queued again, the others follow within minutes";
+  const words = "10,000 of 40,000 failed documents queued again, the rest follow within minutes";
   expect((await bench.run(["retry", "sub_0001", ...TABLE])).stdout).toBe(
     `${words}. Follow it: sluice status -- sub_0001\n`,
   );
@@ -273,12 +273,12 @@ test("a retry of many documents says how far it is, and so does the status", asy
   expect((await bench.run(["status", "sub_0001", ...TABLE])).stdout).toMatch(new RegExp(`retry +${words}`));
 });
 
-test("why says how far a retry is, of a submission and of a document, and advises no other", async () => {
+test("why shows the progress of a retry and suggests no second one", async () => {
   const [stored] = bench.api.submissions.values();
   if (stored === undefined) expect.fail("no submission");
   const retry = { documents: 20_000, queued: 5_000, since: new Date(Date.now() - 120_000).toISOString() };
   stored.submission = { ...stored.submission, status: "processing", completed_at: null, retry };
-  const told = "A retry was requested 2 min ago: 5,000 of 20,000 failed documents queued again, the others follow";
+  const told = "A retry was requested 2 min ago: 5,000 of 20,000 failed documents queued again, the rest follow";
   const { stdout } = await bench.run(["why", "sub_0001", ...TABLE]);
   expect(stdout).toContain("sub_0001 is processing: a retry is about to queue failed documents again.\n");
   expect(stdout).toContain(told);
@@ -288,14 +288,14 @@ test("why says how far a retry is, of a submission and of a document, and advise
   expect(document.stdout).not.toContain("sluice retry");
 });
 
-test("a canceled submission that had failed documents is told so, and that it cannot be retried", async () => {
+test("cancel reports failed documents that cannot be retried", async () => {
   const [stored] = bench.api.submissions.values();
   if (stored === undefined) expect.fail("no submission");
   const { counts } = stored.submission;
   stored.submission = { ...stored.submission, status: "canceled", counts: { ...counts, succeeded: 1, failed: 2 } };
   bench.api.instead.push(() => Response.json(stored.submission));
   expect((await bench.run(["cancel", "sub_0001", ...TABLE])).stdout).toBe(
-    "sub_0001 is canceled. 2 documents failed, and no retry is going to queue them.\n",
+    "sub_0001 is canceled. 2 documents failed and will not be retried.\n",
   );
   for (const id of ["sub_0001", "d3"]) {
     const { stdout } = await bench.run(["why", id, ...TABLE]);
@@ -304,7 +304,7 @@ test("a canceled submission that had failed documents is told so, and that it ca
   }
 });
 
-test("documents that the Queue lost are named with what to do, where a retry or a cancel leaves them", async () => {
+test("retry and cancel report lost documents with the next step", async () => {
   const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
   const lost = { ...submission, failures: { message_lost: 2 } };
   bench.api.instead.push(() => Response.json({ submission: lost, queued: 0, lost: 2 }));
@@ -320,12 +320,12 @@ test("documents that the Queue lost are named with what to do, where a retry or 
   const canceling = { ...submission, status: "canceling", counts: { ...submission.counts, queued: 2, succeeded: 0 } };
   bench.api.instead.push(() => Response.json(canceling));
   expect((await bench.run(["cancel", "sub_0001", ...TABLE])).stdout).toBe(
-    "sub_0001 is canceling. 2 documents have not ended: what is dispatched finishes. 2 in the Queue: canceled on arrival, " +
+    "sub_0001 is canceling. 2 documents have not ended: dispatched documents still finish. 2 in the Queue: canceled on arrival, " +
       "or failed as message_lost if they never arrive.\n",
   );
 });
 
-test("malformed lists what is quarantined, and replays one or all of it", async () => {
+test("malformed lists quarantined messages, and replays one or all", async () => {
   expect((await bench.run(["malformed", ...TABLE])).stdout).toBe("No message is quarantined.\n");
   bench.api.malformed.push(...["msg_a", "msg_b", "msg_c"].map(malformedOf));
   expect((await bench.run(["malformed", ...TABLE])).stdout).toMatch(
@@ -336,14 +336,14 @@ test("malformed lists what is quarantined, and replays one or all of it", async 
     { id: "msg_b" },
   ]);
   expect((await bench.run(["malformed", "--replay", "msg_b", ...TABLE])).stdout).toBe(
-    "1 message sent again. If the cause is not gone: sluice malformed\n",
+    "1 message sent again. If they fail again, they reappear here: sluice malformed\n",
   );
   expect(bench.api.malformed.map(({ id }) => id)).toEqual(["msg_a", "msg_c"]);
   expect(records((await bench.run(["malformed", "--replay"])).stdout)).toEqual([{ replayed: 2 }]);
   expect(bench.api.malformed).toEqual([]);
 });
 
-test("malformed --discard forgets one message, and not with --replay", async () => {
+test("malformed --discard discards one message, and excludes --replay", async () => {
   bench.api.malformed.push(...["msg_a", "msg_b"].map(malformedOf));
   bench.api.unplaceable.add("msg_a");
   const discarded = await bench.run(["malformed", "--discard", "msg_a", ...TABLE]);
@@ -355,27 +355,27 @@ test("malformed --discard forgets one message, and not with --replay", async () 
   expect(bench.api.malformed).toEqual([]);
 });
 
-test("malformed --replay goes on after a message that cannot be sent again, and says which it is", async () => {
+test("malformed --replay reports a message that cannot be replayed and continues", async () => {
   bench.api.malformed.push(...["msg_a", "msg_b", "msg_c"].map(malformedOf));
   bench.api.unplaceable.add("msg_a");
   const { code, stdout, stderr } = await bench.run(["malformed", "--replay", ...TABLE]);
-  expect(stdout).toBe("2 messages sent again. If the cause is not gone: sluice malformed\n");
+  expect(stdout).toBe("2 messages sent again. If they fail again, they reappear here: sluice malformed\n");
   expect(stderr).toMatch(/^msg_a: .*conflict.*\n$/);
   expect(code).toBe(1);
   expect(bench.api.malformed.map(({ id }) => id)).toEqual(["msg_a"]);
 });
 
-test("tail prints documents as they end until Ctrl-C, and says where to go on", async () => {
+test("tail prints documents as they end until Ctrl-C, then how to continue", async () => {
   const { child, ended } = bench.start(["tail", "--collection", "default", "--all"]);
   await bench.api.arrival(2);
   child.kill("SIGINT");
   const { code, stdout, stderr } = await ended;
   expect(records(stdout)).toMatchObject([{ id: "d1" }, { id: "d2" }, { id: "d3" }]);
-  expect(stderr).toBe("Go on from here: sluice tail --cursor 3\n");
+  expect(stderr).toBe("Continue from here: sluice tail --cursor 3\n");
   expect(code).toBe(130);
 });
 
-test("tail begins at the end, waits for a server that is away, and offers a cursor that it reached", async () => {
+test("tail starts at the end, waits for an absent server, and offers its cursor", async () => {
   bench.api.looks = Infinity;
   const away = () => problem(503, "unavailable");
   const stop = new AbortController();
@@ -388,11 +388,11 @@ test("tail begins at the end, waits for a server that is away, and offers a curs
   expect(paths().slice(0, 2)).toEqual(["GET /v1/results?from=now&wait=25", "GET /v1/results?cursor=3&wait=25"]);
   expect([code, stdout]).toEqual([130, ""]);
   expect(stderr).toBe(
-    "Detail of unavailable. Trying until it answers.\nIt answers again.\nGo on from here: sluice tail --cursor 3\n",
+    "Detail of unavailable. Retrying until the server answers.\nThe server answers again.\nContinue from here: sluice tail --cursor 3\n",
   );
 });
 
-test("tail that was stopped before it reached anything offers no cursor", async () => {
+test("tail offers no cursor if it is stopped before the first answer", async () => {
   bench.api.instead.push(() => new Promise<Response>(() => {}));
   const stop = new AbortController();
   const running = bench.run(["tail"], "", { signal: stop.signal });

@@ -23,7 +23,7 @@ async function run(command: string, name: string, ...args: string[]) {
   return { code, ...told };
 }
 
-/** The API's documents fail by their query: those of the examples are given one. */
+/** In the fake API a document fails by its query, so the example's documents get that query. */
 function failing(id: string): void {
   const { fetch } = bench.api;
   bench.api.instead.push(async (request) => {
@@ -38,14 +38,14 @@ function failing(id: string): void {
   });
 }
 
-test.runIf(has("curl"))("push.sh ends where its document failed, and shows why", async () => {
+test.runIf(has("curl"))("push.sh fails if its document failed, and shows the error", async () => {
   failing("from-curl");
   const { code, stdout } = await run("bash", "push.sh");
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ id: "from-curl", status: "failed", error: { code: "model_error" } });
 });
 
-test("push-file pushes a document that holds U+2028 and U+2029 as one", async () => {
+test("push-file keeps a document with U+2028 and U+2029 in one piece", async () => {
   const document = { id: "a", query: "one\u2028query", contexts: ["one\u2029text"] };
   bench.write("docs.ndjson", [document, "not JSON"]);
   bench.env = { ...bench.env, NODE_OPTIONS: "--conditions=sluice-workspace" };
@@ -55,7 +55,7 @@ test("push-file pushes a document that holds U+2028 and U+2029 as one", async ()
   expect([code, stderr]).toEqual([1, "document 2: query must be a string\n"]);
 });
 
-test.runIf(has("python3"))("push.py tells the documents that failed beside those that did not", async () => {
+test.runIf(has("python3"))("push.py reports failed documents in addition to the others", async () => {
   failing("py-egg");
   const { code, stdout, stderr } = await run("python3", "push.py");
   expect(code).toBe(1);

@@ -25,15 +25,15 @@ async function convert(
 const found = (first: number, document: unknown, last = first) => ({ kind: "document", first, last, document });
 const refused = (first: number, detail: string, last = first) => ({ kind: "refused", first, last, detail });
 
-test("sluice: lines go out as they stand, blank ones are left out", async () => {
+test("sluice: sends lines unchanged and skips blank ones", async () => {
   expect(await convert("sluice", ['{"query":1}', "  ", "not JSON", null])).toEqual([
     found(1, '{"query":1}'),
     found(3, "not JSON"),
-    refused(4, "the line holds bytes that are not UTF-8"),
+    refused(4, "the line is not valid UTF-8"),
   ]);
 });
 
-test("cohere: a request a line, of strings or objects, with what shapes the answer left out", async () => {
+test("cohere: reads a request per line and ignores fields that shape the answer", async () => {
   const request = {
     model: "rerank-v3.5",
     query: "q",
@@ -48,7 +48,7 @@ test("cohere: a request a line, of strings or objects, with what shapes the answ
   ]);
 });
 
-test("cohere: a request may span lines", async () => {
+test("cohere: reads a request that spans lines", async () => {
   const lines = JSON.stringify({ query: "q", documents: ["a"] }, null, 2).split("\n");
   expect(await convert("cohere", ["", ...lines])).toEqual([
     found(2, { query: "q", contexts: ["a"] }, lines.length + 1),
@@ -66,7 +66,7 @@ const REQUESTS = [
   { query: "q", documents: ["c"] },
 ];
 
-test.each(["cohere", "voyage"] as const)("%s: items of a list on one line are documents of their own", async (name) => {
+test.each(["cohere", "voyage"] as const)("%s: reads each item of a list on one line as a document", async (name) => {
   const items = name === "cohere" ? REQUESTS : REQUESTS.map((body, index) => ({ custom_id: `r${index}`, body }));
   const entries = await convert(name, [JSON.stringify(items), "", JSON.stringify(items)]);
   expect(entries.map(({ kind, first, index }) => [kind, first, index])).toEqual([
@@ -79,7 +79,7 @@ test.each(["cohere", "voyage"] as const)("%s: items of a list on one line are do
   ]);
 });
 
-test("cohere: items of a list over several lines are documents of their own", async () => {
+test("cohere: reads each item of a list over several lines as a document", async () => {
   const lines = JSON.stringify(REQUESTS, null, 2).split("\n");
   const entries = await convert("cohere", ["", ...lines]);
   expect(entries).toEqual([
@@ -89,7 +89,7 @@ test("cohere: items of a list over several lines are documents of their own", as
   ]);
 });
 
-test("cohere: what is broken in a list spoils its own item only", async () => {
+test("cohere: refuses only the invalid item of a list", async () => {
   const entries = await convert("cohere", [
     "[",
     '  {"query":"q","documents":["a"]},',
@@ -110,12 +110,12 @@ test.each([
   ["a list that is not closed", ["[", '{"query":"q","documents":["a"]},'], 3, "the list is not closed"],
   ["a value that is not closed", ["[", '{"query":"q","documents":["a"],'], 2, "a bracket of the value is not closed"],
   ["an empty list", ["[]"], 1, "the list is empty"],
-])("cohere: %s is refused", async (_, lines, first, detail) => {
+])("cohere: refuses %s", async (_, lines, first, detail) => {
   const entries = await convert("cohere", lines);
   expect(entries.at(-1)).toMatchObject({ kind: "refused", first: Math.min(first, lines.length), detail });
 });
 
-test("sluice: a JSON array, on one line or over several, is taken item by item, to the letter", async () => {
+test("sluice: splits a JSON list into items without changing them", async () => {
   const items = [
     '{"query":"a,]}","contexts":["x"],"metadata":{"n":1546130668394913823}}',
     '{"query":"b","contexts":["y"]}',
@@ -138,17 +138,17 @@ test("sluice: a JSON array, on one line or over several, is taken item by item, 
   });
 });
 
-test("sluice: a broken first line does not join the others to one value", async () => {
+test("sluice: an invalid first line does not swallow the others", async () => {
   const lines = ['{"query":"unclosed', '{"query":"b","contexts":["y"]}'];
   expect(await convert("sluice", lines)).toEqual([found(1, lines[0]), found(2, lines[1])]);
 });
 
-test("sluice: a document longer than the API reads is refused here", async () => {
+test("sluice: refuses a document larger than the API accepts", async () => {
   const [entry] = await convert("sluice", [`{"query":"${"x".repeat(3_000_000)}"}`]);
-  expect(entry).toEqual(refused(1, "the document has more than 3000000 bytes as JSON: it may have 1000000"));
+  expect(entry).toEqual(refused(1, "the document is larger than 3000000 bytes as JSON; the limit is 1000000"));
 });
 
-test("cohere: what cannot be converted is refused by its line, the others are not", async () => {
+test("cohere: refuses only the lines that cannot be converted", async () => {
   const lines = [
     '{"query":"q","documents":["a"]}',
     "{",
@@ -164,17 +164,17 @@ test("cohere: what cannot be converted is refused by its line, the others are no
     refused(4, "documents[0] must be a string or { text }"),
     refused(5, "documents must be a list of strings or of { text }"),
     refused(6, "not an object with query and documents"),
-    refused(7, "the line holds bytes that are not UTF-8"),
+    refused(7, "the line is not valid UTF-8"),
   ]);
 });
 
-test("cohere: broken JSON over several lines is refused as a whole", async () => {
+test("cohere: refuses invalid JSON over several lines as a whole", async () => {
   expect(await convert("cohere", ["{", '  "query": "q",', "}"])).toEqual([
     refused(1, "the value is not valid JSON", 3),
   ]);
 });
 
-test("voyage: custom_id becomes the document's id", async () => {
+test("voyage: uses custom_id as the document's id", async () => {
   const line = { custom_id: "r1", body: { query: "q", documents: ["a", "b"], top_k: 1, return_documents: true } };
   expect(await convert("voyage", [JSON.stringify(line)])).toEqual([
     found(1, { id: "r1", query: "q", contexts: ["a", "b"] }),
@@ -185,30 +185,30 @@ test.each([
   [
     "rank_fields",
     { rank_fields: ["title"] },
-    'the field "rank_fields" is not taken: there are id, query, documents; model,',
+    'the field "rank_fields" is not supported; supported: id, query, documents; model,',
   ],
-  ["a field nobody knows", { foo: 1 }, 'the field "foo" is not taken'],
-  ["one of long documents", { max_tokens_per_doc: 100 }, 'the field "max_tokens_per_doc" is not taken'],
-  ["truncation that is refused", { truncation: false }, "--no-truncate"],
+  ["an unknown field", { foo: 1 }, 'the field "foo" is not supported'],
+  ["a field for long documents", { max_tokens_per_doc: 100 }, 'the field "max_tokens_per_doc" is not supported'],
+  ["truncation set to false", { truncation: false }, "--no-truncate"],
   ["an id that is a number", { id: 7 }, "id must be a string"],
   ["a document's id that is a number", { documents: [{ id: 7, text: "a" }] }, "documents[0].id must be a string"],
   [
-    "a document's other field",
+    "an unknown field of a document",
     { documents: ["a", { text: "a", title: "t" }] },
     'documents[1]: the field "title" is not',
   ],
-])("cohere, voyage: %s is refused, since it would be lost", async (name, more, words) => {
+])("cohere, voyage: refuses %s instead of losing it", async (name, more, words) => {
   const request = { query: "q", documents: ["a"], ...more };
   const [entry] = await convert("cohere", [JSON.stringify(request)]);
   expect(entry).toMatchObject({ kind: "refused", detail: expect.stringContaining(words) as string });
   if (name === "an id that is a number") return;
   const [line] = await convert("voyage", [JSON.stringify({ custom_id: "r", body: request })]);
-  const inBody = words.replace("there are id, query", "there are query");
+  const inBody = words.replace("supported: id, query", "supported: query");
   expect(line).toMatchObject({ kind: "refused", detail: expect.stringContaining(`body: `) as string });
   expect(line).toMatchObject({ detail: expect.stringContaining(inBody) as string });
 });
 
-test("what shapes the answer of those APIs only is left out, and a batch line's own fields are known", async () => {
+test("cohere, voyage: ignores fields that shape the answer or belong to a batch line", async () => {
   const request = {
     query: "q",
     documents: ["a"],
@@ -223,11 +223,11 @@ test("what shapes the answer of those APIs only is left out, and a batch line's 
   const line = { custom_id: "r", method: "POST", url: "/v1/rerank", body: request };
   expect(await convert("voyage", [JSON.stringify(line)])).toEqual([found(1, { id: "r", query: "q", contexts: ["a"] })]);
   expect(await convert("voyage", [JSON.stringify({ ...line, metadata: {} })])).toMatchObject([
-    { kind: "refused", detail: expect.stringContaining('the field "metadata" is not taken') as string },
+    { kind: "refused", detail: expect.stringContaining('the field "metadata" is not supported') as string },
   ]);
 });
 
-test("what the API says of a document is told in words of the file", () => {
+test("rewrites the API's errors in terms of the file", () => {
   const said = "/contexts/1/text: must not be empty; /id: is too long";
   expect(explain("sluice", { first: 4, last: 4 }, said)).toEqual({ detail: said });
   expect(explain("cohere", { first: 4, last: 4 }, said).detail).toBe(
@@ -251,16 +251,17 @@ test("what the API says of a document is told in words of the file", () => {
   expect(explain("tsv", { first: 4, last: 4 }, "too big")).toEqual({ detail: "too big", at: 4 });
 });
 
-test("the body of a JSON push in a file is told as one, with a command that gives its documents", () => {
+test("explains how to extract the documents from the body of a JSON push", () => {
   const body = '{"documents":[{"query":"q","contexts":["a"]}],"label":"l"}';
   const entry = { kind: "document", first: 1, last: 1, document: body } as const;
   const checked = new Checker({ truncateInputs: true }).check(entry);
   expect(checked.ok ? null : explain("sluice", entry, checked.detail)).toEqual({
-    detail: "this is the body of a JSON push, not a document: jq -c '.documents[]' gives its documents, a line each",
+    detail:
+      "this is the body of a JSON push, not a document: jq -c '.documents[]' extracts its documents, one per line",
   });
 });
 
-test("voyage: what cannot be converted is refused by its line", async () => {
+test("voyage: refuses lines that cannot be converted", async () => {
   const lines = ["{", "7", '{"body":{}}', '{"custom_id":"r"}', '{"custom_id":"r","body":{"documents":[]}}'];
   expect(await convert("voyage", lines)).toEqual([
     refused(1, "the line is not valid JSON"),
@@ -273,7 +274,7 @@ test("voyage: what cannot be converted is refused by its line", async () => {
 
 const ROW = "q1\tQuery\tc1\tone";
 
-test("tsv: a first row is a header only if all its columns name columns", async () => {
+test("tsv: a first row is a header only if all its cells are column names", async () => {
   const told: unknown[] = [];
   const onHeader = (header: unknown) => told.push(header);
   const data = { kind: "document", document: { id: "q1", query: "Query" } };
@@ -289,7 +290,7 @@ test("tsv: a first row is a header only if all its columns name columns", async 
   ]);
 });
 
-test("tsv: the caller decides what the first row is", async () => {
+test("tsv: --header overrides the detection", async () => {
   const header = "qid\tquestion\tpid\tpassage";
   expect(await convert("tsv", [header], { header: "no" })).toMatchObject([{ document: { id: "qid" } }]);
   const rows = ["a\tb\tc\td", ROW, "q2\tq\tc\tt"];
@@ -299,7 +300,7 @@ test("tsv: the caller decides what the first row is", async () => {
   ]);
 });
 
-test("tsv: a header may name the columns in another order", async () => {
+test("tsv: reads a header with the columns in another order", async () => {
   expect(await convert("tsv", ["qid\tpid\tquery\tpassage", "q1\tc1\twhat\tone"])).toMatchObject([
     { document: { id: "q1", query: "what", contexts: [{ id: "c1", text: "one" }] } },
   ]);
@@ -312,15 +313,15 @@ test.each([
   ["query\tquery\tpid\ttext", "q1\twhat\tc1\tone"],
   ["text\tb\tc", "q1\twhat\tc1\tone"],
   ["a\tb\tc\td", "q1\twhat\tc1\tone"],
-])("tsv: with --header yes the header %j decides what it names, and the rest is in order", async (header, row) => {
+])("tsv: with --header yes, unknown names in %j take the remaining columns", async (header, row) => {
   expect(await convert("tsv", [header, row], { header: "yes" })).toMatchObject([
     { document: { id: "q1", query: "what", contexts: [{ id: "c1", text: "one" }] } },
   ]);
 });
 
-const COLUMNS = "and there must be 4, with tabs between: query id, query, context id, text";
+const COLUMNS = "expected 4 separated by tabs: query id, query, context id, text";
 
-test("tsv: consecutive rows of a query id make a document", async () => {
+test("tsv: consecutive rows with the same query id form a document", async () => {
   const rows = [
     "query id\tquery\tcontext id\ttext",
     "q1\twhat\tc1\tone",
@@ -345,7 +346,7 @@ test("tsv: consecutive rows of a query id make a document", async () => {
   ]);
 });
 
-test("tsv: a row that cannot be read spoils the document it belongs to, and no other", async () => {
+test("tsv: an unreadable row refuses its document and no other", async () => {
   const rows = [
     "q1\twhat\tc1\tone",
     "q1\twhat",
@@ -359,13 +360,13 @@ test("tsv: a row that cannot be read spoils the document it belongs to, and no o
     { ...refused(1, `2 columns, ${COLUMNS}`, 3), at: 2 },
     refused(5, `1 column, ${COLUMNS}`),
     found(4, { id: "q2", query: "why", contexts: [{ id: "c1", text: "three" }] }),
-    { ...refused(6, "the query differs from the one above for the same query id", 7), at: 7 },
+    { ...refused(6, "the query differs from that of an earlier row with the same query id", 7), at: 7 },
   ]);
 });
 
-test("tsv: a fifth column is no part of the text, and lines of a document with others between are known", async () => {
+test("tsv: refuses a fifth column, and locates rows separated by blank lines", async () => {
   expect(await convert("tsv", ["q1\twhat\tc1\tone\tmore"])).toEqual([
-    refused(1, `5 columns, ${COLUMNS}; a text cannot hold tabs`),
+    refused(1, `5 columns, ${COLUMNS}; a text cannot contain tabs`),
   ]);
   expect(await convert("tsv", ["q1\twhat\tc1\tone", "", "q1\twhat\tc2\ttwo"])).toMatchObject([
     { kind: "document", first: 1, last: 3, rows: [1, 3] },

@@ -17,7 +17,7 @@ const failing = (code: string) => () => {
   throw Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(code), { code }) });
 };
 
-/** The command's client, of an API that first fails so. */
+/** The command's client, for an API whose first answers fail. */
 function connect(failures: readonly (() => never)[]) {
   const api = new FakeApi();
   api.instead.push(...failures);
@@ -27,7 +27,7 @@ function connect(failures: readonly (() => never)[]) {
   return { api, client: clientOf({ env, out: new Output(sink, sink, false) }, { retries: PUSH_RETRIES }) };
 }
 
-test("a server that broke off while it was sent to is looked for again, though nothing listens for a while", async () => {
+test("retries while a server that broke the connection restarts", async () => {
   const { client, api } = connect([failing("UND_ERR_SOCKET"), ...Array(6).fill(failing("ECONNREFUSED"))]);
   const started = Date.now();
   let waits = 0;
@@ -41,11 +41,14 @@ test("a server that broke off while it was sent to is looked for again, though n
 });
 
 test.each([
-  ["ECONNREFUSED", "Nothing answers at http://sluice.test (ECONNREFUSED). Is it running there?"],
-  ["EHOSTUNREACH", "Nothing answers at http://sluice.test (EHOSTUNREACH). Is it running there?"],
-  ["UND_ERR_CONNECT_TIMEOUT", "Nothing answers at http://sluice.test (UND_ERR_CONNECT_TIMEOUT). Is it running there?"],
-  ["EAI_AGAIN", "The host name of http://sluice.test was not looked up (EAI_AGAIN)."],
-])("where nothing ever listened, nothing is waited for (%s)", async (code, detail) => {
+  ["ECONNREFUSED", "Nothing answers at http://sluice.test (ECONNREFUSED). Check that the server is running."],
+  ["EHOSTUNREACH", "Nothing answers at http://sluice.test (EHOSTUNREACH). Check that the server is running."],
+  [
+    "UND_ERR_CONNECT_TIMEOUT",
+    "Nothing answers at http://sluice.test (UND_ERR_CONNECT_TIMEOUT). Check that the server is running.",
+  ],
+  ["EAI_AGAIN", "The host name of http://sluice.test could not be looked up (EAI_AGAIN)."],
+])("does not retry if no server ever answered (%s)", async (code, detail) => {
   const { client } = connect(Array(8).fill(failing(code)));
   const told: unknown[] = [];
   const pushed = client.push(documents(3), { onProgress: ({ retry }) => told.push(retry) });

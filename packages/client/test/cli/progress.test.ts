@@ -14,12 +14,12 @@ const counts = (more: Partial<Counts>): Counts => ({
   ...more,
 });
 
-test("the time left is by what ended since the following began", () => {
+test("estimates the time left from documents that end after following began", () => {
   expect(timeLeft(80, 20, 5_000)).toBe(" · 20 s left");
   expect([timeLeft(80, 0, 5_000), timeLeft(0, 20, 5_000), timeLeft(80, 20, 0)]).toEqual(["", "", ""]);
 });
 
-/** A terminal as far as the bar looks at it. */
+/** The parts of a terminal that the bar uses. */
 function terminal() {
   const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 120 });
   const read = () => ((stream.read() as Buffer | null) ?? "").toString();
@@ -30,7 +30,7 @@ function cursorOf(written: string): "shown" | "hidden" {
   return written.lastIndexOf("\u{1b}[?25h") > written.lastIndexOf("\u{1b}[?25l") ? "shown" : "hidden";
 }
 
-test("what ended before the following began takes no part in the time left", () => {
+test("excludes documents that ended before following began", () => {
   const { stream, read } = terminal();
   const clock = { now: 0 };
   const progress = barProgress(stream, () => clock.now);
@@ -41,7 +41,7 @@ test("what ended before the following began takes no part in the time left", () 
   expect(read()).toContain("90% · queued 0 → processing 10 → succeeded 90 · 2.0 s left");
 });
 
-test("what holds a push back is told once, in a line of its own, and the bar goes on below", () => {
+test("prints once what blocks a push, above the bar", () => {
   const { stream, read } = terminal();
   const progress = barProgress(stream, () => 0);
   const hold = "it is paused: sluice resume --submission sub_01a22944-dad6-7dc1-aa74-dc2c6fe590c5";
@@ -49,19 +49,19 @@ test("what holds a push back is told once, in a line of its own, and the bar goe
   progress.clear();
   const told = read();
   expect(told.split(`${hold}\n`)).toHaveLength(2);
-  expect(told).toContain("processing 100 → succeeded 0 · held back");
+  expect(told).toContain("processing 100 → succeeded 0 · blocked");
 });
 
-test("without a size, what is packed, only what went out is told", () => {
+test("shows only what was sent if the size is unknown", () => {
   const { stream, read } = terminal();
   const progress = barProgress(stream, () => 0);
   progress.sending(3, 2_000, null);
-  progress.pausing("the earlier push is not over", 2_000);
+  progress.pausing("an earlier push is still running", 2_000);
   progress.clear();
-  expect(read()).toContain("sent 2.0 KB · 3 documents · the earlier push is not over: again in 2.0 s");
+  expect(read()).toContain("sent 2.0 KB · 3 documents · an earlier push is still running: retrying in 2.0 s");
 });
 
-test("what comes late after the bar was taken away starts none, and the cursor is there", () => {
+test("a late call after the bar is removed shows no bar and leaves the cursor visible", () => {
   vi.useFakeTimers();
   try {
     const { stream, read } = terminal();
@@ -72,7 +72,7 @@ test("what comes late after the bar was taken away starts none, and the cursor i
     progress.sending(4, 3_000, 10_000);
     progress.pausing("No answer", 2_000);
     expect([read(), vi.getTimerCount()]).toEqual(["", 0]);
-    // The phase that follows has a bar of its own, and ends the same way.
+    // The next phase has its own bar, which ends the same way.
     progress.scoring(counts({ processing: 100 }), null);
     expect(cursorOf(read())).toBe("hidden");
     progress.clear();
@@ -84,7 +84,7 @@ test("what comes late after the bar was taken away starts none, and the cursor i
   }
 });
 
-test("a bar that never began stays away too", () => {
+test("a bar that never started does not appear after it is cleared", () => {
   const { stream, read } = terminal();
   const progress = barProgress(stream, () => 0);
   progress.clear();
@@ -92,7 +92,7 @@ test("a bar that never began stays away too", () => {
   expect(read()).toBe("");
 });
 
-test("a line is printed above the bar, which goes on below it", () => {
+test("prints a line above the bar and keeps the bar below", () => {
   const { stream, read } = terminal();
   const progress = barProgress(stream, () => 0);
   progress.scoring(counts({ processing: 100 }), null, "waits for its answer, in 14 s");
@@ -106,7 +106,7 @@ test("a line is printed above the bar, which goes on below it", () => {
   progress.clear();
 });
 
-test("a bar gives the cursor back and leaves no listener, also if what it shows throws", () => {
+test("a bar shows the cursor and removes its listeners, even after an error", () => {
   const { stream, read } = terminal();
   const listeners = process.listenerCount("exit");
   const broken = () => {
@@ -120,7 +120,7 @@ test("a bar gives the cursor back and leaves no listener, also if what it shows 
   expect(process.listenerCount("exit")).toBe(listeners);
 });
 
-test("the cursor is given back if the process ends under a bar", () => {
+test("shows the cursor again if the process ends during a bar", () => {
   const progress = JSON.stringify(import.meta.resolve("../../src/cli/progress.ts"));
   const program = `const { barProgress } = await import(${progress});
     process.stdout.isTTY = true;
@@ -134,7 +134,7 @@ test("the cursor is given back if the process ends under a bar", () => {
   expect(stdout).toContain("\u{1b}[?25l");
 });
 
-test("where there is no terminal, lines go where the caller wants them, and no bar", () => {
+test("prints lines to the caller instead of a bar without a terminal", () => {
   const lines: string[] = [];
   const stream = new PassThrough();
   using progress = startProgress(

@@ -27,18 +27,18 @@ const REQUESTS = [
 test.each([
   ["on one line", undefined, ["line 1, item 2", "line 1, item 4"]],
   ["over several lines", 2, ["line 9, item 2", "line 23, item 4"]],
-])("of a list %s, only the refused items are refused and written", async (_, indent, places) => {
+])("of a list %s, refuses and writes only the invalid items", async (_, indent, places) => {
   writeFileSync(join(bench.folder, "requests.json"), JSON.stringify(REQUESTS, null, indent));
   const { code, stderr } = await bench.run(["push", "requests.json", "--format", "cohere", ...TABLE]);
   expect(code).toBe(4);
   expect(stderr).toBe(
-    "2 documents refused, now in requests.json.rejected.ndjson\n" +
+    "2 documents refused, written to requests.json.rejected.ndjson\n" +
       `  ${places[0]}: query must be a string\n` +
       `  ${places[1]}: documents must be a list of strings or of { text }\n`,
   );
   expect(idsPushed()).toEqual(["a", "c", "e"]);
   expect(records(read("requests.json.rejected.ndjson"))).toEqual([REQUESTS[1], REQUESTS[3]]);
-  // What is corrected is pushed, and nothing else again.
+  // Pushing the corrected file pushes nothing else again.
   const corrected = read("requests.json.rejected.ndjson")
     .replace('"query":1', '"query":"q"')
     .replace(/"query": *1/, '"query":"q"')
@@ -48,7 +48,7 @@ test.each([
   expect(idsPushed()).toEqual(["b", "d"]);
 });
 
-test("a JSON array of documents is pushed, with the items that the API refuses by their place", async () => {
+test("pushes a JSON list and reports the position of items that the API refuses", async () => {
   const items = [
     '{"id":"a","query":"ça va","contexts":["x"],"metadata":{"n":1546130668394913823}}',
     '{"id":"b","query":1,"contexts":["«à»"],"metadata":{"n":1546130668394913823}}',
@@ -72,7 +72,7 @@ test("a JSON array of documents is pushed, with the items that the API refuses b
   expect(read("docs.json.rejected.ndjson")).toBe(`${items[1]}\n${items[3]}\n`);
 });
 
-test("refused items of a list beyond those that the API lists are found too, each with its first reason", async () => {
+test("finds refused items that the API does not list, each with its first reason", async () => {
   const bad = Array.from({ length: 150 }, (_, index) => ({ id: `bad${index}`, query: 1 }));
   const items = [...documents(10), ...bad, ...documents(12).slice(10)];
   writeFileSync(join(bench.folder, "docs.json"), JSON.stringify(items, null, 1));
@@ -84,7 +84,7 @@ test("refused items of a list beyond those that the API lists are found too, eac
   expect(records(read("docs.json.rejected.ndjson"))).toEqual(bad);
 });
 
-test("of a list that breaks off only what cannot be read is written", async () => {
+test("of a truncated list, writes only the part that cannot be read", async () => {
   writeFileSync(join(bench.folder, "docs.json"), '[{"id":"a","query":"q","contexts":["x"]},\n {"id":"b","query":');
   const { stderr } = await bench.run(["push", "docs.json", ...TABLE]);
   expect(stderr).toContain("line 2, item 2: a bracket of the value is not closed");
@@ -95,7 +95,7 @@ test("of a list that breaks off only what cannot be read is written", async () =
   expect(read("docs.json.rejected.ndjson")).toBe("");
 });
 
-test("an item of a list that is not UTF-8 is refused by itself, and written byte for byte", async () => {
+test("refuses only the item that is not UTF-8, and writes it byte for byte", async () => {
   const [good, bad] = ['{"id":"a","query":"q","contexts":["x"]}', '{"id":"b","query":"caf\xe9","contexts":["à"]}'];
   const latin1 = Buffer.from(bad, "latin1");
   writeFileSync(
@@ -103,7 +103,7 @@ test("an item of a list that is not UTF-8 is refused by itself, and written byte
     Buffer.concat([Buffer.from(`[${good},\n`), latin1, Buffer.from(`,\n${good.replace('"a"', '"c"')}]\n`)]),
   );
   const { stderr } = await bench.run(["push", "docs.json", ...TABLE]);
-  expect(stderr).toContain("line 2, item 2: the line holds bytes that are not UTF-8");
+  expect(stderr).toContain("line 2, item 2: the line is not valid UTF-8");
   expect(idsPushed()).toEqual(["a", "c"]);
   expect(readFileSync(join(bench.folder, "docs.json.rejected.ndjson"))).toEqual(
     Buffer.concat([latin1, Buffer.from("\n")]),
@@ -113,28 +113,28 @@ test("an item of a list that is not UTF-8 is refused by itself, and written byte
 const HEADER = "qid\tquestion\tpid\tpassage";
 const ROWS = ["q1\twhat\tc1\tone", "q2\twhy\tc1"];
 
-test("a header of tab-separated values is said, and goes with the refused rows", async () => {
+test("reports a TSV header and writes it with the refused rows", async () => {
   bench.write("rows.tsv", [HEADER, ...ROWS]);
   const { code, stderr } = await bench.run(["push", "rows.tsv", "--format", "tsv", ...TABLE]);
   expect(code).toBe(4);
   expect(stderr.split("\n")[0]).toBe(
-    "Line 1 is taken for a header: qid, question, pid, passage. With --header no it is data.",
+    "Line 1 is read as a header: qid, question, pid, passage. Use --header no to read it as data.",
   );
   expect(idsPushed()).toEqual(["q1"]);
   expect(read("rows.tsv.rejected.tsv")).toBe(`${HEADER}\n${ROWS[1]}\n`);
   const estimate = await bench.run(["push", "rows.tsv", "--format", "tsv", "--estimate"]);
-  expect(estimate.stderr).toContain("is taken for a header");
+  expect(estimate.stderr).toContain("is read as a header");
   expect(records(estimate.stdout)).toMatchObject([{ estimate: { documents: 1, refused: 1 } }]);
 });
 
-test("a first row whose query is the word Query is a document", async () => {
+test("a first row whose query is the word Query is data", async () => {
   bench.write("rows.tsv", ["q1\tQuery\tc1\tone", "q2\twhy\tc1\ttwo"]);
   const { code, stderr } = await bench.run(["push", "rows.tsv", "--format", "tsv"]);
   expect([code, stderr]).toEqual([0, ""]);
   expect(idsPushed()).toEqual(["q1", "q2"]);
 });
 
-test("--header says what the first row is, and is for tab-separated values only", async () => {
+test("--header decides about the first row, and works with TSV only", async () => {
   bench.write("rows.tsv", [HEADER, ROWS[0]]);
   const no = await bench.run(["push", "rows.tsv", "--format", "tsv", "--header", "no"]);
   expect([no.code, no.stderr]).toEqual([0, ""]);
@@ -143,10 +143,10 @@ test("--header says what the first row is, and is for tab-separated values only"
   await bench.run(["push", "other.tsv", "--format", "tsv", "--header", "yes"]);
   expect(idsPushed()).toEqual(["q1"]);
   const { code, stderr } = await bench.run(["push", "rows.tsv", "--header", "yes"]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("--header goes with --format tsv only")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("--header works only with --format tsv")]);
 });
 
-test("a pipe of the shell is pushed like a file", async () => {
+test("pushes a shell pipe like a file", async () => {
   bench.write("docs.ndjson", [...documents(3), "nothing"]);
   const { code, stdout } = await bench.shell("sluice push <(cat docs.ndjson)");
   expect(code).toBe(4);
@@ -158,13 +158,13 @@ test("a pipe of the shell is pushed like a file", async () => {
   expect(records(packed.stdout)).toMatchObject([{ accepted: 3, already_there: 3 }]);
 });
 
-test("a named pipe is pushed like a file", async () => {
+test("pushes a named pipe like a file", async () => {
   bench.write("docs.ndjson", documents(3));
   const { stdout } = await bench.shell("mkfifo docs.fifo; cat docs.ndjson > docs.fifo & sluice push docs.fifo");
   expect(records(stdout)).toMatchObject([{ accepted: 3 }]);
 });
 
-test("a line too long for a text is refused as that, and not held", async () => {
+test("refuses a line that is too long for a string, without buffering it", async () => {
   const chunks = ["short\n", "x".repeat(60), "x".repeat(60), "\nlast"].map((text) => Buffer.from(text));
   expect(await collect(readLines({ read: () => slowly(chunks) }, 100))).toEqual([
     { number: 1, text: "short" },

@@ -17,7 +17,7 @@ const read = (name: string) => readFileSync(join(bench.folder, name), "utf8");
 const pushes = () => bench.api.received.filter(({ method }) => method === "POST");
 const keys = () => pushes().map(({ headers }) => headers.get("idempotency-key"));
 
-test("a push tells a person what happened and what to do next", async () => {
+test("reports what happened and what to do next", async () => {
   bench.write("docs.ndjson", documents(3));
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", "--label", "nightly", ...TABLE]);
   expect(stdout.replace(/in \d+\.\d s/, "in N s")).toBe(
@@ -27,7 +27,7 @@ test("a push tells a person what happened and what to do next", async () => {
   expect(pushes()[0]?.url.search).toBe("?lane=interactive&label=nightly&truncate_inputs=true");
 });
 
-test("a push into a pipe is one record", async () => {
+test("prints one record into a pipe", async () => {
   bench.write("docs.ndjson", documents(3));
   const { code, stdout, stderr } = await bench.spawn(["push", "docs.ndjson"]);
   expect(records(stdout)).toMatchObject([
@@ -44,20 +44,20 @@ test("a push into a pipe is one record", async () => {
   expect([code, stderr]).toEqual([0, ""]);
 });
 
-test("refused lines go to a file as they stand, and the others are scored", async () => {
+test("writes refused lines unchanged to a file, and scores the others", async () => {
   const lines = ['{"query":"q","contexts":["a"]}', "", "not JSON", '{"query":"q","contexts":["b"]}', '{"query": 1}'];
   bench.write("docs.ndjson", lines);
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", ...TABLE]);
   expect(code).toBe(4);
   expect(read("docs.ndjson.rejected.ndjson")).toBe('not JSON\n{"query": 1}\n');
   expect(stderr).toBe(
-    "2 lines refused, now in docs.ndjson.rejected.ndjson\n" +
+    "2 lines refused, written to docs.ndjson.rejected.ndjson\n" +
       "  line 3: query must be a string\n  line 5: query must be a string\n",
   );
   expect(stdout).toContain("2 succeeded");
 });
 
-test("refused lines beyond those that the API lists are found too", async () => {
+test("finds refused lines that the API does not list", async () => {
   bench.write("docs.ndjson", [
     ...documents(10),
     ...Array.from({ length: 150 }, (_, index) => ({ id: `bad${index}`, query: 1 })),
@@ -71,14 +71,14 @@ test("refused lines beyond those that the API lists are found too", async () => 
   expect(read("docs.ndjson.rejected.ndjson").split("\n")).toHaveLength(151);
 });
 
-test("a file of which nothing is acceptable ends with its lines refused", async () => {
+test("reports every line of a file without valid documents", async () => {
   bench.write("docs.ndjson", ["{}", "[]"]);
   const { code, stderr } = await bench.run(["push", "docs.ndjson", ...TABLE]);
   expect(code).toBe(4);
-  expect(stderr).toContain("2 lines refused, now in docs.ndjson.rejected.ndjson");
+  expect(stderr).toContain("2 lines refused, written to docs.ndjson.rejected.ndjson");
 });
 
-test("a document that fails makes the push fail", async () => {
+test("fails if a document fails", async () => {
   bench.write("docs.ndjson", [{ query: "fail", contexts: ["a"] }, ...documents(2)]);
   const { code, stdout } = await bench.run(["push", "docs.ndjson", ...TABLE]);
   expect(code).toBe(3);
@@ -86,11 +86,11 @@ test("a document that fails makes the push fail", async () => {
   expect(stdout).toContain("sluice results --status failed -- sub_0001");
 });
 
-test("the same file again is the same push; with other options or content it is another", async () => {
+test("the same file repeats a push; other options or content start a new one", async () => {
   bench.write("docs.ndjson", documents(3));
   await bench.run(["push", "docs.ndjson", "--no-wait"]);
   const again = await bench.run(["push", "docs.ndjson", "--no-wait", ...TABLE]);
-  expect(again.stdout).toContain("All 3 documents of docs.ndjson were there already, as sub_0001.");
+  expect(again.stdout).toContain("All 3 documents in docs.ndjson were already pushed as sub_0001.");
   await bench.run(["push", "docs.ndjson", "--no-wait", "--collection", "other"]);
   bench.write("docs.ndjson", documents(4));
   await bench.run(["push", "docs.ndjson", "--no-wait"]);
@@ -101,7 +101,7 @@ test("the same file again is the same push; with other options or content it is 
   expect(keys().at(-1)).toBe("mine");
 });
 
-test("without waiting the push ends once everything is sent", async () => {
+test("--no-wait exits once everything is sent", async () => {
   bench.write("docs.ndjson", documents(3));
   const { code, stdout } = await bench.run(["push", "docs.ndjson", "--no-wait", ...TABLE]);
   expect(stdout).toContain("Follow it:   sluice status -- sub_0001");
@@ -109,7 +109,7 @@ test("without waiting the push ends once everything is sent", async () => {
   expect(bench.api.received).toHaveLength(1);
 });
 
-test("a file that was pushed before is shown as it stands now, waited for or not", async () => {
+test("shows the current state of a file that was pushed before", async () => {
   bench.write("docs.ndjson", documents(3));
   await bench.run(["push", "docs.ndjson"]);
   const { stdout } = await bench.run(["push", "docs.ndjson", "--no-wait"]);
@@ -118,7 +118,7 @@ test("a file that was pushed before is shown as it stands now, waited for or not
   ]);
 });
 
-test.each([[[]], [["--no-wait"]]])("a key that may push and not read has pushed (%j)", async (more) => {
+test.each([[[]], [["--no-wait"]]])("pushes with a key that may not read (%j)", async (more) => {
   bench.write("docs.ndjson", documents(3));
   await bench.run(["push", "docs.ndjson", "--no-wait"]);
   bench.api.instead.push((request) => {
@@ -128,11 +128,11 @@ test.each([[[]], [["--no-wait"]]])("a key that may push and not read has pushed 
   });
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", ...more]);
   expect(records(stdout)).toMatchObject([{ accepted: 3, already_there: 3, submissions: [{ status: "queued" }] }]);
-  expect(stderr).toMatch(more.length === 0 ? /^Everything was sent\. The key lacks the scope to read/ : /^$/);
+  expect(stderr).toMatch(more.length === 0 ? /^Everything was sent\. The key lacks the read scope/ : /^$/);
   expect(code).toBe(0);
 });
 
-test("standard input is pushed like a file", async () => {
+test("pushes standard input like a file", async () => {
   const lines = documents(3).map((document) => `${JSON.stringify(document)}\n`);
   const { code, stdout } = await bench.spawn(["push", "-"], [...lines, "nothing\n"].join(""));
   expect(code).toBe(4);
@@ -142,7 +142,7 @@ test("standard input is pushed like a file", async () => {
   expect(read("stdin.rejected.ndjson")).toBe("nothing\n");
 });
 
-test("standard input that is packed is unpacked, whatever it is called", async () => {
+test("unpacks gzip from standard input", async () => {
   const lines = documents(3).map((document) => `${JSON.stringify(document)}\n`);
   const packed = gzipSync(lines.join(""));
   const piped = await bench.run(["push", "-"], packed);
@@ -153,26 +153,26 @@ test("standard input that is packed is unpacked, whatever it is called", async (
   expect(records(stdout)).toMatchObject([{ accepted: 3, already_there: 3 }]);
 });
 
-test("a packed file that broke off is an error that says so", async () => {
+test("reports a truncated gzip file", async () => {
   const packed = gzipSync(
     documents(3)
       .map((document) => `${JSON.stringify(document)}\n`)
       .join(""),
   );
   const { code, stderr } = await bench.run(["push", "-"], packed.subarray(0, -9));
-  expect([code, stderr]).toEqual([1, "stdin cannot be unpacked: it broke off, or is no gzip (Z_BUF_ERROR)\n"]);
+  expect([code, stderr]).toEqual([1, "stdin cannot be unpacked: it is truncated or not gzip (Z_BUF_ERROR)\n"]);
   const keyed = await bench.run(["push", "-", "--key", "k"], packed.subarray(0, -9));
   expect([keyed.code, keyed.stderr]).toEqual([code, stderr]);
 });
 
-test("a file without a document is an error that says so", async () => {
+test("reports a file without documents", async () => {
   bench.write("empty.ndjson", []);
   bench.api.instead.push(() => problem(400, "empty-body"));
   const { code, stderr } = await bench.run(["push", "empty.ndjson"]);
-  expect([code, stderr]).toEqual([1, "empty.ndjson holds no document: nothing was pushed.\n"]);
+  expect([code, stderr]).toEqual([1, "empty.ndjson has no documents. Nothing was pushed.\n"]);
 });
 
-test("what others' formats hold is converted, and what cannot be is refused by its line", async () => {
+test("converts other formats, and refuses lines that cannot be converted", async () => {
   bench.write("batch.jsonl", [
     { custom_id: "r1", body: { query: "q", documents: ["a", { text: "b" }], model: "rerank-2", top_k: 1 } },
     { custom_id: "r2", body: { query: "q" } },
@@ -184,22 +184,25 @@ test("what others' formats hold is converted, and what cannot be is refused by i
   expect(code).toBe(4);
 });
 
-test("a file of which nothing can be converted ends with its lines refused", async () => {
+test("reports every line of a file that cannot be converted", async () => {
   bench.write("batch.jsonl", [{ custom_id: 1 }]);
   bench.api.instead.push(() => problem(400, "empty-body"));
   const { code, stderr } = await bench.run(["push", "batch.jsonl", "--format", "voyage", ...TABLE]);
-  expect(stderr).toContain("1 line refused, now in batch.jsonl.rejected.ndjson");
+  expect(stderr).toContain("1 line refused, written to batch.jsonl.rejected.ndjson");
   expect(code).toBe(4);
 });
 
-test("refused rows of tab-separated values stay rows", async () => {
+test("writes refused TSV rows as rows", async () => {
   bench.write("rows.tsv", ["q1\twhat\tc1\tone", "q2\twhy\tc1", "q1\twhat\tc2\ttwo"]);
   const { code, stderr } = await bench.run(["push", "rows.tsv", "--format", "tsv", ...TABLE]);
-  expect([code, stderr]).toEqual([4, expect.stringMatching(/\n {2}line 2: 3 columns, and there must be 4, .*\n$/)]);
+  expect([code, stderr]).toEqual([
+    4,
+    expect.stringMatching(/\n {2}line 2: 3 columns, expected 4 separated by tabs: .*\n$/),
+  ]);
   expect(read("rows.tsv.rejected.tsv")).toBe("q2\twhy\tc1\n");
 });
 
-test("an estimate sends nothing", async () => {
+test("--estimate sends nothing", async () => {
   bench.write("docs.ndjson", [...documents(1_000, "x".repeat(400)), "{}"]);
   const { code, stdout } = await bench.run(["push", "docs.ndjson", "--estimate"]);
   const [record] = records(stdout) as { estimate: Record<string, unknown> }[];
@@ -216,7 +219,7 @@ test("an estimate sends nothing", async () => {
   expect(bench.api.received).toEqual([]);
 });
 
-test("an estimate counts the query with each of its contexts", async () => {
+test("--estimate counts the query with each of its contexts", async () => {
   bench.write(
     "docs.ndjson",
     Array.from({ length: 20 }, () => ({ query: "q".repeat(400), contexts: Array(100).fill("c".repeat(40)) })),
@@ -228,29 +231,27 @@ test("an estimate counts the query with each of its contexts", async () => {
   expect(pushes()).toEqual([]);
 });
 
-test("an estimate above --max-usd sends nothing, one below it is no hindrance", async () => {
+test("--max-usd sends nothing if the estimate exceeds it", async () => {
   bench.write("docs.ndjson", documents(1_000));
   const over = await bench.run(["push", "docs.ndjson", "--max-usd", "0.0001"]);
   expect(over).toMatchObject({ code: 5, stdout: "" });
-  expect(over.stderr).toMatch(/^About \$0\.\d+ is more than the \$0\.0001 of --max-usd\. Nothing was sent\.\n/);
+  expect(over.stderr).toMatch(/^About \$0\.\d+ is more than --max-usd \$0\.0001\. Nothing was sent\.\n/);
   expect(over.stderr).toContain("a query counts again with each of its contexts");
-  expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1e-7"])).stderr).toContain(
-    "the $0.0000001 of --max-usd",
-  );
+  expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1e-7"])).stderr).toContain("--max-usd $0.0000001");
   expect(bench.api.received).toEqual([]);
   expect((await bench.run(["push", "docs.ndjson", "--max-usd", "1"])).code).toBe(0);
 });
 
-test("a push that is held up says why and for how long", async () => {
+test("reports why a push waits and for how long", async () => {
   bench.write("docs.ndjson", documents(3));
   const conflict = () => problem(409, "conflict", {}, { "retry-after": "1" });
   bench.api.instead.push(conflict, conflict);
   const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
-  expect(stderr).toMatch(/^the earlier push is not over: again in 1\.\d s, and until it goes on\n$/);
+  expect(stderr).toMatch(/^an earlier push is still running: retrying in 1\.\d s, then until it succeeds\n$/);
   expect(code).toBe(0);
 });
 
-test("Ctrl-C while sending stops cleanly and says how to go on", async () => {
+test("Ctrl-C while sending stops cleanly and reports how to resume", async () => {
   bench.write("docs.ndjson", documents(3));
   bench.api.instead.push(() => new Promise(() => {}));
   const { child, ended } = bench.start(["push", "docs.ndjson", "--key", "mine"]);
@@ -263,45 +264,48 @@ test("Ctrl-C while sending stops cleanly and says how to go on", async () => {
   expect(stderr).toContain("run the same command again, with --key mine, within 24 hours");
 });
 
-test("Ctrl-C while standard input hangs ends at once, with a word", async () => {
+test("Ctrl-C while standard input hangs exits at once with a message", async () => {
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-"], null);
-  // It has begun to read once more has gone than a pipe holds.
+  // The command has begun to read once more bytes are gone than a pipe holds.
   await new Promise((resolve) => child.stdin.write("x".repeat(1_000_000), resolve));
   child.kill("SIGINT");
   expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped before anything was sent.\n" });
   expect(readdirSync(bench.folder)).toEqual([]);
 });
 
-test("a server that goes away while documents are sent, and comes back, is waited for", async () => {
+test("waits for a server that restarts while documents are sent", async () => {
   bench.write("docs.ndjson", documents(5_000));
   bench.api.instead.push(async (request) => {
     await request.body?.getReader().read();
-    // No connection is taken anymore, as after a kill.
+    // No connection is accepted anymore, as after a kill.
     void bench.pauseListening();
     throw new Error("killed");
   });
   bench.sleep = () => bench.listenAgain();
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson", "--key", "mine"]);
-  expect([code, stderr]).toEqual([0, expect.stringMatching(/^No answer: again in \d\.\d s, and until it goes on\n$/)]);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^No answer: retrying in \d\.\d s, then until it succeeds\n$/),
+  ]);
   expect(records(stdout)).toMatchObject([{ accepted: 5_000, submissions: [{ status: "completed" }] }]);
   expect(keys()).toEqual(["mine"]);
 });
 
-test("a push that is given up for now says what went out and how to go on", async () => {
+test("reports what was sent and how to resume when it stops retrying", async () => {
   bench.write("docs.ndjson", documents(3));
-  // Nobody waits as long as this by the terminal.
+  // The full delay is too long for a test.
   bench.api.instead.push(() => problem(503, "unavailable", {}, { "retry-after": "900" }));
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toBe(
     "Detail of unavailable.\n" +
-      "Given up for now: up to 3 documents went out.\n" +
-      "To go on, run the same command again within 24 hours: what is there already is not scored twice.\n",
+      "Stopped retrying: up to 3 documents went out.\n" +
+      "To resume, run the same command again within 24 hours. No document is scored twice.\n",
   );
 });
 
-test("where following ends with an error, it is said that everything was sent", async () => {
+test("reports that everything was sent if following fails", async () => {
   bench.write("docs.ndjson", documents(3));
   bench.api.instead.push((request) => {
     const answer = bench.api.fetch(request.url, request);
@@ -310,10 +314,10 @@ test("where following ends with an error, it is said that everything was sent", 
   });
   const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect(code).toBe(1);
-  expect(stderr).toContain("Everything was sent, and goes on by itself: sluice status -- sub_0001\n");
+  expect(stderr).toContain("Everything was sent and is being scored. To follow it: sluice status -- sub_0001\n");
 });
 
-test("of documents that never came to be recorded, who follows them is told", async () => {
+test("reports documents that are never recorded while following them", async () => {
   bench.write("docs.ndjson", documents(3));
   bench.api.looks = Infinity;
   await bench.run(["push", "docs.ndjson", "--no-wait"]);
@@ -323,15 +327,15 @@ test("of documents that never came to be recorded, who follows them is told", as
     signal: stop.signal,
     onNote: () => stop.abort(new Error("stopped")),
   });
-  expect(stdout).toContain("All 3 documents of docs.ndjson were there already");
+  expect(stdout).toContain("All 3 documents in docs.ndjson were already pushed");
   const [words, ...rest] = stderr.split("\n");
   expect(words).toMatch(
-    /^2 documents were sent more than 10 minutes ago and not recorded: .*sluice push --key OTHER -- FILE/,
+    /^2 documents were sent more than 10 minutes ago but not recorded: .*sluice push --key OTHER -- FILE/,
   );
   expect(rest).toEqual([expect.stringContaining("Stopped waiting."), ""]);
 });
 
-test("Ctrl-C while waiting leaves the push as it is", async () => {
+test("Ctrl-C while waiting does not affect the push", async () => {
   bench.write("docs.ndjson", documents(3));
   bench.api.looks = Infinity;
   const { child, ended } = bench.start(["push", "docs.ndjson"]);
@@ -339,10 +343,10 @@ test("Ctrl-C while waiting leaves the push as it is", async () => {
   child.kill("SIGINT");
   const { code, stderr } = await ended;
   expect(code).toBe(130);
-  expect(stderr).toContain("goes on by itself: sluice status -- sub_0001");
+  expect(stderr).toContain("is being scored. To follow it: sluice status -- sub_0001");
 });
 
-test("a push that is refused as a whole is an error", async () => {
+test("reports a push that is refused as a whole", async () => {
   bench.write("docs.ndjson", documents(3));
   bench.api.instead.push(() =>
     problem(422, "invalid", { errors: [{ pointer: "?model", detail: "must be one of: x" }] }),
@@ -353,10 +357,10 @@ test("a push that is refused as a whole is an error", async () => {
   expect(existsSync(join(bench.folder, "docs.ndjson.rejected.ndjson"))).toBe(false);
 });
 
-test("a file that is not there is an error", async () => {
+test("reports a missing file", async () => {
   expect(await bench.run(["push", "nothing.ndjson"])).toEqual({
     code: 1,
     stdout: "",
-    stderr: "nothing.ndjson cannot be read: there is no such file\n",
+    stderr: "nothing.ndjson cannot be read: no such file\n",
   });
 });

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => bench.stop());
 
-/** Runs the command in a shell with a reader that takes three lines and leaves; gives the command's exit code. */
+/** Runs the command in a shell with a reader that exits after three lines. Returns the command's exit code. */
 async function headed(args: string): Promise<Ended> {
   const line = `"${process.execPath}" "${COMMAND}" ${args} | head -n 3; exit "\${PIPESTATUS[0]}"`;
   const child = spawn("bash", ["-c", line], { cwd: bench.folder, env: bench.env });
@@ -30,14 +30,14 @@ async function headed(args: string): Promise<Ended> {
 test.each([
   ["a stream of records", "results sub_0001 -o ndjson"],
   ["a table", "results sub_0001 -o table"],
-])("%s ends quietly with 0 once its reader has left", async (_, args) => {
+])("%s exits quietly with 0 once its reader is gone", async (_, args) => {
   await bench.run(["push", "f.ndjson", "--no-wait"]);
   const { code, stdout, stderr } = await headed(args);
   expect(stdout.trimEnd().split("\n")).toHaveLength(3);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
-test("a reader of stderr that has left ends the command the same way, and nothing temporary stays", async () => {
+test("exits the same way when the reader of stderr is gone, and leaves no temporary file", async () => {
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-", "--no-wait"], "{\n{\n");
   child.stderr.destroy();

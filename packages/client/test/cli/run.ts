@@ -13,7 +13,7 @@ import { serve } from "../serve.ts";
 
 const COMMAND = fileURLToPath(import.meta.resolve("../../src/cli/sluice.ts"));
 
-/** A process that finds its modules compiled starts three times as fast. */
+/** A compile cache makes a process start three times as fast. */
 const COMPILE_CACHE = join(tmpdir(), "sluice-test-compile-cache");
 
 interface Heard {
@@ -28,8 +28,8 @@ export interface Ended {
 }
 
 /**
- * The command in a folder of its own, which is the working directory meanwhile, with an API of its own. `run` calls it
- * in this process; where the process itself matters, `spawn`, `start` and `shell` make one.
+ * The command in a temporary folder, which becomes the working directory, with its own fake API. `run` calls it in this
+ * process; `spawn`, `start` and `shell` create a process for tests that need one.
  */
 export class Bench {
   readonly api = new FakeApi();
@@ -38,9 +38,9 @@ export class Bench {
   readonly #children: ChildProcess[] = [];
   readonly #from = process.cwd();
   env: Record<string, string | undefined> = {};
-  /** How `run` waits: not at all, if not told otherwise. */
+  /** How `run` waits: not at all by default. */
   sleep: Io["sleep"] = async (_, signal) => signal?.throwIfAborted();
-  /** What a process of its own runs: Node, and the command's file. */
+  /** The command line of a process: Node and the command's file. */
   program: readonly [node: string, command: string] = [process.execPath, COMMAND];
 
   static async start(): Promise<Bench> {
@@ -65,18 +65,18 @@ export class Bench {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Ends the API. */
+  /** Stops the API. */
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Lets go of the port, and breaks what is connected to it. */
+  /** Releases the port and breaks its connections. */
   pauseListening(): Promise<void> {
     return this.close();
   }
 
-  /** Takes the port again that it had. */
+  /** Listens on the same port again. */
   async listenAgain(): Promise<void> {
     const { port } = new URL(this.env["SLUICE_URL"] ?? "");
     await new Promise<void>((resolve) => this.#server.listen(Number(port), "127.0.0.1", resolve));
@@ -87,7 +87,7 @@ export class Bench {
     writeFileSync(join(this.folder, name), texts.map((text) => `${text}\n`).join(""));
   }
 
-  /** `stdin` `null`: it stays open. */
+  /** If `stdin` is `null`, it stays open. */
   start(
     args: readonly string[],
     stdin: string | Uint8Array | null = "",
@@ -96,7 +96,7 @@ export class Bench {
     return this.#follow(spawn(node, [command, ...args], { cwd: this.folder, env: this.env }), stdin);
   }
 
-  /** Runs a line of bash, in which `sluice` is the command. */
+  /** Runs a line of bash with `sluice` as the command. */
   shell(line: string): Promise<Ended> {
     const env = { ...this.env, NODE: process.execPath, COMMAND };
     const script = `sluice() { "$NODE" "$COMMAND" "$@"; }; ${line}`;
@@ -121,7 +121,10 @@ export class Bench {
     return this.start(args, stdin).ended;
   }
 
-  /** Runs the command in this process, its output as in a pipe. `signal` aborts as at a Ctrl-C; `onNote` hears of stderr. */
+  /**
+   * Runs the command in this process, with its output as in a pipe. `signal` aborts as Ctrl-C would; `onNote` receives
+   * stderr.
+   */
   async run(
     args: readonly string[],
     stdin: string | Uint8Array = "",

@@ -29,21 +29,21 @@ async function linesOf(path: string) {
   return lines;
 }
 
-test("lines end in LF or CRLF only, and a byte order mark is none of the first", async () => {
+test("ends lines at LF and CRLF only, and drops a byte order mark", async () => {
   expect(await linesOf(fileOf("\u{feff}a\r\nb\u{2028}c\n\nd"))).toEqual(["a", "b\u{2028}c", "", "d"]);
   expect(await linesOf(fileOf(Buffer.from([0x61, 0x0a, 0xff, 0x0a, 0x62])))).toEqual(["a", null, "b"]);
 });
 
-test("a line longer than what is read at once is one line", async () => {
+test("reads a line that is longer than one chunk", async () => {
   const long = "ü".repeat(400_000);
   expect(await linesOf(fileOf(`${long}\n${long}`))).toEqual([long, long]);
 });
 
-test("a packed file is unpacked by its name", async () => {
+test("unpacks a gzip file", async () => {
   expect(await linesOf(fileOf(gzipSync("a\nb\n"), "lines.gz"))).toEqual(["a", "b"]);
 });
 
-test("lines are copied byte for byte", async () => {
+test("copies lines byte for byte", async () => {
   const path = fileOf(Buffer.from("a\nb\r\n\xff\nd\ne", "latin1"));
   const copy = `${path}.copy`;
   await copyLines(
@@ -57,7 +57,7 @@ test("lines are copied byte for byte", async () => {
   expect(readFileSync(copy, "latin1")).toBe("b\r\n\xff\ne\n");
 });
 
-test("figures are written for people", () => {
+test("formats figures for people", () => {
   expect([999, 1_234, 95_000_000].map(bytes)).toEqual(["999 B", "1.2 KB", "95.0 MB"]);
   expect([0, 0.000_021, 0.049_3, 0.5, 0.9996, 1.239, 12_345.6].map(dollars)).toEqual([
     "$0",
@@ -79,7 +79,7 @@ test("figures are written for people", () => {
   ]);
 });
 
-test("text of others can neither break a table nor command a terminal", () => {
+test("untrusted text cannot break a table or control a terminal", () => {
   expect(oneLine("a\n\tb\u{1b}[31mc\u{202e}d")).toBe("a b\u{fffd}[31mc\u{fffd}d");
   expect(fit("日本語のテキスト", 7)).toBe("日本語…");
   expect([fit("日本語", 6), fit("日本語", 5), fit("abcd", 4), fit("abcd", 3), fit("", 0)]).toEqual([
@@ -91,14 +91,14 @@ test("text of others can neither break a table nor command a terminal", () => {
   ]);
 });
 
-test("JSON keeps its value where its control characters are escaped", () => {
+test("escapes control characters in JSON without changing its value", () => {
   const value = { "a\u{9b}": "\u{7}\u{202e}\u{e0001}\u{2028}b\n" };
   const json = harmlessJson(JSON.stringify(value, null, 2));
   expect(json).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u{2028}]/u);
   expect(JSON.parse(json)).toEqual(value);
 });
 
-test("whatever is printed is harmless to a terminal, in lines and in records", () => {
+test("escapes control characters in lines and records", () => {
   const { out, text } = written();
   const hostile = "\u{1b}]0;title\u{7}\u{202e}\r\u{9b}2J";
   out.print(`a\nb ${hostile}`);
@@ -118,7 +118,7 @@ function written(columns?: number) {
   return { out: new Output(sink, sink, true), text: () => text };
 }
 
-test("a table is aligned by the cells that its characters take", () => {
+test("aligns a table by the width of its characters", () => {
   const { out, text } = written();
   out.table(
     [{ title: "NAME" }, { title: "N", side: "right" }, { title: "REST" }],
@@ -130,7 +130,7 @@ test("a table is aligned by the cells that its characters take", () => {
   expect(text()).toBe("NAME      N  REST\n日本      1  x\na     1,000  y\n");
 });
 
-test("a fact is told whole, since a command in it is copied", () => {
+test("does not cut facts, because users copy commands from them", () => {
   const { out, text } = written(30);
   out.facts([
     ["waits", "x".repeat(100)],
@@ -139,20 +139,20 @@ test("a fact is told whole, since a command in it is copied", () => {
   expect(text()).toBe(`waits  ${"x".repeat(100)}\nid     y\n`);
 });
 
-test("nothing is cut on a terminal that does not know its width", () => {
+test("cuts nothing on a terminal of unknown width", () => {
   const { out, text } = written(0);
   out.table([{ title: "NAME" }, { title: "REST" }], [["name", "x".repeat(100)]]);
   expect(text().split("\n")[1]).toBe(`name  ${"x".repeat(100)}`);
 });
 
-test("the dollars of an estimate are printed whole", () => {
+test("prints the exact dollars of an estimate", () => {
   const { out, text } = written(60);
   const estimate = new Estimator(undefined).estimate();
   printEstimate(out, "f", estimate);
   expect(text()).toContain("Workers AI $0 · Queues $0 · D1 $0 · Workers $0\n");
 });
 
-test("the last column ends where the terminal does", () => {
+test("cuts the last column at the terminal's width", () => {
   const { out, text } = written(30);
   out.table([{ title: "NAME" }, { title: "REST" }], [["name", "x".repeat(100)]]);
   expect(text().split("\n")[1]).toBe(`name  ${"x".repeat(23)}…`);

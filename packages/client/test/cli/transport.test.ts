@@ -28,14 +28,14 @@ afterEach(async () => {
   await bench.stop();
 });
 
-/** The port that it listens on. */
+/** The port of the server. */
 async function listen(server: NetServer | Server): Promise<number> {
   closing.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
 }
 
-const HINT = "SLUICE_URL sets the URL.\n";
+const HINT = "Check the URL in SLUICE_URL.\n";
 
 interface Trouble {
   readonly url: () => Promise<string>;
@@ -52,22 +52,22 @@ const troubles: Readonly<Record<string, Trouble>> = {
     },
     words:
       "Not reachable: The certificate of URL is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT). " +
-      "NODE_EXTRA_CA_CERTS names a file of certificates to trust.\n",
+      "To trust it, put it in a file and set NODE_EXTRA_CA_CERTS to its path.\n",
   },
   "https:// on a port without TLS": {
     url: async () => `https://127.0.0.1:${await listen(createHttpServer((_, response) => response.end("{}")))}`,
-    words: "Not reachable: URL does not answer in TLS (ERR_SSL_WRONG_VERSION_NUMBER): is it an http:// address?\n",
+    words: "Not reachable: URL does not answer in TLS (ERR_SSL_WRONG_VERSION_NUMBER). It may be an http:// address.\n",
   },
   "an answer that is not HTTP": {
     async url() {
       const server = createNetServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.6\r\n"));
       return `http://127.0.0.1:${await listen(server)}`;
     },
-    words: "Not the API's answer: What URL answers is not HTTP: is it an https:// address, or another service?\n",
+    words: "The answer of URL is not HTTP. It may be an https:// address or another service.\n",
   },
   "a port that fetch blocks": {
     url: async () => "http://127.0.0.1:6000",
-    words: "Not reachable: fetch blocks the port of URL (bad port): the API has to listen on another one.\n",
+    words: "Not reachable: fetch blocks the port of URL (bad port). The API must listen on another port.\n",
   },
   "a port that nothing listens on": {
     async url() {
@@ -76,33 +76,33 @@ const troubles: Readonly<Record<string, Trouble>> = {
       await new Promise((resolve) => server.close(resolve));
       return `http://127.0.0.1:${port}`;
     },
-    words: "Not reachable: Nothing answers at URL (ECONNREFUSED). Is it running there?\n",
+    words: "Not reachable: Nothing answers at URL (ECONNREFUSED). Check that the server is running.\n",
   },
 };
 
-test.each(Object.entries(troubles))("%s ends every command at once, with the cause", async (_, { url, words }) => {
+test.each(Object.entries(troubles))("%s fails every command at once, with the cause", async (_, { url, words }) => {
   const at = await url();
   bench.env["SLUICE_URL"] = at;
   const stderr = words.replaceAll("URL", at) + HINT;
   const ended = { code: 1, stdout: "", stderr };
   expect(await bench.run(["status"])).toEqual(ended);
   expect(await bench.run(["tail"])).toEqual(ended);
-  // Nothing was sent, and nothing is said to have been.
+  // Nothing was sent, so the command reports no count.
   expect(await bench.run(["push", "docs.ndjson"])).toEqual(ended);
 });
 
-test("a host name that does not resolve ends the command at once", async () => {
+test("a host name that does not resolve fails the command at once", async () => {
   bench.env["SLUICE_URL"] = "http://nowhere.invalid";
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect([code, stdout]).toEqual([1, ""]);
-  // Without a network nobody knows whether the name exists.
+  // Without a network the lookup itself fails, which is another error.
   expect(stderr).toMatch(
     /^Not reachable: The host name of http:\/\/nowhere\.invalid (does not resolve \(ENOTFOUND\)|was not looked up \(EAI_AGAIN\))\.\n/,
   );
   expect(stderr.endsWith(`\n${HINT}`)).toBe(true);
 });
 
-test("a redirect to another origin is named, and neither key nor documents go there", async () => {
+test("reports a redirect to another origin and sends it neither key nor documents", async () => {
   const arrived: string[] = [];
   const other = createHttpServer((request, response) => {
     arrived.push(request.url ?? "");
@@ -116,7 +116,7 @@ test("a redirect to another origin is named, and neither key nor documents go th
   bench.env["SLUICE_URL"] = url;
   const stderr =
     `Redirected: ${url} redirects to ${target}. ` +
-    `Redirects are not followed: use ${target} as the URL if the API is there.\n${HINT}`;
+    `Redirects are not followed. If the API is at ${target}, use that as the URL.\n${HINT}`;
   expect(await bench.run(["status"])).toEqual({ code: 1, stdout: "", stderr });
   expect(await bench.run(["push", "docs.ndjson"])).toEqual({ code: 1, stdout: "", stderr });
   expect(arrived).toEqual([]);
@@ -139,7 +139,7 @@ test.each([
   ["pause"],
   ["resume"],
   ["tail"],
-])("%s %s %s says that another service's JSON is not the API's", async (...args) => {
+])("%s %s %s reports JSON that does not come from the API", async (...args) => {
   const hello = createHttpServer((request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": "application/json" }).end('{"message":"hi"}');
@@ -149,12 +149,12 @@ test.each([
     const { code, stdout, stderr } = await bench.run([...args, "--output", form]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(
-      /^The answer, with status 200, is not this API's: does the URL lead to it, or to something in front of it\? \(.* is missing\)\nSLUICE_URL sets the URL\.\n$/,
+      /^The answer \(status 200\) is not the API's\. Check the URL, and any proxy in front of the API\. \(.* is missing\)\nCheck the URL in SLUICE_URL\.\n$/,
     );
   }
 });
 
-test("a 409 before the end of the body reads as a push under way, and not as no answer", async () => {
+test("treats a 409 before the end of the body as a push in progress", async () => {
   const problem = { type: "/problems/conflict", title: "Conflict", status: 409, detail: "Under way.", errors: [] };
   const body = JSON.stringify(problem);
   const head = `HTTP/1.1 409 Conflict\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n`;
@@ -172,14 +172,14 @@ test("a 409 before the end of the body reads as a push under way, and not as no 
       onNote: () => stop.abort(new Error("stopped")),
     });
     expect(code).toBe(130);
-    expect(stderr).toMatch(/^the earlier push is not over: again in 1\.\d s/);
+    expect(stderr).toMatch(/^an earlier push is still running: retrying in 1\.\d s/);
     expect(stderr).not.toContain("No answer");
   } finally {
     busy.close();
   }
 });
 
-test("NODE_USE_ENV_PROXY=1 sends requests through the proxy of HTTP_PROXY", async () => {
+test("NODE_USE_ENV_PROXY=1 sends requests through the proxy in HTTP_PROXY", async () => {
   const tunnels: string[] = [];
   const proxy = createHttpServer();
   proxy.on("connect", (request, socket: Socket) => {
@@ -200,7 +200,7 @@ test("NODE_USE_ENV_PROXY=1 sends requests through the proxy of HTTP_PROXY", asyn
   expect(tunnels).toEqual([new URL(bench.env["SLUICE_URL"] ?? "").host]);
 });
 
-test("the library tries a server that is being started, and pushes once it listens", async () => {
+test("the library retries while a server starts, then pushes", async () => {
   const url = bench.env["SLUICE_URL"] ?? "";
   await bench.pauseListening();
   const sleep = async () => bench.listenAgain();

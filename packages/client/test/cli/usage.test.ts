@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => bench.stop());
 
-test("a new key is shown with the hash that the API is told, and nothing is sent", async () => {
+test("keys new prints a key with its hash and sends nothing", async () => {
   const { stdout } = await bench.run(["keys", "new", "--name", "n", "--scopes", "ingest", "--collections", "a,b"]);
   const [made] = records(stdout) as { key: string; entry: unknown }[];
   const sha256 = createHash("sha256")
@@ -57,7 +57,7 @@ const called = async (args: readonly string[]) => {
 
 test.each([
   [["status", "-s", "bogus"], STATUSES],
-  [["status", "--collection", "a/b"], "1 to 64 of the characters A-Z a-z 0-9 . _ -"],
+  [["status", "--collection", "a/b"], "1 to 64 characters from A-Z a-z 0-9 . _ -"],
   [["status", "-n", "1001"], "a whole number from 1 to 1000"],
   [["status", "-n", "1e3"], "a whole number from 1 to 1000"],
   [["results", "s", "-s", "done"], "Allowed choices are queued, processing, succeeded, failed, canceled."],
@@ -78,17 +78,17 @@ test.each([
   [["push", "f", "--model", "bogus"], "Allowed choices are @cf/baai/bge-m3."],
   [["push", "f", "--format", "csv"], "Allowed choices are sluice, cohere, voyage, tsv."],
   [["push", "f", "--max-usd", "cheap"], "a number of dollars, such as 5 or 0.50"],
-  [["push", "f", "--key", "é"], "1 to 250 characters of printable ASCII"],
+  [["push", "f", "--key", "é"], "1 to 250 printable ASCII characters"],
   [["keys", "new", "--scopes", "root"], "one or more of ingest, read, admin"],
-  [["keys", "new", "--collections", "a,"], "1 to 64 of the characters"],
+  [["keys", "new", "--collections", "a,"], "1 to 64 characters from"],
   [["tail", "--all", "--cursor", "x"], "'--all' cannot be used with option '--cursor <cursor>'"],
   [["pause", "--model", "@cf/baai/bge-m3", "--submission", "s"], "cannot be used with option '--submission"],
   [["status", "-o", "yaml"], "Allowed choices are table, ndjson."],
-])("%j is refused before anything is asked, and told what is allowed", async (args, words) => {
+])("refuses %j before any request, and lists the allowed values", async (args, words) => {
   expect(await called(args)).toContain(words);
 });
 
-test("the lists that options are held to are the API's", () => {
+test("the option lists match the API's", () => {
   expect([choices.models, choices.lanes, choices.jobStatuses, choices.failureCodes]).toEqual([
     modelNames,
     lanes,
@@ -109,13 +109,13 @@ test("every command's --help has examples", () => {
   }
 });
 
-test("--version is the package's, and a default is shown as it is written", async () => {
+test("--version prints the package's version, and help shows defaults as typed", async () => {
   const { code, stdout } = await bench.spawn(["--version"]);
   expect([code, stdout]).toEqual([0, `${manifest.version}\n`]);
   expect((await bench.run(["keys", "new", "--help"])).stdout).toMatch(/\(default:\s+ingest,read\)/);
 });
 
-test("--help tells the environment and every exit code", async () => {
+test("--help lists the environment variables and every exit code", async () => {
   const { code, stdout } = await bench.run(["--help"]);
   expect(stdout).toContain("SLUICE_API_KEY");
   expect(stdout).toContain("NODE_USE_ENV_PROXY=1");
@@ -123,7 +123,7 @@ test("--help tells the environment and every exit code", async () => {
   expect(code).toBe(0);
 });
 
-test("without a key, or with a wrong one, the command says which variable holds it", async () => {
+test("names the variable of a missing or invalid key", async () => {
   bench.env["SLUICE_API_KEY"] = "";
   expect(await bench.run(["status"])).toMatchObject({
     code: 2,
@@ -135,12 +135,12 @@ test("without a key, or with a wrong one, the command says which variable holds 
   expect(wrong.stderr).not.toContain("wrong");
 });
 
-test("where nothing listens the command says so at once", async () => {
+test("reports at once that nothing listens", async () => {
   await bench.close();
   const { code, stderr } = await bench.spawn(["status"]);
   const url = bench.env["SLUICE_URL"] ?? "";
   expect(stderr).toBe(
-    `Not reachable: Nothing answers at ${url} (ECONNREFUSED). Is it running there?\nSLUICE_URL sets the URL.\n`,
+    `Not reachable: Nothing answers at ${url} (ECONNREFUSED). Check that the server is running.\nCheck the URL in SLUICE_URL.\n`,
   );
   expect(code).toBe(1);
 });

@@ -8,24 +8,24 @@ const words = (reason: WaitingReason, more: Partial<Waiting> = {}, of = waiter) 
   waitingWords({ reason, until: null, ...more }, of, 0);
 
 test.each([
-  ["paused", /everything; to go on: sluice resume$/],
-  ["paused_model", /its model; to go on: sluice resume --model @cf\/m$/],
-  ["paused_submission", /its submission; to go on: sluice resume --submission sub_1$/],
-  ["configuration", /then: sluice resume --model @cf\/m$/],
-] as const)("what waits as %s is told the command that ends it", (reason, told) => {
-  expect(words(reason)).toMatch(told);
+  ["paused", /all dispatching is paused; to resume: sluice resume$/],
+  ["paused_model", /its model is paused; to resume: sluice resume --model @cf\/m$/],
+  ["paused_submission", /its submission is paused; to resume: sluice resume --submission sub_1$/],
+  ["configuration", /then run: sluice resume --model @cf\/m$/],
+] as const)("names the command that ends the wait %s", (reason, pattern) => {
+  expect(words(reason)).toMatch(pattern);
 });
 
-test("what waits of a job, which is several submissions', leaves the name to the reader", () => {
+test("uses a placeholder for the submission of a shared job", () => {
   expect(words("paused_submission", {}, { ...waiter, submission: null })).toContain("--submission SUBMISSION");
 });
 
-test("when it is looked at next is told where it is known, and an unknown reason as it is", () => {
-  expect(words("answer", { until: "1970-01-01T00:00:09.000Z" })).toMatch(/; next look in 9\.0 s$/);
+test("shows the time of the next check, and unknown reasons unchanged", () => {
+  expect(words("answer", { until: "1970-01-01T00:00:09.000Z" })).toMatch(/; next check in 9\.0 s$/);
   expect(words("moonrise" as WaitingReason)).toBe("moonrise");
 });
 
-test("a push's bar says what holds it back, and how to go on", () => {
+test("says what blocks a push, and how to resume", () => {
   const submission = submissionOf("sub_1", [], new URLSearchParams());
   const hold = (reason: WaitingReason) => holdWords({ ...submission, waiting: { reason, until: null } });
   expect(hold("paused")).toBe("everything is paused: sluice resume");

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** The API on a port of its own; `handlers` take the first requests in its place. */
+/** Serves the API on its own port. `handlers` answer the first requests instead of it. */
 async function listen(...handlers: Handler[]) {
   const api = new FakeApi();
   const pass = serve(api.fetch);
@@ -39,26 +39,26 @@ async function listen(...handlers: Handler[]) {
 const big = documents(3_000, "x".repeat(1_000));
 const linesOf = (api: FakeApi) => api.received.map(({ text }) => text.split("\n").length - 1);
 
-test("a big push is streamed, not sent whole", async () => {
+test("streams a large push", async () => {
   const { api, client } = await listen();
   expect((await client.push(big)).accepted).toBe(3_000);
   expect(linesOf(api)).toEqual([3_000]);
   expect(api.received[0]?.headers.get("transfer-encoding")).toBe("chunked");
 });
 
-test("a small push says its length", async () => {
+test("sends a small push with its length", async () => {
   const { api, client } = await listen();
   await client.push(big.slice(0, 2));
   expect(api.received[0]?.headers.get("content-length")).toBe(String(api.received[0]?.text.length));
 });
 
-test("a packed push arrives whole", async () => {
+test("sends a complete gzip push", async () => {
   const { api, client } = await listen();
   expect((await client.push(big, { gzip: true })).accepted).toBe(3_000);
   expect(linesOf(api)).toEqual([3_000]);
 });
 
-test("a connection cut while the body is sent, or before the answer, is made again", async () => {
+test("retries a connection that breaks during the body or before the answer", async () => {
   const { api, client, waits } = await listen(
     (request) => request.once("data", () => request.socket.destroy()),
     (request) => request.resume().once("end", () => request.socket.destroy()),
@@ -68,7 +68,7 @@ test("a connection cut while the body is sent, or before the answer, is made aga
   expect(waits).toHaveLength(2);
 });
 
-test("an answer that is cut off is asked for again", async () => {
+test("retries a truncated answer", async () => {
   const { client, waits } = await listen((request, response) => {
     request.resume();
     response.writeHead(200, { "content-length": "1000" }).write("{");
@@ -79,7 +79,7 @@ test("an answer that is cut off is asked for again", async () => {
   expect(waits).toHaveLength(1);
 });
 
-test("an answer before the end of the body ends the sending", async () => {
+test("stops sending when the answer arrives before the end of the body", async () => {
   const { client } = await listen((request, response) => {
     request.once("data", () => {
       const body = { type: "/problems/unauthorized", title: "No", status: 401, detail: "No.", errors: [] };
@@ -98,13 +98,13 @@ test("an answer before the end of the body ends the sending", async () => {
   expect(taken).toBeLessThan(90_000);
 });
 
-test("where nothing listens the error says so, after the tries", async () => {
+test("reports that nothing listens, after the retries", async () => {
   const { url } = await listen();
   for (const close of closing.splice(0)) await close();
   const client = new Sluice({ url, key: KEY, retries: 2 }, { sleep: async () => {} });
   await expect(client.health()).rejects.toMatchObject({
     code: "no-answer",
     status: null,
-    detail: `Nothing answers at ${url} (ECONNREFUSED). Is it running there?`,
+    detail: `Nothing answers at ${url} (ECONNREFUSED). Check that the server is running.`,
   });
 });

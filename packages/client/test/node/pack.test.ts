@@ -10,7 +10,7 @@ const PACKAGE = join(import.meta.dirname, "../..");
 const TSC = fileURLToPath(new URL("bin/tsc", import.meta.resolve("typescript/package.json")));
 const LIMIT_MS = 180_000;
 
-/** The oldest Node that the package supports, if this machine has one; else the one that runs the tests. */
+/** The oldest Node that the package supports, if this machine has it; else the Node that runs the tests. */
 function oldestNode(): string {
   const found = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "node"));
   const isOldest = (node: string) =>
@@ -24,7 +24,7 @@ describe("the packed client, installed outside the workspace", () => {
   let bench: Bench;
   const installed = (...path: string[]) => join(folder, "node_modules/@sluice/client", ...path);
 
-  /** Runs a command that must succeed; gives what it printed. */
+  /** Runs a command that must succeed. Returns its output. */
   function run(command: string, args: readonly string[], cwd = folder): string {
     const env = { ...process.env, npm_config_cache: join(folder, "cache"), npm_config_update_notifier: "false" };
     const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
@@ -45,7 +45,7 @@ describe("the packed client, installed outside the workspace", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("has no dependencies, and holds only bundles, declarations and documents", () => {
+  it("has no dependencies, and contains only bundles, declarations and documents", () => {
     expect(readdirSync(join(folder, "node_modules/@sluice"))).toEqual(["client"]);
     expect(readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["@sluice"]);
     const files = readdirSync(installed(), { recursive: true, withFileTypes: true })
@@ -58,14 +58,14 @@ describe("the packed client, installed outside the workspace", () => {
     expect(manifest["engines"]).toEqual({ node: ">=20.12" });
   });
 
-  it("is imported by a program", () => {
+  it("can be imported", () => {
     const program = `import { Sluice, SluiceError, hasEnded } from "@sluice/client";
       console.log(typeof new Sluice({ url: "http://127.0.0.1:1", key: "k" }).push, typeof SluiceError, typeof hasEnded);`;
     writeFileSync(join(folder, "program.js"), program);
     expect(run(node, ["program.js"])).toBe("function function function\n");
   });
 
-  it("has its types", () => {
+  it("includes its types", () => {
     const program = `import { Sluice, type Submission } from "@sluice/client";
       import type { SluiceService } from "@sluice/client/types";
       const sluice = new Sluice({ url: "http://127.0.0.1:1", key: "k" });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const TSC = fileURLToPath(new URL("bin/tsc", import.meta.resolve("typescript/package.json")));
 const PROJECT = fileURLToPath(import.meta.resolve("../workers/tsconfig.json"));
 
-test("the client compiles for Workers, and the producer gives what its types say", () => {
+test("the client compiles for Workers, and its types match the producer's", () => {
   const { status, stdout } = spawnSync(process.execPath, [TSC, "-p", PROJECT, "--pretty", "false"], {
     encoding: "utf8",
   });

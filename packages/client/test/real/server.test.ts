@@ -5,13 +5,13 @@ import { webIo, type Io } from "../../src/io.ts";
 import { Bench, records } from "../cli/run.ts";
 import { collect } from "../shared/client.ts";
 
-/* The client and the command against the running Workers: see stack.ts. */
+/* Runs the client and the command against the real Workers: see stack.ts. */
 const { url, key } = inject("stack");
-/** The stack answers within milliseconds: looks that are seconds apart would be most of the time. */
+/** The stack answers within milliseconds, so the default intervals would dominate the test time. */
 const sleep: Io["sleep"] = (milliseconds, signal) => webIo.sleep(Math.min(milliseconds, 20), signal);
 const connect = () => new Sluice({ url, key }, { sleep });
 
-/** The command in a folder of its own, against the stack. */
+/** The command in its own folder, against the stack. */
 async function startBench(): Promise<Bench> {
   const bench = await Bench.start();
   bench.env = { ...bench.env, SLUICE_URL: url, SLUICE_API_KEY: key };
@@ -33,7 +33,7 @@ function documents(count: number, prefix: string): DocumentIn[] {
   }));
 }
 
-test("what is pushed is scored, and read back in every way", async () => {
+test("a pushed document is scored and can be read in every way", async () => {
   const client = connect();
   const pushed = await client.push(documents(250, "a"), { collection, label: collection, gzip: true });
   expect(pushed).toMatchObject({ accepted: 250, rejectedCount: 0, alreadyThere: 0 });
@@ -56,7 +56,7 @@ test("what is pushed is scored, and read back in every way", async () => {
   expect((await client.submissions({ limit: 5 }).page()).data.map((submission) => submission.id)).toContain(id);
 });
 
-test("the same push under the same key is there once", async () => {
+test("a repeated push with the same key is stored once", async () => {
   const client = connect();
   const options = { collection, idempotencyKey: randomUUID() };
   const first = await client.push(documents(300, "b"), options);
@@ -67,7 +67,7 @@ test("the same push under the same key is there once", async () => {
   await client.wait(first.submissions[0]?.id ?? "");
 });
 
-test("lines that are not valid are listed by number, in several requests too", async () => {
+test("lists invalid lines by number, across several requests", async () => {
   const client = connect();
   const lines = documents(60, "c").map((document) => JSON.stringify(document));
   lines[20] = "not JSON";
@@ -79,7 +79,7 @@ test("lines that are not valid are listed by number, in several requests too", a
   for (const { id } of pushed.submissions) await client.wait(id);
 });
 
-test("several documents, jobs, stats, pause and the feed", async () => {
+test("reads documents, jobs, stats and the feed, and pauses", async () => {
   const client = connect();
   const pushed = await client.push(documents(3, "d"), { collection });
   await client.wait(pushed.submissions[0]?.id ?? "");
@@ -104,7 +104,7 @@ test("several documents, jobs, stats, pause and the feed", async () => {
   await expect(client.document(collection, "d0")).rejects.toMatchObject({ code: "not-found" });
 });
 
-test("a feed from now on gives what ends next, and nothing before", async () => {
+test("a feed from now yields only documents that end later", async () => {
   const client = connect();
   const feed = client.feed({ collection, from: "now", wait: 5 });
   const next = feed[Symbol.asyncIterator]().next();
@@ -113,7 +113,7 @@ test("a feed from now on gives what ends next, and nothing before", async () => 
   expect((await next).value).toMatchObject({ id: "late0", status: "succeeded" });
 });
 
-test("the command pushes a file, and tells how it went", async () => {
+test("the command pushes a file and reports the result", async () => {
   const bench = await startBench();
   try {
     bench.write("docs.ndjson", [...documents(120, "e"), "not JSON"]);
@@ -132,7 +132,7 @@ test("the command pushes a file, and tells how it went", async () => {
   }
 });
 
-test("metadata comes back to the command as the file has it, and to the client as text too", async () => {
+test("returns metadata exactly, to the command and as text to the client", async () => {
   const metadata = '{"id":1546130668394913823,"version":1.0}';
   const bench = await startBench();
   try {
@@ -150,7 +150,7 @@ test("metadata comes back to the command as the file has it, and to the client a
   }
 });
 
-test("the estimate of a push is the usage that the stack counts for it", async () => {
+test("the estimate of a push equals its counted usage", async () => {
   const bench = await startBench();
   try {
     const contexts = Array.from({ length: 100 }, () => "c".repeat(40));
@@ -168,9 +168,9 @@ test("the estimate of a push is the usage that the stack counts for it", async (
   }
 });
 
-test("10,000 documents, interrupted half way and pushed again, are scored once each", async () => {
+test("scores each of 10,000 documents once when an interrupted push is repeated", async () => {
   const client = connect();
-  // Near the 4 KB that metadata may have, so that the push takes long enough to be interrupted.
+  // Almost 4 KB, the limit of metadata, so that the push is slow enough to interrupt.
   const filler = "The river runs past the mill, over the weir and down to the sea. ".repeat(55);
   const own = `interrupted-${collection}`;
   const bench = await startBench();
@@ -195,7 +195,7 @@ test("10,000 documents, interrupted half way and pushed again, are scored once e
     expect(record?.already_there).toBeGreaterThan(0);
     expect(record?.already_there).toBeLessThan(10_000);
     expect(record?.submissions).toMatchObject([{ status: "completed", counts: { total: 10_000, succeeded: 10_000 } }]);
-    // One submission, and as many contexts scored as were sent: none was scored twice.
+    // One submission, and as many scored contexts as were sent: none was scored twice.
     expect((await client.submissions({ collection: own }).page()).data).toHaveLength(1);
     const found = await collect(client.results(record?.submissions[0]?.id ?? "", { limit: 1_000, topK: 1 }));
     expect(new Set(found.map((document) => document.id)).size).toBe(10_000);

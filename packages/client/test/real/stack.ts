@@ -4,15 +4,15 @@ import { Together } from "../../../local/test/together/stack.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the producer listens, and a key that may do everything. */
+    /** The producer's URL, and a key with every scope. */
     readonly stack: { readonly url: string; readonly key: string };
   }
 }
 
-/** Milliseconds from one run of the poller to the next. */
+/** Milliseconds between poller runs. */
 const TICK = 50;
 
-/** Starts the four Workers once for all tests of the project, with the cron ticking. */
+/** Starts the four Workers once for all tests of the project, with cron running. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const together = await Together.start();
   const ending = new AbortController();

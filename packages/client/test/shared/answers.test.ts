@@ -4,7 +4,7 @@ import { jobOf, malformedOf, statsOf, submissionOf, documentOf } from "../shapes
 import { clientOf, collect, documents } from "./client.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
-const SENTENCE = "is not this API's: does the URL lead to it, or to something in front of it?";
+const SENTENCE = "is not the API's. Check the URL, and any proxy in front of the API.";
 
 const full = {
   ...documentOf({ id: "d", query: "q", contexts: ["a"] }, "sub_1", new URLSearchParams()),
@@ -67,7 +67,7 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
   health: [(client) => client.health(), { status: "ok" }],
 };
 const cases = Object.entries(methods).map(([name, [call, answer]]) => ({ name, call, answer }));
-/** Those whose answer has a body. */
+/** The methods whose answer has a body. */
 const told = cases.filter(({ answer }) => answer !== undefined);
 
 function answering(answer: unknown) {
@@ -75,7 +75,7 @@ function answering(answer: unknown) {
   return clientOf({ fetch }, { retries: 0 });
 }
 
-test("every method of the client is among the cases", () => {
+test("the cases cover every method of the client", () => {
   const names = Object.getOwnPropertyNames(Object.getPrototypeOf(answering({}).client));
   expect(names.filter((name) => name !== "constructor").toSorted()).toEqual(
     Object.keys(methods)
@@ -84,7 +84,7 @@ test("every method of the client is among the cases", () => {
   );
 });
 
-test.each(cases)("$name: another service's JSON is no answer of the API", async ({ call }) => {
+test.each(cases)("$name: rejects another service's JSON", async ({ call }) => {
   for (const other of [{ message: "hi" }, {}, [], null, "hi", 1, { data: [{ id: 1 }], next_cursor: null }]) {
     const { client, waits } = answering(other);
     await expect(call(client)).rejects.toMatchObject({
@@ -97,7 +97,7 @@ test.each(cases)("$name: another service's JSON is no answer of the API", async 
   }
 });
 
-/** Every place in a value, but the keys that hold what is not the API's to name. */
+/** Every location in a value, except keys whose content the API does not define. */
 function* places(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
   if (path.length > 0) yield path;
   if (typeof value !== "object" || value === null || path.at(-1) === "metadata") return;
@@ -105,7 +105,7 @@ function* places(value: unknown, path: readonly string[] = []): Generator<readon
 }
 
 function replace(value: unknown, path: readonly string[], by: unknown): unknown {
-  // A clone by structure would keep the parts that are there twice.
+  // structuredClone would keep shared parts shared.
   const copy = JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
   let parent = copy;
   for (const key of path.slice(0, -1)) parent = parent[key] as Record<string, unknown>;
@@ -115,7 +115,7 @@ function replace(value: unknown, path: readonly string[], by: unknown): unknown 
 
 const WRONG: unknown = { wrong: ["type"] };
 
-test.each(told)("$name: a wrong type at any place is found and named", async ({ call, answer }) => {
+test.each(told)("$name: names the location of any wrong type", async ({ call, answer }) => {
   const all = [...places(answer)];
   expect(all.length).toBeGreaterThan(0);
   for (const path of all) {
@@ -129,7 +129,7 @@ test.each(told)("$name: a wrong type at any place is found and named", async ({ 
   }
 });
 
-test.each(told)("$name: fields and names of a newer server are accepted", async ({ call, answer }) => {
+test.each(told)("$name: accepts fields and names of a newer server", async ({ call, answer }) => {
   const extended = JSON.parse(JSON.stringify(answer), (key, value: unknown) => {
     if (key === "reason" || key === "lane" || key === "code") return "new";
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
@@ -138,14 +138,14 @@ test.each(told)("$name: fields and names of a newer server are accepted", async 
   await expect(call(answering(extended).client)).resolves.toBeDefined();
 });
 
-test("metadata must be an object, and a missing key is named", async () => {
+test("metadata must be an object, and a missing key is reported", async () => {
   const client = (answer: unknown) => answering(answer).client;
   await expect(client({ ...full, metadata: [1] }).document("c", "d")).rejects.toThrow("(/metadata must be an object)");
   await expect(client({ message: "hi" }).health()).rejects.toThrow("(/status is missing)");
   expect((await client({ ...full, metadata: null }).document("c", "d")).metadata).toBeNull();
 });
 
-test("no body is the answer where there is nothing to tell, and with status 204 only", async () => {
+test("accepts an empty body with status 204 only", async () => {
   const none = clientOf({ fetch: async () => new Response(null, { status: 204 }) }, { retries: 0 }).client;
   expect(await none.discardMalformed("msg_a")).toBeUndefined();
   await expect(none.stats()).rejects.toMatchObject({ code: "unreadable" });
@@ -153,7 +153,7 @@ test("no body is the answer where there is nothing to tell, and with status 204 
   await expect(empty.discardMalformed("msg_a")).rejects.toMatchObject({ code: "unreadable" });
 });
 
-test("an empty body with status 200 is no answer of the API", async () => {
+test("rejects an empty body with status 200", async () => {
   const { client } = clientOf({ fetch: async () => new Response("") });
   await expect(client.stats()).rejects.toMatchObject({ code: "unreadable" });
 });

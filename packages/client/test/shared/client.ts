@@ -1,7 +1,7 @@
 import { Sluice, type Io, type SluiceOptions } from "../../src/index.ts";
 import { KEY, type FakeApi } from "../fake-api.ts";
 
-/** A client of `api` whose waits take no time; `waits` has what they would have been, in milliseconds. */
+/** A client of `api` that does not really wait. `waits` collects the delays in milliseconds. */
 export function clientOf(api: Pick<FakeApi, "fetch">, options: Partial<SluiceOptions> = {}, io: Partial<Io> = {}) {
   const waits: number[] = [];
   let time = 0;

@@ -13,7 +13,7 @@ test.each([
   ["too small a number", '{"a":-1e-400}'],
   ["a repeated name", '{"a":{"b":1,"b":1}}'],
   ["a repeated name in an escape", String.raw`{"a":1,"\u0061":2}`],
-])("metadata that JavaScript cannot hold comes as text too: %s", (_, metadata) => {
+])("adds the text of metadata that JavaScript cannot represent: %s", (_, metadata) => {
   expect(textOf(answerOf(metadata))).toBe(metadata);
   expect(documentText(parseAnswer(answerOf(metadata)) as object)).toBe(answerOf(metadata));
 });
@@ -25,17 +25,17 @@ test.each([
   '{"a":[9007199254740992,123456789012345680000,1e21,100000000000000000000000]}',
   String.raw`{"1546130668394913823":"1546130668394913823","a:":":","b":"\":1e400,\"","c":[true,false,null]}`,
   '{"__proto__":{"a":1}}',
-])("metadata that JavaScript holds comes by itself: %s", (metadata) => {
+])("adds no text to metadata that JavaScript can represent: %s", (metadata) => {
   expect(parseAnswer(answerOf(metadata))).toEqual(JSON.parse(answerOf(metadata)));
 });
 
-test("documents in a page have each their own text", () => {
+test("adds the text to each document of a page", () => {
   const page = (more: string) =>
     parseAnswer(`{"data":[${answerOf('{"a":1}')},${answerOf('{"b":1e400}')},{"id":"x"},${answerOf("null")}]${more}}`);
   const { data } = page(',"next_cursor":null') as { data: { metadata_json?: string }[] };
   expect(data.map((document) => document.metadata_json)).toEqual([undefined, '{"b":1e400}', undefined, undefined]);
 });
 
-test.each(["", "[", "<html>"])("what is not JSON is an error: %j", (text) => {
+test.each(["", "[", "<html>"])("throws on invalid JSON: %j", (text) => {
   expect(() => parseAnswer(text)).toThrow(SyntaxError);
 });

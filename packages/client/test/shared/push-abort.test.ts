@@ -3,7 +3,7 @@ import type { DocumentIn } from "../../src/index.ts";
 import { FakeApi, problem } from "../fake-api.ts";
 import { clientOf, documents } from "./client.ts";
 
-test("an aborted push throws the signal's reason and lets go of its source", async () => {
+test("an aborted push throws the signal's reason and closes its source", async () => {
   const api = new FakeApi();
   const stop = new AbortController();
   const reason = new Error("stopped by hand");
@@ -28,7 +28,7 @@ test("an aborted push throws the signal's reason and lets go of its source", asy
   expect(sent.length).toBeGreaterThan(1);
 });
 
-/** A source that gives so many documents, and then waits without end. */
+/** A source that yields a number of documents and then waits forever. */
 const waiting = {
   "an async iterable": (count: number, onReturn: () => void): AsyncIterable<DocumentIn> => {
     const left = documents(count).values();
@@ -61,14 +61,14 @@ const waiting = {
 
 test.each(
   Object.entries(waiting).flatMap(([name, source]) => [
-    [name, "before anything went out", 3, source] as const,
-    [name, "while its body goes out", 2_000, source] as const,
+    [name, "before anything is sent", 3, source] as const,
+    [name, "while its body is sent", 2_000, source] as const,
   ]),
 )("a push that waits for %s ends at once when aborted, %s", async (_, __, count, source) => {
   const stop = new AbortController();
   const reason = new Error("stopped by hand");
   let returned = 0;
-  // It looks at the body only, as a network that knows nothing of the signal.
+  // It reads only the body, like a network that ignores the signal.
   const fetch: FakeApi["fetch"] = async (___, init) => {
     const reader = (init?.body as ReadableStream<Uint8Array> | undefined)?.getReader();
     while ((await reader?.read())?.done === false);
@@ -79,14 +79,14 @@ test.each(
     { signal: stop.signal },
   );
   push.catch(() => {});
-  // Everything that does not wait without end is over by then.
+  // Everything that does not wait forever is done by then.
   await new Promise((resolve) => setTimeout(resolve));
   stop.abort(reason);
   await expect(push).rejects.toBe(reason);
   expect(returned).toBe(1);
 });
 
-test("nothing is told of a push that is over, though its body is read on", async () => {
+test("reports no progress after a push, even if its body is read further", async () => {
   let body: ReadableStream<Uint8Array> | null | undefined;
   const fetch: FakeApi["fetch"] = async (_, init) => {
     body = init?.body as ReadableStream<Uint8Array>;

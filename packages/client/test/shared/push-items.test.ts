@@ -9,8 +9,8 @@ test.each([
   ["a list", (all: unknown[]) => all],
   ["an async generator", slowly],
   ["a stream", streamOf],
-])("an item of %s that is no document is a refused line, and no end", async (_, input) => {
-  // A few go out whole and many by the chunk.
+])("an invalid item of %s is a refused line, not the end", async (_, input) => {
+  // A few items are sent whole, many in chunks.
   for (const behind of [1, 250]) {
     const api = new FakeApi();
     const all = [...documents(1), ...odd, ...documents(behind + 1).slice(1)];
@@ -20,7 +20,7 @@ test.each([
   }
 });
 
-test("a hole in a list is a refused line, and an empty text a blank one", async () => {
+test("a hole in a list is a refused line, and an empty string a blank line", async () => {
   const api = new FakeApi();
   const holes: DocumentIn[] = [];
   holes[2] = { query: "q", contexts: ["a"] };
@@ -32,18 +32,18 @@ test("a hole in a list is a refused line, and an empty text a blank one", async 
 const bytes = new TextEncoder().encode('{"query":"q","contexts":["a"]}\n');
 
 test.each([
-  ["null", null, "a list, anything iterable, a stream, or one document; this is null"],
-  ["undefined", undefined, "this is undefined"],
-  ["a number", 5, "this is number"],
-  ["a text", "{}", "goes into a list"],
-  ["bytes", bytes, "not bytes: readDocuments(bytes)"],
+  ["null", null, "a list, anything iterable, a stream, or one document; got null"],
+  ["undefined", undefined, "got undefined"],
+  ["a number", 5, "got number"],
+  ["a text", "{}", "in a list"],
+  ["bytes", bytes, "not bytes: use readDocuments(bytes)"],
   ["a buffer", bytes.buffer, "not bytes"],
   ["a blob", new Blob([bytes]), "not bytes"],
   ["a blob's stream", new Blob([bytes]).stream(), "not bytes"],
   ["chunks of a file", slowly([bytes, bytes]), "not bytes"],
   ["a function", () => [], "not a function: call it"],
   ["a promise", Promise.resolve([]), "await it first"],
-])("%s instead of documents is a TypeError that says what push takes", async (_, input, words) => {
+])("%s instead of documents is a TypeError that says what push needs", async (_, input, words) => {
   const api = new FakeApi();
   const push = clientOf(api).client.push(input as never);
   await expect(push).rejects.toThrow(TypeError);

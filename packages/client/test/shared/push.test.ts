@@ -15,7 +15,7 @@ const inputs = {
   "texts of JSON": () => many.map((document) => JSON.stringify(document, null, 2)),
 };
 
-test.each(Object.entries(inputs))("%s goes out as a document a line", async (_, input) => {
+test.each(Object.entries(inputs))("sends %s as one document per line", async (_, input) => {
   const api = new FakeApi();
   const { client } = clientOf(api);
   const result = await client.push(input(), { collection: "c", label: "l", truncateInputs: false });
@@ -31,7 +31,7 @@ test.each(Object.entries(inputs))("%s goes out as a document a line", async (_, 
   });
 });
 
-test("one document needs no list", async () => {
+test("accepts one document without a list", async () => {
   const api = new FakeApi();
   const result = await clientOf(api).client.push({ query: "q", contexts: ["a", { id: "b", text: "b" }] });
   expect(result.accepted).toBe(1);
@@ -40,20 +40,20 @@ test("one document needs no list", async () => {
 test.each([
   [100, "interactive"],
   [101, null],
-])("%i documents without a lane go to %s", async (count, lane) => {
+])("sends %i documents without a lane to %s", async (count, lane) => {
   const api = new FakeApi();
   await clientOf(api).client.push(slowly(documents(count)));
   expect(api.received[0]?.url.searchParams.get("lane")).toBe(lane);
 });
 
-test("a packed body says so and holds the same", async () => {
+test("a gzip body has its header and the same content", async () => {
   const api = new FakeApi();
   await clientOf(api).client.push(many, { gzip: true });
   expect(api.received[0]?.headers.get("content-encoding")).toBe("gzip");
   expect(linesOf(api.received[0]?.text)).toHaveLength(250);
 });
 
-test("what is too big for one request becomes several, each under a key of its own, with lines counted over all", async () => {
+test("splits a large push into requests with their own keys and continuous line numbers", async () => {
   const api = new FakeApi();
   const all: unknown[] = documents(10, "x".repeat(100));
   all[6] = { query: 1 };
@@ -69,7 +69,7 @@ test("what is too big for one request becomes several, each under a key of its o
   expect(api.received.every(({ text }) => text.length <= line * 4)).toBe(true);
 });
 
-test("blank texts behind what filled a request are no failure", async () => {
+test("accepts a last request with only blank lines", async () => {
   const api = new FakeApi();
   const line = JSON.stringify(documents(1)[0]);
   const fetchStrictly: typeof api.fetch = async (input, init) => {
@@ -82,7 +82,7 @@ test("blank texts behind what filled a request are no failure", async () => {
   await expect(client.push([])).rejects.toMatchObject({ code: "empty-body" });
 });
 
-test("a line longer than a request may be goes out by itself", async () => {
+test("sends a line larger than the request limit alone", async () => {
   const api = new FakeApi();
   await clientOf(api).client.push(documents(3, "x".repeat(500)), { maxBytes: 100 });
   expect(api.received.map(({ text }) => linesOf(text).length)).toEqual([1, 1, 1]);
@@ -92,7 +92,7 @@ const passing = {
   "a broken connection": () => {
     throw new TypeError("fetch failed");
   },
-  "a connection that breaks while the body is sent": async (request: Request) => {
+  "a broken connection during the body": async (request: Request) => {
     const reader = request.body?.getReader();
     await reader?.read();
     throw new TypeError("socket closed");
@@ -102,27 +102,24 @@ const passing = {
   "a proxy's 502": () => new Response("<html>Bad gateway</html>", { status: 502 }),
 };
 
-test.each(Object.entries(passing))(
-  "after %s the same documents go out again under the same key",
-  async (_, instead) => {
-    const api = new FakeApi();
-    const keys: (string | null)[] = [];
-    api.instead.push((request) => {
-      keys.push(request.headers.get("idempotency-key"));
-      return instead(request);
-    });
-    const { client, waits } = clientOf(api);
-    const result = await client.push(slowly(documents(5_000)));
-    expect(result.accepted).toBe(5_000);
-    expect([...keys, ...keysOf(api)]).toEqual([result.idempotencyKey, result.idempotencyKey]);
-    expect(linesOf(api.received[0]?.text).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(
-      documents(5_000).map(({ id }) => id),
-    );
-    expect(waits).toEqual([500]);
-  },
-);
+test.each(Object.entries(passing))("after %s, sends the same documents again with the same key", async (_, instead) => {
+  const api = new FakeApi();
+  const keys: (string | null)[] = [];
+  api.instead.push((request) => {
+    keys.push(request.headers.get("idempotency-key"));
+    return instead(request);
+  });
+  const { client, waits } = clientOf(api);
+  const result = await client.push(slowly(documents(5_000)));
+  expect(result.accepted).toBe(5_000);
+  expect([...keys, ...keysOf(api)]).toEqual([result.idempotencyKey, result.idempotencyKey]);
+  expect(linesOf(api.received[0]?.text).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(
+    documents(5_000).map(({ id }) => id),
+  );
+  expect(waits).toEqual([500]);
+});
 
-test("waits double, and are never shorter than the server asks for", async () => {
+test("doubles the delays, and never waits less than the server asks for", async () => {
   const api = new FakeApi();
   api.instead.push(
     () => problem(503, "unavailable"),
@@ -134,7 +131,7 @@ test("waits double, and are never shorter than the server asks for", async () =>
   expect(waits).toEqual([500, 7_000, 2_000]);
 });
 
-test("a failure that does not pass is given up on, and tells how to go on", async () => {
+test("gives up on a lasting failure, with what is needed to resume", async () => {
   const api = new FakeApi();
   api.instead.push(...Array.from({ length: 4 }, () => () => problem(503, "unavailable", { submission: "sub_0009" })));
   const { client } = clientOf(api, { retries: 3 });
@@ -144,7 +141,7 @@ test("a failure that does not pass is given up on, and tells how to go on", asyn
   expect((error as SluiceError).problem?.submission).toBe("sub_0009");
 });
 
-test("what was taken in before a failure is told with it", async () => {
+test("reports what was accepted before a failure", async () => {
   const api = new FakeApi();
   const push = documents(4);
   const { client } = clientOf(api, { retries: 0 });
@@ -160,15 +157,15 @@ test("what was taken in before a failure is told with it", async () => {
     .push(push, { maxBytes, idempotencyKey: "key" })
     .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "no-answer", pushed: { accepted: 2, submissions: [{ id: "sub_0001" }] } });
-  // The same push under the same key goes on: the first request is answered from memory.
+  // Pushing again with the same key resumes: the first request is answered from memory.
   const again = await client.push(push, { maxBytes, idempotencyKey: "key" });
   expect(again).toMatchObject({ accepted: 4, alreadyThere: 2 });
   expect(api.submissions.size).toBe(2);
 });
 
-test("a push of the same key under way is waited for as long as the server asks", async () => {
+test("waits for a running push with the same key as long as the server asks", async () => {
   const api = new FakeApi();
-  // A push that broke off without a word counts as running for 60 s.
+  // An interrupted push counts as running for 60 s.
   const conflict = () => problem(409, "conflict", {}, { "retry-after": "2" });
   api.instead.push(...Array.from({ length: 30 }, () => conflict));
   const { client, waits } = clientOf(api, { retries: 0 });
@@ -176,7 +173,7 @@ test("a push of the same key under way is waited for as long as the server asks"
   expect(waits).toEqual(Array.from({ length: 30 }, () => 2_500));
 });
 
-test("a key goes out bare, or quoted where it would not arrive as it is", async () => {
+test("quotes a key only if it would not arrive unchanged otherwise", async () => {
   const api = new FakeApi();
   for (const idempotencyKey of ["plain-1", "a,b", 'say "a\\b"', " "]) {
     await clientOf(api).client.push(documents(1), { idempotencyKey });
@@ -184,16 +181,13 @@ test("a key goes out bare, or quoted where it would not arrive as it is", async 
   expect(keysOf(api)).toEqual(["plain-1", '"a,b"', '"say \\"a\\\\b\\""', '" "']);
 });
 
-test.each(["", "é", "x".repeat(251), "a\nb"])(
-  "the key %j is refused before anything is sent",
-  async (idempotencyKey) => {
-    const api = new FakeApi();
-    await expect(clientOf(api).client.push(many, { idempotencyKey })).rejects.toThrow("printable ASCII");
-    expect(api.received).toEqual([]);
-  },
-);
+test.each(["", "é", "x".repeat(251), "a\nb"])("refuses the key %j before any request", async (idempotencyKey) => {
+  const api = new FakeApi();
+  await expect(clientOf(api).client.push(many, { idempotencyKey })).rejects.toThrow("printable ASCII");
+  expect(api.received).toEqual([]);
+});
 
-test("a push of the same key that does not end is not waited for without end", async () => {
+test("stops waiting for a push with the same key that does not end", async () => {
   const api = new FakeApi();
   const conflict = () => problem(409, "conflict", {}, { "retry-after": "60" });
   api.instead.push(...Array.from({ length: 9 }, () => conflict));
@@ -207,7 +201,7 @@ test.each([
   [403, "forbidden"],
   [413, "body-too-large"],
   [422, "invalid"],
-])("%i is not tried again", async (status, name) => {
+])("does not retry %i", async (status, name) => {
   const api = new FakeApi();
   api.instead.push(() => problem(status, name));
   await expect(clientOf(api).client.push(many)).rejects.toMatchObject({
@@ -218,7 +212,7 @@ test.each([
   expect(api.received).toEqual([]);
 });
 
-test("the same documents under the same key again are the same push", async () => {
+test("pushing the same documents with the same key repeats the push", async () => {
   const api = new FakeApi();
   const { client } = clientOf(api);
   const first = await client.push(many, { idempotencyKey: "key" });
@@ -228,7 +222,7 @@ test("the same documents under the same key again are the same push", async () =
   await expect(client.push(documents(2), { idempotencyKey: "key" })).rejects.toMatchObject({ status: 422 });
 });
 
-test("a push that goes on where it broke off tells how much was there", async () => {
+test("a resumed push reports how many documents were already there", async () => {
   const api = new FakeApi();
   const { client } = clientOf({
     async fetch(input, init) {
@@ -239,13 +233,13 @@ test("a push that goes on where it broke off tells how much was there", async ()
   expect(await client.push(many, { idempotencyKey: "key" })).toMatchObject({ accepted: 250, alreadyThere: 120 });
 });
 
-test("refused lines are listed and the others are taken in", async () => {
+test("lists refused lines and accepts the others", async () => {
   const api = new FakeApi();
   const result = await clientOf(api).client.push(['{"query":"q","contexts":["a"]}', "", "not JSON", "{}"]);
   expect(result).toMatchObject({ accepted: 1, rejectedCount: 2, rejected: [{ line: 3 }, { line: 4 }] });
 });
 
-test("a push of which nothing is acceptable throws, with its lines", async () => {
+test("throws with the refused lines if nothing is acceptable", async () => {
   const api = new FakeApi();
   const push = clientOf(api).client.push(["{}", "[]"]);
   await expect(push).rejects.toMatchObject({
@@ -255,7 +249,7 @@ test("a push of which nothing is acceptable throws, with its lines", async () =>
   });
 });
 
-test("what the documents' source throws comes through, and is not tried again", async () => {
+test("rethrows an error of the source without a retry", async () => {
   const api = new FakeApi();
   const failure = new Error("the file is gone");
   async function* breaking() {
@@ -268,7 +262,7 @@ test("what the documents' source throws comes through, and is not tried again", 
   expect(waits).toEqual([]);
 });
 
-test("progress tells what went out, and what is waited for", async () => {
+test("reports what was sent, and the delays", async () => {
   const api = new FakeApi();
   api.instead.push(() => problem(503, "unavailable", {}, { "retry-after": "3" }));
   const told: PushProgress[] = [];

@@ -6,7 +6,7 @@ import { clientOf, collect, slowly, streamOf } from "./client.ts";
 const encoder = new TextEncoder();
 const bytesOf = (text: string) => new Uint8Array(encoder.encode(text));
 
-/** Other readers end lines at these too. */
+/** Some readers end lines at these too. */
 const SEPARATORS = "\u2028\u2029\u0085";
 const LINE = JSON.stringify({ id: "a", query: `one${SEPARATORS}query`, contexts: [`one${SEPARATORS}text`] });
 
@@ -23,19 +23,19 @@ test.each([
   ["a blob", () => new Blob([file])],
   ["a stream", () => streamOf(pieces(file, 7))],
   ["an async iterable", () => slowly(pieces(file, 1))],
-  ["a list of pieces", () => pieces(file, 50)],
-])("documents of %s are cut at line feeds only", async (_, input) => {
+  ["a list of chunks", () => pieces(file, 50)],
+])("splits %s at line feeds only", async (_, input) => {
   expect(await collect(readDocuments(input()))).toEqual([LINE, LINE, LINE]);
 });
 
-test("a document that holds U+2028 and U+2029 is pushed as one", async () => {
+test("pushes a document with U+2028 and U+2029 in one piece", async () => {
   const api = new FakeApi();
   const pushed = await clientOf(api).client.push(readDocuments(bytesOf(`${LINE}\n`)));
   expect(pushed).toMatchObject({ accepted: 1, rejectedCount: 0 });
   expect(api.received[0]?.text).toBe(`${LINE}\n`);
 });
 
-test("a line that is not UTF-8 is refused, and the others are taken", async () => {
+test("refuses a line that is not UTF-8, and accepts the others", async () => {
   const api = new FakeApi();
   const bad = [...bytesOf('{"query":"caf'), 0xe9, ...bytesOf('","contexts":["a"]}\n')];
   const bytes = new Uint8Array([...bytesOf(`${LINE}\n`), ...bad, ...bytesOf(`${LINE}\n`)]);
@@ -43,7 +43,7 @@ test("a line that is not UTF-8 is refused, and the others are taken", async () =
   expect(pushed).toMatchObject({ accepted: 2, rejectedCount: 1, rejected: [{ line: 2 }] });
 });
 
-test("a line longer than the API reads is refused and not held", async () => {
+test("refuses a line longer than the API reads without buffering it", async () => {
   const long = bytesOf(`{"query":"q","contexts":["${"x".repeat(3_000_000)}"]}\n${LINE}\n`);
   const [first, ...rest] = await collect(readDocuments(streamOf(pieces(long, 65_536))));
   expect(first?.length).toBeLessThan(100);
@@ -51,20 +51,20 @@ test("a line longer than the API reads is refused and not held", async () => {
   expect(rest).toEqual([LINE]);
 });
 
-test("a byte order mark within the file stays where it is", async () => {
+test("keeps a byte order mark inside the file", async () => {
   expect(await collect(readDocuments(bytesOf(`${LINE}\n\u{feff}${LINE}\n`)))).toEqual([LINE, `\u{feff}${LINE}`]);
 });
 
-test("numbers stay as they are written", async () => {
+test("keeps numbers as written", async () => {
   const line = '{"query":"q","contexts":["a"],"metadata":{"n":1546130668394913823}}';
   expect(await collect(readDocuments(bytesOf(line)))).toEqual([line]);
 });
 
-test("a stream of texts is an error that says what to change", async () => {
-  await expect(collect(readDocuments(slowly([LINE]) as never))).rejects.toThrow("leave a stream's encoding unset");
+test("rejects a stream of strings with the fix", async () => {
+  await expect(collect(readDocuments(slowly([LINE]) as never))).rejects.toThrow("Do not set an encoding on the stream");
 });
 
-test("a stream that is not read to its end is canceled", async () => {
+test("cancels a stream that is not read to its end", async () => {
   let canceled = false;
   const stream = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(bytesOf(`${LINE}\n`)),

@@ -15,7 +15,7 @@ async function pushed(count: number) {
 const ids = (found: readonly Document[]) => found.map(({ id }) => id);
 const pathsOf = (api: FakeApi) => api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
 
-test("the results of a submission come page by page, each once and in order", async () => {
+test("reads the results of a submission page by page, each once and in order", async () => {
   const { api, client, id } = await pushed(25);
   const found = await collect(
     client.results(id, { limit: 10, topK: 3, include: ["text", "metadata"], status: "queued" }),
@@ -29,7 +29,7 @@ test("the results of a submission come page by page, each once and in order", as
   ]);
 });
 
-test("results go on where a connection broke, leaving nothing out and repeating nothing", async () => {
+test("results continue after a broken connection without gaps or repeats", async () => {
   const { api, client, id } = await pushed(25);
   const found: Document[] = [];
   for await (const document of client.results(id, { limit: 10 })) {
@@ -39,7 +39,7 @@ test("results go on where a connection broke, leaving nothing out and repeating 
   expect(ids(found)).toEqual(documents(25).map((document) => document.id));
 });
 
-/** An answer whose body ends in the middle. */
+/** An answer whose body is truncated. */
 function brokenOff(): Response {
   const start = new TextEncoder().encode('{"data":[{"id":"d');
   const body = new ReadableStream<Uint8Array>({
@@ -52,7 +52,7 @@ function brokenOff(): Response {
   return new Response(body);
 }
 
-test("a reader that goes away ends the request that was under way for it", async () => {
+test("aborts the pending request when the reader stops", async () => {
   const { client, id } = await pushed(25);
   let signal: AbortSignal | null | undefined;
   const api = new FakeApi();
@@ -72,7 +72,7 @@ test("a reader that goes away ends the request that was under way for it", async
   expect(signal?.aborted).toBe(true);
 });
 
-test("a page can be read by itself", async () => {
+test("reads a single page", async () => {
   const { client, id } = await pushed(25);
   const list = client.results(id, { limit: 10 });
   const first = await list.page();
@@ -80,14 +80,14 @@ test("a page can be read by itself", async () => {
   expect(ids([...first.data, ...second.data])).toEqual(documents(20).map((document) => document.id));
 });
 
-test("submissions are listed with the filters given", async () => {
+test("lists submissions with the given filters", async () => {
   const { api, client, id } = await pushed(1);
   const found = await collect(client.submissions({ label: "l", status: "queued", since: new Date(0) }));
   expect(found.map((one) => one.id)).toEqual([id]);
   expect(pathsOf(api)).toEqual(["GET /v1/submissions?status=queued&label=l&since=1970-01-01T00%3A00%3A00.000Z"]);
 });
 
-test("a document is found by an id of any characters", async () => {
+test("reads a document whose id has any characters", async () => {
   const api = new FakeApi();
   const { client } = clientOf(api);
   const id = "a/b?c#d %2F ü";
@@ -96,7 +96,7 @@ test("a document is found by an id of any characters", async () => {
   expect(await client.deleteDocument("c", id)).toEqual({ deleted: 1 });
 });
 
-test("any number of documents is read in the order asked, in requests that fit", async () => {
+test("reads any number of documents in the given order, in requests that fit", async () => {
   const { api, client } = await pushed(130);
   const asked = [
     ...documents(130)
@@ -110,7 +110,7 @@ test("any number of documents is read in the order asked, in requests that fit",
   expect(api.received.map(({ url }) => url.searchParams.getAll("id").length)).toEqual([100, 31]);
 
   api.received.length = 0;
-  // Some characters are longer in a query string than encodeURIComponent makes them.
+  // Some characters are longer in a query string than in the output of encodeURIComponent.
   const long = ["ü", "!", "'", " ", "~"].flatMap((filler) =>
     documents(40).map(({ id }) => id.padEnd(filler === "ü" ? 128 : 256, filler)),
   );
@@ -119,7 +119,7 @@ test("any number of documents is read in the order asked, in requests that fit",
   expect(Math.max(...api.received.map(({ url }) => url.href.length))).toBeLessThan(8_000);
 });
 
-test("waiting ends with the submission, looking less and less often", async () => {
+test("wait reads less and less often until the submission ends", async () => {
   const { api, client, waits, id } = await pushed(3);
   api.looks = 8;
   const seen: string[] = [];
@@ -129,7 +129,7 @@ test("waiting ends with the submission, looking less and less often", async () =
   expect(waits).toEqual([500, 750, 1_125, 1_687.5, 2_531.25, 3_796.875, 5_000, 5_000]);
 });
 
-test("waiting ends in time", async () => {
+test("wait ends at its timeout", async () => {
   const { api, client, waits, id } = await pushed(3);
   api.looks = Infinity;
   await expect(client.wait(id, { timeout: 2_000 })).rejects.toMatchObject({
@@ -139,7 +139,7 @@ test("waiting ends in time", async () => {
   expect(waits).toEqual([500, 750, 750]);
 });
 
-test("waiting ends early where the caller says so, and reads as often as the caller wants", async () => {
+test("wait obeys the caller's condition and interval", async () => {
   const { api, client, waits, id } = await pushed(3);
   api.looks = 8;
   let reads = 0;
@@ -150,7 +150,7 @@ test("waiting ends early where the caller says so, and reads as often as the cal
   expect(waits.slice(2)).toEqual([500, 600, 600, 600, 600]);
 });
 
-test("waiting ends when it is aborted", async () => {
+test("wait ends when aborted", async () => {
   const { api, client, id } = await pushed(3);
   api.looks = Infinity;
   const stop = new AbortController();
@@ -158,7 +158,7 @@ test("waiting ends when it is aborted", async () => {
   await expect(client.wait(id, { signal: stop.signal, onProgress: () => stop.abort(reason) })).rejects.toBe(reason);
 });
 
-test("the feed goes on without an end, and its cursor follows what was worked on", async () => {
+test("the feed is endless, and its cursor follows processed documents", async () => {
   const { api, client, waits } = await pushed(3);
   const feed = client.feed({ collection: "c", wait: 5 });
   const cursors: (string | null)[] = [];
@@ -175,11 +175,11 @@ test("the feed goes on without an end, and its cursor follows what was worked on
   expect(pathsOf(api).at(-1)).toBe("GET /v1/results?cursor=3&collection=c&wait=5");
 });
 
-test("a feed from now on begins at the end, without reading what ended before", async () => {
+test("a feed from now starts at the end without reading earlier documents", async () => {
   const { api } = await pushed(3);
   const later = { id: "later", query: "q", contexts: ["a"] };
   const fetchThenPush: typeof api.fetch = async (input, init) => {
-    // Something ends once the feed waits for it.
+    // A document ends once the feed waits for it.
     if (input.includes("cursor=3")) await clientOf(api).client.push(later);
     return api.fetch(input, init);
   };
@@ -197,7 +197,7 @@ test("a feed from now on begins at the end, without reading what ended before", 
   ]);
 });
 
-test("a feed tells what it waits out, and when that is over", async () => {
+test("a feed reports each delay, and when the server answers again", async () => {
   const { api } = await pushed(2);
   const gone = () => {
     throw new TypeError("connection refused");
@@ -211,7 +211,7 @@ test("a feed tells what it waits out, and when that is over", async () => {
   expect(told).toEqual([["no-answer", 500], ["unavailable", 1_000], "again"]);
 });
 
-test("a feed that has nothing new is not asked without pause", async () => {
+test("pauses between requests of a feed without new documents", async () => {
   const { api } = await pushed(1);
   const stop = new AbortController();
   const waits: number[] = [];
@@ -225,7 +225,7 @@ test("a feed that has nothing new is not asked without pause", async () => {
   expect(api.received).toHaveLength(3);
 });
 
-test("quarantined messages are listed and replayed, also where a first answer was lost", async () => {
+test("lists and replays quarantined messages, even if a first answer is lost", async () => {
   const { api, client } = await pushed(1);
   api.malformed.push(malformedOf("msg_a"), malformedOf("msg_b"));
   expect((await collect(client.malformed({ limit: 1 }))).map(({ id }) => id)).toEqual(["msg_a", "msg_b"]);
@@ -239,7 +239,7 @@ test("quarantined messages are listed and replayed, also where a first answer wa
   expect(api.malformed).toEqual([]);
 });
 
-test("a quarantined message is discarded, also where a first answer was lost", async () => {
+test("discards a quarantined message, even if a first answer is lost", async () => {
   const { api, client } = await pushed(1);
   api.malformed.push(malformedOf("msg_a"), malformedOf("msg_b"));
   await client.discardMalformed("msg_a");
@@ -253,7 +253,7 @@ test("a quarantined message is discarded, also where a first answer was lost", a
   expect(api.malformed).toEqual([]);
 });
 
-test("operations name what they act on", async () => {
+test("sends the target of each operation", async () => {
   const { api, client, id } = await pushed(2);
   expect(await client.pause({ model: "m" })).toMatchObject([{ scope: "model:m", reason: "requested" }]);
   expect(await client.pause({ submission: id })).toHaveLength(2);
@@ -285,7 +285,7 @@ test("operations name what they act on", async () => {
   ]);
 });
 
-test("an error tells all that the problem tells", async () => {
+test("an error has all fields of the problem", async () => {
   const api = new FakeApi();
   const errors = [{ pointer: "?limit", detail: "must be a whole number" }];
   api.instead.push(() => problem(422, "invalid", { errors, request_id: "r1" }, { "retry-after": "3" }));
@@ -306,13 +306,13 @@ test("an error tells all that the problem tells", async () => {
 test.each([
   ["a page of a proxy", () => new Response("<html>", { status: 404 })],
   ["a success that is not JSON", () => new Response("<html>", { status: 200 })],
-])("%s is not taken for the API's answer", async (_, instead) => {
+])("does not accept %s as the API's answer", async (_, instead) => {
   const api = new FakeApi();
   api.instead.push(instead);
   await expect(clientOf(api).client.stats()).rejects.toMatchObject({ code: "unreadable" });
 });
 
-test("a request that gets no answer in time is tried again", async () => {
+test("retries a request that times out", async () => {
   const api = new FakeApi();
   let asked = 0;
   const fetchLate: typeof api.fetch = (input, init) => {
@@ -327,7 +327,7 @@ test("a request that gets no answer in time is tried again", async () => {
   expect(waits).toEqual([500]);
 });
 
-test("a deletion that went through unheard is no failure", async () => {
+test("accepts a deletion whose first answer was lost", async () => {
   const { api, client } = await pushed(1);
   api.instead.push(
     () => {
@@ -339,7 +339,7 @@ test("a deletion that went through unheard is no failure", async () => {
   await expect(client.deleteDocument("c", "unknown")).rejects.toMatchObject({ code: "not-found" });
 });
 
-test("a key that cannot be sent is refused without showing it", () => {
+test("refuses an invalid key without showing it", () => {
   const make = () => new Sluice({ url: "http://sluice.test", key: "secret\n" });
   expect(make).toThrow("key must be printable ASCII without spaces");
   expect(make).not.toThrow("secret");

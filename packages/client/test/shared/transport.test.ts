@@ -28,7 +28,7 @@ test.each([
   "UND_ERR_CONNECT_TIMEOUT",
   "UND_ERR_SOCKET",
   "SOMETHING_ELSE",
-])("%s is retried", async (code) => {
+])("retries %s", async (code) => {
   const { client, waits } = refusing(2, failure(code));
   expect(await client.health()).toEqual({ status: "ok" });
   expect(waits).toEqual([500, 1_000]);
@@ -46,7 +46,7 @@ test.each([
   ["ENOTFOUND", "The host name of http://sluice.test does not resolve (ENOTFOUND)."],
   ["ERR_INVALID_URL", "http://sluice.test is not a valid URL (ERR_INVALID_URL)."],
   [null, "fetch blocks the port of http://sluice.test (bad port)"],
-])("%s ends at once, with the cause", async (code, words) => {
+])("%s fails at once, with the cause", async (code, words) => {
   const { client, waits } = refusing(1, failure(code, code ?? "bad port"));
   await expect(client.health()).rejects.toMatchObject({
     code: "unreachable",
@@ -56,7 +56,7 @@ test.each([
   expect(waits).toEqual([]);
 });
 
-test("a failure without a code is retried, and its words are in the error", async () => {
+test("retries a failure without a code, and keeps its message", async () => {
   const { client, waits } = refusing(6, failure(null, "Network connection lost."));
   await expect(client.health()).rejects.toMatchObject({
     code: "no-answer",
@@ -71,12 +71,12 @@ const pushes = {
   packed: [() => slowly(documents(5_000, "x".repeat(100))), true],
 } as const;
 
-test.each(Object.entries(pushes))("without a connection no document counts as sent (%s)", async (_, [input, gzip]) => {
+test.each(Object.entries(pushes))("counts no document as sent without a connection (%s)", async (_, [input, gzip]) => {
   for (const code of ["ENOTFOUND", "ECONNREFUSED", "DEPTH_ZERO_SELF_SIGNED_CERT"]) {
     const told: PushProgress[] = [];
     const api = new FakeApi();
     const takeThenFail = async (request: Request) => {
-      // `fetch` takes a first chunk before it connects.
+      // `fetch` reads a first chunk before it connects.
       await request.body?.getReader().read();
       return failure(code)();
     };
@@ -87,7 +87,7 @@ test.each(Object.entries(pushes))("without a connection no document counts as se
   }
 });
 
-test("what went out is the most that any try sent, after what earlier requests sent", async () => {
+test("reports the most that any attempt sent, plus the earlier requests", async () => {
   const all = documents(40, "x".repeat(10_000));
   const maxBytes = 20 * (JSON.stringify(all[10]).length + 1);
   const api = new FakeApi();
@@ -113,7 +113,7 @@ test.each([
   ["https://other.test/sluice/v1/stats", "https://other.test/sluice"],
   ["https://login.test/start?next=%2Fv1%2Fstats", "https://login.test/start"],
   ["/elsewhere/v1/stats", "http://sluice.test/elsewhere"],
-])("a redirect to %s is not followed, and its target is named", async (location, target) => {
+])("reports a redirect to %s instead of following it", async (location, target) => {
   for (const status of [301, 302, 303, 307, 308]) {
     const api = new FakeApi();
     const { client, waits } = clientOf(api);
@@ -123,27 +123,27 @@ test.each([
       status,
       detail:
         `http://sluice.test redirects to ${target}. ` +
-        `Redirects are not followed: use ${target} as the URL if the API is there.`,
+        `Redirects are not followed. If the API is at ${target}, use that as the URL.`,
     });
     expect([waits, api.received]).toEqual([[], []]);
   }
 });
 
 test.each(["/v1/stats/", "/v1/stats?again=1", "http://sluice.test/v1/stats"])(
-  "a redirect to %s leads nowhere else, and no URL is proposed",
+  "proposes no URL for a redirect to %s",
   async (location) => {
     const api = new FakeApi();
     api.instead.push(() => new Response(null, { status: 308, headers: { location } }));
     await expect(clientOf(api).client.stats()).rejects.toMatchObject({
       code: "redirected",
       detail:
-        "http://sluice.test redirects to itself. Redirects are not followed: " +
-        "does something in front of the API ask for a login or a cookie?",
+        "http://sluice.test redirects to itself. Redirects are not followed. " +
+        "Check whether a proxy in front of the API requires a login or a cookie.",
     });
   },
 );
 
-test("a redirect is asked for by no request", async () => {
+test("every request disables redirects", async () => {
   const api = new FakeApi();
   const modes: (string | undefined)[] = [];
   const { client } = clientOf({
@@ -157,7 +157,7 @@ test("a redirect is asked for by no request", async () => {
   expect(modes).toEqual(["manual", "manual"]);
 });
 
-test("a 409 of another service is not waited for as a push under way", async () => {
+test("does not treat another service's 409 as a push in progress", async () => {
   const api = new FakeApi();
   api.instead.push(() => new Response("busy", { status: 409, headers: { "retry-after": "1" } }));
   const { client, waits } = clientOf(api);
@@ -166,7 +166,7 @@ test("a 409 of another service is not waited for as a push under way", async () 
 });
 
 test.each(["http://[", "http://user:secret@sluice.test", "http://sluice.test/?a=1", "http://sluice.test/#a"])(
-  "the url %s is refused before anything is sent",
+  "refuses the url %s before any request",
   (url) => {
     const make = () => clientOf(new FakeApi(), { url });
     expect(make).toThrow(/^url /);
@@ -174,7 +174,7 @@ test.each(["http://[", "http://user:secret@sluice.test", "http://sluice.test/?a=
   },
 );
 
-test("a problem keeps the places that can be read", async () => {
+test("keeps the readable locations of a problem", async () => {
   const api = new FakeApi();
   const errors = [null, { pointer: "/query", detail: "too long" }, { line: 3, detail: "bad" }, { line: "3" }, "x"];
   api.instead.push(() => problem(422, "invalid", { errors }));

@@ -1,6 +1,4 @@
-/*
- * Compiled, never run: what the producer gives out is what the client's types say, no key more or less.
- */
+/* Compiled, never run: the producer's answers match the client's types, with the same keys. */
 import type {
   FailureCode as CoreFailureCode,
   JobStatus as CoreJobStatus,
@@ -21,10 +19,10 @@ import type { statsShape } from "../../../../workers/producer/src/shapes/stats.t
 import type { submissionShape } from "../../../../workers/producer/src/shapes/submission.ts";
 import type * as client from "../../src/types.ts";
 
-/** What a schema lets through. */
+/** The output type of a schema. */
 type Out<Schema extends { readonly _zod: { readonly output: unknown } }> = Schema["_zod"]["output"];
 
-/** Paths of keys that `A` has and `B` has not. */
+/** Paths of keys in `A` that are not in `B`. */
 type ExtraKeys<A, B> = A extends string | number | boolean | null | undefined
   ? never
   : A extends readonly (infer Item)[]
@@ -34,7 +32,10 @@ type ExtraKeys<A, B> = A extends string | number | boolean | null | undefined
     : | Exclude<keyof A, keyof B>
       | { [Key in keyof A & keyof B]-?: ExtraKeys<NonNullable<A[Key]>, NonNullable<B[Key]>> }[keyof A & keyof B];
 
-/** `true`, or what is wrong. Ids are branded there and plain here, so that values are compared one way. */
+/**
+ * `true`, or the mismatch. Ids are branded in the producer and plain in the client, so values are compared in one
+ * direction.
+ */
 type Gives<Given, Wanted> = [Given] extends [Wanted]
   ? [ExtraKeys<Given, Wanted>] extends [never]
     ? [ExtraKeys<Wanted, Given>] extends [never]
@@ -51,7 +52,7 @@ type Same<A, B> = [A] extends [B]
 
 type True<Check extends true> = Check;
 
-/** A document as HTTP gives it: the client adds `metadata_json`. */
+/** A document as HTTP returns it: the client adds `metadata_json`. */
 type DocumentOverHttp = Omit<client.Document, "metadata_json">;
 
 export type Shapes = [

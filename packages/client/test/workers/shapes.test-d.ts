@@ -1,6 +1,4 @@
-/*
- * Compiled, never run: a check of an answer fits one type only, so that a type cannot change without its check.
- */
+/* Compiled, never run: a check fits one type only, so a type cannot change without its check. */
 import type { documentShape, healthShape, statsShape, submissionShape } from "../../src/answers/answers.ts";
 import type { object, Shape } from "../../src/answers/shape.ts";
 import type { Document, Health, Stats, Submission } from "../../src/types.ts";
@@ -9,7 +7,7 @@ type Fits<A, B> = [A] extends [B] ? true : false;
 type True<Check extends true> = Check;
 type False<Check extends false> = Check;
 
-/** The fields that `object` asks for. */
+/** The argument of `object`. */
 type Fields<T extends object> = Parameters<typeof object<T>>[0];
 
 interface Now {
@@ -25,7 +23,7 @@ interface Checked {
 
 export type Checks = [
   True<Fits<Checked, Fields<Now>>>,
-  // A field is added, becomes null, absent, or another type: its old check fits no more.
+  // After a field is added, becomes nullable, optional, or another type, its old check no longer fits.
   False<Fits<Checked, Fields<Now & { readonly added: string }>>>,
   False<Fits<Checked, Fields<Omit<Now, "id"> & { readonly id: string | null }>>>,
   False<Fits<Checked, Fields<Omit<Now, "id"> & { readonly id?: string | undefined }>>>,

@@ -12,7 +12,7 @@ export interface JobsFlags {
   readonly limit: number;
 }
 
-/** One job, or the newest ones. */
+/** Shows one job or lists the newest ones. */
 export async function jobs(cli: Cli, id: string | undefined, flags: JobsFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   const client = clientOf(cli);
@@ -53,7 +53,7 @@ export async function jobs(cli: Cli, id: string | undefined, flags: JobsFlags): 
   return EXIT.ok;
 }
 
-/** Submissions share jobs, and a job does not tell whose it is. */
+/** A job does not name its submissions, because several submissions share it. */
 function waiterOf({ model }: Job): Waiter {
   return { model, submission: null };
 }

@@ -6,17 +6,17 @@ import { take } from "../take.ts";
 import { errorWords } from "../tell-error.ts";
 import { ago, bytes, oneLine, plural } from "../text.ts";
 
-/** Errors of one message: the others can still be sent. */
+/** Errors that affect one message only. The others can still be sent. */
 const ONLY_THIS_MESSAGE: ReadonlySet<ErrorCode> = new Set(["conflict", "not-found"]);
 
 export interface MalformedFlags {
-  /** A message's id, or all of them. */
+  /** One message id, or all messages. */
   readonly replay?: string | true;
   readonly discard?: string;
   readonly limit: number;
 }
 
-/** Lists quarantined messages, sends one, or all, to their queues again, or discards one. */
+/** Lists quarantined messages, replays one or all of them to their queues, or discards one. */
 export async function malformed(cli: Cli, flags: MalformedFlags): Promise<ExitCode> {
   if (flags.replay !== undefined) return replay(cli, flags.replay);
   if (flags.discard !== undefined) return discard(cli, flags.discard);
@@ -28,7 +28,7 @@ export async function malformed(cli: Cli, flags: MalformedFlags): Promise<ExitCo
 async function replay(cli: Cli, id: string | true): Promise<ExitCode> {
   const client = clientOf(cli);
   const ids = id === true ? [] : [id];
-  // Listed before the first is sent: one whose cause is not gone comes back under another id.
+  // All messages are listed before the first is replayed: a message that still fails comes back under another id.
   if (id === true) for await (const message of client.malformed({ signal: cli.signal })) ids.push(message.id);
   let replayed = 0;
   let refused = 0;
@@ -43,7 +43,10 @@ async function replay(cli: Cli, id: string | true): Promise<ExitCode> {
   }
   if (!cli.out.human) cli.out.record({ replayed });
   else if (ids.length === 0) cli.out.print("No message is quarantined.");
-  else cli.out.print(`${plural(replayed, "message")} sent again. If the cause is not gone: sluice malformed`);
+  else
+    cli.out.print(
+      `${plural(replayed, "message")} sent again. If they fail again, they reappear here: sluice malformed`,
+    );
   return refused === 0 ? EXIT.ok : EXIT.error;
 }
 
@@ -78,7 +81,7 @@ function tell({ out, now }: Cli, messages: readonly MalformedMessage[]): void {
         message.id,
       ]),
     );
-    out.print("\nSend them to their queues again once the cause is gone: sluice malformed --replay");
-    out.print("Discard one that cannot be sent again: sluice malformed --discard ID");
+    out.print("\nReplay them once the cause is fixed: sluice malformed --replay");
+    out.print("Discard one that cannot be replayed: sluice malformed --discard ID");
   }
 }

@@ -13,7 +13,7 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
     return EXIT.ok;
   }
   if (submission.status === "completed") {
-    cli.out.print(`${id} is completed: every document had ended, and nothing was left to cancel.`);
+    cli.out.print(`${id} is already completed. There is nothing to cancel.`);
     return EXIT.ok;
   }
   const open = submission.counts.queued + submission.counts.processing;
@@ -23,13 +23,10 @@ export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
       ? ""
       : ` ${count(queued)} in the Queue: canceled on arrival, or failed as message_lost if they never arrive.`;
   const rest =
-    open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: what is dispatched finishes.${inQueue}`;
+    open === 0 ? "" : ` ${pluralVerb(open, "document", HAS)} not ended: dispatched documents still finish.${inQueue}`;
   const { failed } = submission.counts;
-  // A retry that was in progress may have left some: it queues no more.
-  const left =
-    open > 0 || failed === 0
-      ? ""
-      : ` ${plural(failed, "document")} failed, and no retry is going to queue ${failed === 1 ? "it" : "them"}.`;
+  // A retry in progress may not have queued all failed documents. It queues no more.
+  const left = open > 0 || failed === 0 ? "" : ` ${plural(failed, "document")} failed and will not be retried.`;
   cli.out.print(`${id} is ${submission.status}.${rest}${left}`);
   return EXIT.ok;
 }
@@ -79,10 +76,10 @@ export async function resume(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
   }
   const { resumed, data } = answer;
   const target = flags.model ?? flags.submission ?? "everything";
-  if (resumed === null) out.print(`Nothing was resumed: ${target} was not paused.`);
+  if (resumed === null) out.print(`Nothing to resume: ${target} was not paused.`);
   else out.print(`Resumed ${target}, paused ${ago(resumed.since, now())} (${whyPaused(resumed)}).`);
   if (data.length > 0) {
-    out.print("Still in force:\n");
+    out.print("Still paused:\n");
     printPauses(cli, data);
   }
   return EXIT.ok;
@@ -110,7 +107,7 @@ export interface KeyFlags {
   readonly collections?: readonly string[];
 }
 
-/** Makes a key. It is shown once, here; the API is told its hash. */
+/** Creates a key and shows it once. The API stores only its hash. */
 export function newKey(cli: Cli, flags: KeyFlags): ExitCode {
   const key = `sluice_${Buffer.from(cli.randomBytes(24)).toString("base64url")}`;
   const entry = {
@@ -123,11 +120,11 @@ export function newKey(cli: Cli, flags: KeyFlags): ExitCode {
     cli.out.record({ key, entry });
     return EXIT.ok;
   }
-  cli.out.print(`${cli.out.style(key, "bold")}   shown this once: keep it\n`);
-  cli.out.print("Its entry in the list that the secret SLUICE_API_KEYS holds:\n");
+  cli.out.print(`${cli.out.style(key, "bold")}   shown only once: store it now\n`);
+  cli.out.print("Its entry in the list in the secret SLUICE_API_KEYS:\n");
   cli.out.print(harmlessJson(JSON.stringify(entry)));
   cli.out.print(
-    `\nUpload the list with the entry added: npx wrangler secret put SLUICE_API_KEYS --name sluice-producer`,
+    `\nAdd the entry to the list and upload the list: npx wrangler secret put SLUICE_API_KEYS --name sluice-producer`,
   );
   return EXIT.ok;
 }

@@ -2,10 +2,10 @@ import type { Lane } from "../../types.ts";
 import { formats, type Entry, type FormatName, type Header } from "../formats/index.ts";
 import { readLines, type Input } from "../input.ts";
 
-/** Their waits, which double, make 30 to 60 s in all: a server that is started again is back by then. */
+/** Retries of a push. Their doubling delays add up to 30 to 60 s, enough for a server restart. */
 export const PUSH_RETRIES = 7;
 
-/** What `push` was called with. */
+/** The options of `push`. */
 export interface PushFlags {
   readonly collection?: string;
   readonly model?: string;
@@ -13,7 +13,7 @@ export interface PushFlags {
   readonly label?: string;
   readonly truncate: boolean;
   readonly format: FormatName;
-  /** Whether the first row of `tsv` names the columns. */
+  /** Whether the first row of `tsv` is a header. */
   readonly header?: "yes" | "no";
   readonly key?: string;
   readonly gzip?: boolean;
@@ -22,7 +22,7 @@ export interface PushFlags {
   readonly wait: boolean;
 }
 
-/** Reads a file in the format that `push` was called with; `onHeader` is told of the row that names the columns. */
+/** Reads a file in the format given to `push`. Calls `onHeader` with the header row, if there is one. */
 export function readEntries(
   input: Input,
   { format, header }: PushFlags,

@@ -8,22 +8,25 @@ import { readEntries, type PushFlags } from "./push-options.ts";
 export type RefusedLine = Place & Refusal;
 
 export interface RefusedLines {
-  /** In the file's order. */
+  /** In file order. */
   readonly lines: readonly RefusedLine[];
-  /** More than `lines` where not all could be found. */
+  /** Larger than `lines.length` if some could not be located. */
   readonly count: number;
-  /** The line of the file that names its columns; `null`: none does. */
+  /** The header line of the file, or `null` if it has none. */
   readonly header: number | null;
 }
 
-/** What of a file's reading is known after its push. */
+/** The state of a file after its push. */
 interface Read {
   readonly places: readonly Place[];
   readonly refused: readonly RefusedLine[];
   readonly header: number | null;
 }
 
-/** Every refused line of a file: those refused here, those that the API tells, and where these are many, the others. */
+/**
+ * Collects every refused line of a file: those refused locally, those the API lists, and, if there are more, the rest
+ * found by checking the file again.
+ */
 export async function findRefused(
   pushed: PushResult,
   read: Read,
@@ -42,13 +45,13 @@ export async function findRefused(
   return { lines, count: Math.max(count, found.size), header: read.header };
 }
 
-/** What is found first says why. */
+/** The first reason found for a line wins. */
 function add(found: Map<string, RefusedLine>, line: RefusedLine): void {
   const key = placeKey(line);
   if (!found.has(key)) found.set(key, line);
 }
 
-/** The API tells the first 100 of a request. The others are found by its own rules. */
+/** The API lists the first 100 refused lines of a request. The others are found with its rules. */
 async function findMore(found: Map<string, RefusedLine>, count: number, input: Input, flags: PushFlags): Promise<void> {
   const checker = new Checker({ model: flags.model, truncateInputs: flags.truncate });
   for await (const entry of readEntries(input, flags)) {
@@ -62,8 +65,8 @@ async function findMore(found: Map<string, RefusedLine>, count: number, input: I
 }
 
 /**
- * Writes refused lines, and refused items of lists, as they are to a file that can be corrected and pushed,
- * behind the row that names the columns if there is one. Gives the file's name, or `null`.
+ * Writes refused lines and list items unchanged to a file that the user can correct and push, after the header row if
+ * there is one. Returns the file name, or `null`.
  */
 export async function writeRefused(
   out: Output,
@@ -78,8 +81,8 @@ export async function writeRefused(
     else await copyLines(input, header === null ? lines : [{ first: header, last: header }, ...lines], path);
     return path;
   } catch (error) {
-    // What was pushed is pushed: that is told all the same.
-    out.note(`${path} could not be written: ${reasonOf(error)}`);
+    // The push itself is complete, so the command still reports it.
+    out.note(`${path} cannot be written: ${reasonOf(error)}`);
     return null;
   }
 }

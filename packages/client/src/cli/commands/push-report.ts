@@ -8,7 +8,7 @@ import { failuresWords, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import type { RefusedLines } from "./push-refused.ts";
 
-/** Refused lines that are told on a terminal; the file has them all. */
+/** Maximum refused lines shown on a terminal. The file has all of them. */
 const MAX_SHOWN = 10;
 
 export function printEstimate(out: Output, name: string, estimate: Estimate): void {
@@ -32,7 +32,7 @@ export function printEstimate(out: Output, name: string, estimate: Estimate): vo
   if (refused > 0) out.print(out.style(`${count(refused)} more would be refused.`, "yellow"));
 }
 
-/** Without the last digits of sums in binary: to a billionth of a dollar, which is more than anyone pays by. */
+/** Rounds to a billionth of a dollar to hide binary rounding errors. */
 function rounded(usd: Estimate["usd"]): Estimate["usd"] {
   const round = (value: number) => Number(value.toFixed(9));
   const { total, workers_ai, queues, d1, workers } = usd;
@@ -45,10 +45,10 @@ function rounded(usd: Estimate["usd"]): Estimate["usd"] {
   };
 }
 
-/** Says that a row is taken for a header, and how to have it pushed. */
+/** Returns a function that reports a header row and how to push it as data. */
 export function printHeader(out: Output): (header: Header) => void {
   return ({ line, names }) =>
-    out.note(`Line ${line} is taken for a header: ${oneLine(names.join(", "))}. With --header no it is data.`);
+    out.note(`Line ${line} is read as a header: ${oneLine(names.join(", "))}. Use --header no to read it as data.`);
 }
 
 export function printPushed(out: Output, pushed: PushResult, name: string, took: number): void {
@@ -56,54 +56,54 @@ export function printPushed(out: Output, pushed: PushResult, name: string, took:
   const ids = pushed.submissions.map(({ id }) => out.style(id, "bold")).join(", ");
   const { accepted, alreadyThere } = pushed;
   if (alreadyThere === accepted) {
-    const all = accepted === 1 ? `The document of ${name} was` : `All ${plural(accepted, "document")} of ${name} were`;
-    out.print(`${all} there already, as ${ids}.`);
-    out.print(out.style("To push them anew, take another key: --key ANYTHING", "dim"));
+    const all = accepted === 1 ? `The document in ${name} was` : `All ${plural(accepted, "document")} in ${name} were`;
+    out.print(`${all} already pushed as ${ids}.`);
+    out.print(out.style("To push again, use a new key: --key ANYTHING", "dim"));
     return;
   }
   out.print(`Pushed ${plural(accepted, "document")} as ${ids} in ${duration(took)}`);
   if (alreadyThere > 0)
-    out.print(`${count(alreadyThere)} of them were there already: the push went on where it broke off.`);
+    out.print(`${count(alreadyThere)} of them were already there: this push resumed an interrupted one.`);
 }
 
 export function printRefused(out: Output, refused: RefusedLines, file: string | null): void {
   if (refused.count === 0) return;
   const what = plural(refused.count, refused.lines.some(({ index }) => index !== undefined) ? "document" : "line");
-  out.note(out.noteStyle(`${what} refused${file === null ? "" : `, now in ${file}`}`, "yellow"));
+  out.note(out.noteStyle(`${what} refused${file === null ? "" : `, written to ${file}`}`, "yellow"));
   for (const line of refused.lines.slice(0, MAX_SHOWN)) out.note(`  ${describePlace(line)}: ${oneLine(line.detail)}`);
   const more = refused.lines.length - MAX_SHOWN;
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)
-    out.note(`  ${count(refused.count - refused.lines.length)} of them could not be found`);
+    out.note(`  ${count(refused.count - refused.lines.length)} of them could not be located`);
 }
 
 export function tellAccepted(out: Output, { accepted, submissions }: PushResult): void {
   out.note(
-    `${pluralVerb(accepted, "document", WAS)} taken in before, as ${submissions.map(({ id }) => id).join(", ")}.`,
+    `${pluralVerb(accepted, "document", WAS)} accepted before the failure, as ${submissions.map(({ id }) => id).join(", ")}.`,
   );
 }
 
-/** A command for each submission that shows how it fares: a file larger than one request makes several. */
+/** A status command for each submission. A file larger than one request makes several. */
 function followLines(submissions: readonly Submission[]): string[] {
   return submissions.map(({ id }) => shellCommand(["sluice", "status"], [id]));
 }
 
-/** Of a push that is no longer followed. */
+/** Reports that the command stops following a push. */
 export function noteFollowing(out: Output, end: string, submissions: readonly Submission[]): void {
   const [first = "", ...more] = followLines(submissions);
   const lines = more.length === 0 ? ` ${first}` : [first, ...more].map((line) => `\n  ${line}`).join("");
-  out.note(`${end}Everything was sent, and goes on by itself:${lines}`);
+  out.note(`${end}Everything was sent and is being scored. To follow it:${lines}`);
 }
 
-/** What went out, at most, of a push that ended on its way, and how it goes on. */
+/** Reports how many documents an interrupted push sent at most, and how to resume it. */
 export function tellSent(out: Output, end: string, name: string, sent: number, flags: PushFlags): void {
   out.note(`${end}: ${sent === 0 ? "nothing" : `up to ${plural(sent, "document")}`} went out.`);
   const again = name === "stdin" ? "the same input" : "the same command";
   const key = flags.key === undefined ? "" : `, with --key ${shellWord(flags.key)},`;
-  out.note(`To go on, run ${again} again${key} within 24 hours: what is there already is not scored twice.`);
+  out.note(`To resume, run ${again} again${key} within 24 hours. No document is scored twice.`);
 }
 
-/** How the documents ended, and what to do next. */
+/** Prints how the documents ended and the next commands. */
 export function printScored(out: Output, submissions: readonly Submission[], waited: boolean): void {
   const [first] = submissions;
   if (first === undefined) return;
@@ -130,7 +130,7 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   if (lost > 0) out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`);
 }
 
-/** What a program gets of a push. */
+/** The output of a push for programs. */
 export function recordOf(
   pushed: PushResult,
   submissions: readonly Submission[],

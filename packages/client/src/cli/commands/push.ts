@@ -24,10 +24,10 @@ import {
 } from "./push-report.ts";
 import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts";
 
-/** Pushes a file and follows it to its end. */
+/** Pushes a file and follows its submissions until they end. */
 export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promise<ExitCode> {
   if (flags.header !== undefined && flags.format !== "tsv") {
-    throw new CommandError(EXIT.usage, "--header goes with --format tsv only: the other formats have no header.");
+    throw new CommandError(EXIT.usage, "--header works only with --format tsv: the other formats have no header.");
   }
   const progress = progressOf(cli);
   const client =
@@ -53,7 +53,7 @@ export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promis
   }
 }
 
-/** Of a Ctrl-C while `work` reads the file there is this to say. */
+/** Reports a Ctrl-C while `work` reads the file. */
 async function beforeSending<T>({ signal }: Cli, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -70,7 +70,7 @@ function progressOf({ out, now }: Cli): Progress {
 async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<Estimate> {
   const estimator = new Estimator(flags.model);
   const checker = new Checker({ model: flags.model, truncateInputs: flags.truncate });
-  // A push says it by itself.
+  // A push reports the header itself.
   const onHeader = flags.estimate === true ? printHeader(cli.out) : undefined;
   for await (const entry of readEntries(input, flags, onHeader)) {
     cli.signal.throwIfAborted();
@@ -81,8 +81,8 @@ async function estimateFile(cli: Cli, input: Input, flags: PushFlags): Promise<E
 
 function overBudget({ usd, assumptions }: Estimate, { maxUsd = 0 }: PushFlags): never {
   const message =
-    `About ${dollars(usd.total)} is more than the ${dollars(maxUsd)} of --max-usd. Nothing was sent.\n` +
-    `Assumed: ${assumptions.join("; ")}. --estimate lists the figures.`;
+    `About ${dollars(usd.total)} is more than --max-usd ${dollars(maxUsd)}. Nothing was sent.\n` +
+    `Assumed: ${assumptions.join("; ")}. --estimate shows the figures.`;
   throw new CommandError(EXIT.overBudget, message);
 }
 
@@ -128,14 +128,14 @@ async function sendFile(
       pushed = error.pushed;
     } else {
       if (error instanceof SluicePushError && error.code === "empty-body") {
-        throw new CommandError(EXIT.error, `${input.name} holds no document: nothing was pushed.`);
+        throw new CommandError(EXIT.error, `${input.name} has no documents. Nothing was pushed.`);
       }
       if (!(error instanceof SluicePushError)) throw error;
       tellError(out, error);
       if (error.pushed.accepted > 0) tellAccepted(out, error.pushed);
-      // A name may cease to resolve half way.
+      // A host name may stop resolving during a push.
       const isResumable = mayPass(error) || (error.code === "unreachable" && error.sent > 0);
-      if (isResumable) tellSent(out, "Given up for now", input.name, error.sent, flags);
+      if (isResumable) tellSent(out, "Stopped retrying", input.name, error.sent, flags);
       return EXIT.error;
     }
   }
@@ -148,7 +148,7 @@ async function sendFile(
 }
 
 function pauseWords({ code, title }: SluiceError): string {
-  return code === "conflict" ? "the earlier push is not over" : title;
+  return code === "conflict" ? "an earlier push is still running" : title;
 }
 
 interface Followed {
@@ -169,7 +169,7 @@ async function follow(
   let followed = wait && submissions.length > 0;
   try {
     if (followed) submissions = await waitForAll(cli, client, submissions, progress);
-    // The answer of an earlier push tells how things stood then.
+    // A replayed answer shows the state at the time of the first push.
     else if (pushed.alreadyThere > 0) submissions = await readAgain(cli, client, submissions);
   } catch (error) {
     progress.clear();
@@ -183,9 +183,9 @@ async function follow(
       noteFollowing(out, "", submissions);
       return EXIT.error;
     }
-    // A key that may push and not read has done what it may.
+    // A key without the read scope cannot follow the push.
     followed = false;
-    if (wait) out.note("Everything was sent. The key lacks the scope to read: how it goes on is not shown.");
+    if (wait) out.note("Everything was sent. The key lacks the read scope, so progress is not shown.");
   }
   progress.clear();
   if (out.human) printScored(out, submissions, followed || submissions.every(hasEnded));
@@ -201,7 +201,7 @@ async function readAgain(cli: Cli, client: Sluice, submissions: readonly Submiss
   return latest;
 }
 
-/** Follows submissions one after another, telling the state of all of them. */
+/** Follows submissions one after another and reports their combined state. */
 async function waitForAll(
   cli: Cli,
   client: Sluice,

@@ -1,14 +1,14 @@
 import type { Entry, Header, Place } from "../formats/index.ts";
 
-/** Takes a file's documents for a push, and remembers where they and the refused lines are. */
+/** Reads a file's documents for a push, and remembers the lines of each document and the refused lines. */
 export class Reading {
   readonly #entries: AsyncIterable<Entry>;
-  /** The lines of each document, in the order pushed. */
+  /** The lines of each document, in push order. */
   readonly places: Place[] = [];
-  /** Refused before they were sent. */
+  /** Lines refused before sending. */
   readonly refused: Extract<Entry, { kind: "refused" }>[] = [];
 
-  /** The line that names the columns; `null`: none does. */
+  /** The header line, or `null` if there is none. */
   header: number | null = null;
 
   constructor(read: (onHeader: (header: Header) => void) => AsyncIterable<Entry>, onHeader: (header: Header) => void) {

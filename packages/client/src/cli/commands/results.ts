@@ -16,11 +16,11 @@ export interface ResultsFlags extends ViewFlags {
   readonly status?: DocumentStatus;
 }
 
-/** Cells of the table's columns: results come by the thousand and are printed as they come. */
+/** Column widths in cells. They are fixed because thousands of results are printed as they arrive. */
 const ID_CELLS = 28;
 const STATUS_CELLS = 10;
 
-/** A submission's documents with their best contexts. */
+/** Prints a submission's documents with their best contexts. */
 export async function results(cli: Cli, id: string, flags: ResultsFlags): Promise<ExitCode> {
   const list = clientOf(cli).results(id, { ...flags, signal: cli.signal });
   let failed = false;
@@ -47,7 +47,7 @@ export interface TailFlags extends ViewFlags {
   readonly all?: boolean;
 }
 
-/** The documents of all submissions, as they end, until Ctrl-C. A server that is away is waited for. */
+/** Prints documents of all submissions as they end, until Ctrl-C. Keeps retrying while the server is away. */
 export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   let away = false;
@@ -56,23 +56,24 @@ export async function tail(cli: Cli, { all = false, ...flags }: TailFlags): Prom
     from: all ? "start" : "now",
     signal,
     onRetry(retry) {
-      if (retry === null) out.note(out.noteStyle("It answers again.", "green"));
-      else if (!away) out.note(out.noteStyle(`${errorWords(retry.error)} Trying until it answers.`, "yellow"));
+      if (retry === null) out.note(out.noteStyle("The server answers again.", "green"));
+      else if (!away)
+        out.note(out.noteStyle(`${errorWords(retry.error)} Retrying until the server answers.`, "yellow"));
       away = retry !== null;
     },
   });
   const print = out.human ? documentTable(out) : documentLines(out);
   if (!all && flags.cursor === undefined && out.stderrIsTerminal) {
-    out.note(out.noteStyle("What ends from now on:", "dim"));
+    out.note(out.noteStyle("Documents that end from now on:", "dim"));
   }
   try {
     for await (const document of feed) print(document);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    // What it was called with is no news, and may be what was wrong.
+    // The start cursor is not worth reporting: the caller has it, and it may be invalid.
     if (feed.cursor !== null && feed.cursor !== flags.cursor)
-      out.note(`Go on from here: ${shellCommand(["sluice", "tail", "--cursor", feed.cursor])}`);
+      out.note(`Continue from here: ${shellCommand(["sluice", "tail", "--cursor", feed.cursor])}`);
   }
   return EXIT.interrupted;
 }
@@ -82,7 +83,7 @@ function documentLines(out: Output): (document: Document) => void {
 }
 
 function documentTable(out: Output): (document: Document) => void {
-  const columns = [{ title: "DOCUMENT" }, { title: "STATUS" }, { title: "BEST CONTEXT, OR WHY NOT" }];
+  const columns = [{ title: "DOCUMENT" }, { title: "STATUS" }, { title: "BEST CONTEXT OR ERROR" }];
   let print: ((cells: Parameters<ReturnType<Output["startTable"]>>[0]) => void) | null = null;
   return (document) => {
     print ??= out.startTable(columns, [ID_CELLS, STATUS_CELLS]);

@@ -9,7 +9,7 @@ export interface ScoresFlags {
   readonly text?: boolean;
 }
 
-/** A document's contexts, the best first. */
+/** Prints a document's contexts, best first. */
 export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   const { collection, topK, text = false } = flags;
@@ -18,7 +18,8 @@ export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<
     for (const score of document.scores) out.record({ collection, document_id: document.id, ...score });
   } else {
     out.print(`${out.style(document.id, "bold")}  ${oneLine(document.query)}`);
-    if (document.stale) out.print(out.style("These are an older version's: the newest one has none yet.", "yellow"));
+    if (document.stale)
+      out.print(out.style("These scores are from an older version. The newest version has none yet.", "yellow"));
     if (document.scores.length > 0) {
       out.print("");
       out.table(
@@ -39,7 +40,7 @@ export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<
   }
   if (document.scores.length > 0) return EXIT.ok;
   out.note(
-    `${oneLine(document.id)} is ${document.status} and has no scores. To see why: ${documentCommand("why", document)}`,
+    `${oneLine(document.id)} is ${document.status} and has no scores. To find out why: ${documentCommand("why", document)}`,
   );
   return document.status === "failed" || document.status === "canceled" ? EXIT.failed : EXIT.ok;
 }

@@ -26,7 +26,7 @@ export interface StatusFlags {
   readonly limit: number;
 }
 
-/** One submission, or the newest ones. */
+/** Shows one submission or lists the newest ones. */
 export async function status(cli: Cli, id: string | undefined, flags: StatusFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   const client = clientOf(cli);
@@ -53,7 +53,7 @@ export async function status(cli: Cli, id: string | undefined, flags: StatusFlag
   else printSubmissions(out, data, cli.now());
   if (counts !== undefined && data.length > 0) {
     out.print(
-      `\nAll of the label: ${count(counts.succeeded)} of ${plural(counts.total, "document")} succeeded, ${count(counts.failed)} failed`,
+      `\nTotal for the label: ${count(counts.succeeded)} of ${plural(counts.total, "document")} succeeded, ${count(counts.failed)} failed`,
     );
   }
   return EXIT.ok;
@@ -120,7 +120,8 @@ export function printSubmission(out: Output, submission: Submission, now: number
   if (lost > 0) facts.push(["lost", `${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`]);
   const receiving = receivingWords(submission);
   if (receiving !== null) facts.push(["receiving", receiving]);
-  if (submission.incomplete) facts.push(["incomplete", "the push broke off, and was closed with what it had sent"]);
+  if (submission.incomplete)
+    facts.push(["incomplete", "the push was interrupted and closed with the documents sent so far"]);
   out.facts(facts);
 }
 

@@ -20,7 +20,7 @@ export interface WhyFlags {
   readonly collection: string;
 }
 
-/** Says of a document, a submission or a job how it stands, what it waits for, and what to do. */
+/** Explains the state of a document, submission or job: what it waits for and what to do. */
 export async function why(cli: Cli, id: string, flags: WhyFlags): Promise<ExitCode> {
   const { out, signal } = cli;
   const client = clientOf(cli);
@@ -38,7 +38,7 @@ export async function why(cli: Cli, id: string, flags: WhyFlags): Promise<ExitCo
     else out.record({ submission, explanation: words });
     return EXIT.ok;
   }
-  // A document may have any id, and one without is named after its submission.
+  // The id of a document can have any form, and the default id begins with that of its submission.
   const document = await there(() => client.document(flags.collection, id, { topK: 1, signal }));
   if (document === null) {
     const stalled = await stalledOnes(client, id, flags.collection, signal);
@@ -47,7 +47,7 @@ export async function why(cli: Cli, id: string, flags: WhyFlags): Promise<ExitCo
   return whyDocument(cli, client, document);
 }
 
-/** What there is; `null`: nothing, or nothing that the key may see. */
+/** Finds what the id names; `null` if nothing exists or the key may not see it. */
 async function there<T>(read: () => Promise<T>): Promise<T | null> {
   try {
     return await read();
@@ -57,39 +57,42 @@ async function there<T>(read: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Submissions seen through for a document that is not recorded: those that were pushed last. */
+/** How many recent submissions are searched for a document that is not recorded. */
 const MAX_JOBS_READ = 100;
 const MAX_SHOWN = 3;
 
-/** A document that the Queue lost, or has still, is known by its submission only: what there is to say of such ones. */
+/**
+ * Describes recent submissions that could include the document. A document that is lost or still in the Queue is known
+ * only through its submission.
+ */
 async function stalledOnes(client: Sluice, id: string, collection: string, signal: AbortSignal): Promise<string[]> {
   const words: string[] = [];
   const list = client.submissions({ collection, status: "stalled", limit: MAX_JOBS_READ, signal });
   const { data } = (await there(() => list.page())) ?? { data: [] };
   for (const submission of data) {
-    // One without an id of its own is named after its submission.
+    // A document without an id is named after its submission.
     if (submission.stalled === null || (id.startsWith("sub_") && !id.startsWith(submission.id))) continue;
-    words.push(`If it came with ${submission.id}: ${stalledWords(submission.stalled)}.`);
+    words.push(`If it was part of ${submission.id}: ${stalledWords(submission.stalled)}.`);
   }
   return words.slice(0, MAX_SHOWN);
 }
 
 function nothingCalled(id: string, collection: string): string {
   const kinds = id.startsWith("job_")
-    ? "job and no document"
+    ? "job or document"
     : id.startsWith("sub_")
-      ? "submission and no document"
+      ? "submission or document"
       : "document";
   return (
-    `There is no ${kinds} ${oneLine(id)} in the collection ${collection} (--collection names another). ` +
-    "A document that was pushed a moment ago may be on its way: look at its submission."
+    `No ${kinds} ${oneLine(id)} in collection ${collection} (use --collection for another one).  ` +
+    "A document pushed a moment ago may not be recorded yet: check its submission."
   );
 }
 
 async function whyDocument(cli: Cli, client: Sluice, document: Document): Promise<ExitCode> {
   const { out, signal } = cli;
   const job = document.job_id === null ? null : await jobOf(client, document.job_id, signal);
-  // Whether a further try is on its way.
+  // Whether a retry is pending.
   const { submission_id: from } = document;
   const submission = document.status === "failed" ? await there(() => client.submission(from, { signal })) : null;
   const words = ofDocument(document, submission, cli.now());
@@ -112,7 +115,10 @@ async function troubles({ signal, now }: Cli, client: Sluice): Promise<string[]>
   return trouble === null ? [] : [trouble];
 }
 
-/** A key may not see jobs, and old ones are gone: the document has enough to tell. */
+/**
+ * Returns the job, or `null` if the key may not read jobs or the job is gone. The document has enough detail without
+ * it.
+ */
 async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<Job | null> {
   try {
     return await client.job(id, { signal });
@@ -129,29 +135,29 @@ function ofDocument(document: Document, from: Submission | null, now: number): s
   const words = [
     `${id} ${status === "processing" || status === "queued" ? "is" : ""} ${status}${since}.`.replace("  ", " "),
   ];
-  if (document.stale) words.push("It still shows the scores of an older version.");
+  if (document.stale) words.push("It still shows the scores from an older version.");
   switch (status) {
     case "succeeded":
-      return [...words, `Its scores: ${documentCommand("scores", document)}`];
+      return [...words, `See its scores: ${documentCommand("scores", document)}`];
     case "canceled":
-      return [...words, "It was canceled before it was dispatched. Push it again to have it scored."];
+      return [...words, "It was canceled before it was dispatched. Push it again to score it."];
     case "failed":
       if (error === null) return words;
       return [...words, `${error.code}: ${error.message}`, nextTry(error, submission, from, now)];
     case "queued":
     case "processing":
-      if (waiting === null) return [...words, "It is on its way; nothing is to be done."];
-      return [...words, `It waits: ${waitingWords(waiting, { model: document.model, submission }, now)}.`];
+      if (waiting === null) return [...words, "It is being processed. No action is needed."];
+      return [...words, `Waiting:  ${waitingWords(waiting, { model: document.model, submission }, now)}.`];
   }
 }
 
-/** What helps a document of a submission that failed; the submission is `null` if it is not known. */
+/** The next step for a failed document. `submission` is `null` if it is unknown. */
 function nextTry({ code, retryable }: DocumentError, id: string, submission: Submission | null, now: number): string {
   if (submission !== null && submission.retry !== null) return retryInProgress(submission.retry, now);
-  if (!retryable) return "Another try would fail the same way: fix the document and push it again.";
+  if (!retryable) return "A retry would fail the same way. Fix the document and push it again.";
   if (submission?.status === "canceled" || submission?.status === "canceling")
-    return "Its submission was canceled and cannot be retried: push the document again.";
-  return `Another try may help: ${shellCommand(["sluice", "retry", "--code", code], [id])}`;
+    return "Its submission was canceled and cannot be retried. Push the document again.";
+  return `A retry may help: ${shellCommand(["sluice", "retry", "--code", code], [id])}`;
 }
 
 function retryInProgress(retry: SubmissionRetry, now: number): string {
@@ -176,17 +182,19 @@ function ofSubmission(submission: Submission, now: number): string[] {
   const receiving = receivingWords(submission);
   if (receiving !== null) words.push(`${receiving[0]?.toUpperCase()}${receiving.slice(1)}.`);
   if (submission.incomplete)
-    words.push("Its push broke off, and it was closed with what had been sent: push the same again for the rest.");
+    words.push(
+      "Its push was interrupted, and it was closed with the documents sent so far. Push the same input again to add the rest.",
+    );
   if (stalled !== null) words.push(`${stalledWords(stalled)}.`);
   if (waiting !== null)
-    words.push(`It waits: ${waitingWords(waiting, { model: submission.model, submission: id }, now)}.`);
+    words.push(`Waiting: ${waitingWords(waiting, { model: submission.model, submission: id }, now)}.`);
   if (counts.failed > 0) {
     words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
     words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
     if (retry !== null) words.push(retryInProgress(retry, now));
     else if (status === "canceled" || status === "canceling")
-      words.push("It was canceled and cannot be retried: push them again to have them scored.");
-    else words.push(`Try again: ${shellCommand(["sluice", "retry"], [id])}`);
+      words.push("It was canceled and cannot be retried. Push the documents again to score them.");
+    else words.push(`Retry:     ${shellCommand(["sluice", "retry"], [id])}`);
   }
   return words;
 }

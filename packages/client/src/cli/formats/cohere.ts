@@ -2,8 +2,8 @@ import { convertRerank, isObject, toEntry, type Converted, type Format } from ".
 import { convertValues } from "./values.ts";
 
 /**
- * Rerank requests, `{ query, documents: [string | { text }], … }`: one a line, a list of them, or JSON
- * over several lines. An `id` is kept.
+ * Rerank requests, `{ query, documents: [string | { text }], … }`: one per line, a list, or JSON over several lines. An
+ * `id` is kept.
  */
 export const cohere: Format = (lines) => convertValues(lines, (place, value) => toEntry(place, convert(value)));
 

@@ -2,7 +2,7 @@ import type { FormatName } from "./formats.ts";
 import type { Place, Refusal } from "./format.ts";
 import { explainTsv } from "./tsv.ts";
 
-/** What the API says of a document, which it names by pointers into the document, in words of the file it came from. */
+/** Rewrites an API error, which points into the document, in terms of the source file. */
 export function explain(format: FormatName, place: Place, detail: string): Refusal {
   if (format === "sluice") return { detail: isBody(detail) ? WHOLE_BODY : detail };
   if (format === "tsv") return explainTsv(place, detail);
@@ -13,7 +13,7 @@ export function explain(format: FormatName, place: Place, detail: string): Refus
   return { detail: parts.join("; ") };
 }
 
-/** Whether the API says this of the body of a JSON push, where a document is expected. */
+/** Whether the error shows that a line holds the body of a JSON push instead of a document. */
 function isBody(detail: string): boolean {
   const parts = detail.split(/; (?=\/)/);
   return (
@@ -24,7 +24,7 @@ function isBody(detail: string): boolean {
 }
 
 const WHOLE_BODY =
-  "this is the body of a JSON push, not a document: jq -c '.documents[]' gives its documents, a line each";
+  "this is the body of a JSON push, not a document: jq -c '.documents[]' extracts its documents, one per line";
 
 type Names = Readonly<Record<"id" | "query" | "contexts", string>>;
 

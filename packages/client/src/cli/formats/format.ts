@@ -1,44 +1,44 @@
 import type { DocumentIn } from "../../types.ts";
 import { count } from "../text.ts";
 
-/** A line of a file, without its end. */
+/** A line of a file, without its line ending. */
 export interface Line {
   /** From 1. */
   readonly number: number;
-  /** `null`: it cannot be read as text. */
+  /** `null` if the line cannot be decoded as text. */
   readonly text: string | null;
-  /** Of a line that is not UTF-8: its text, with U+FFFD for the bytes at fault. */
+  /** The text of a line that is not UTF-8, with U+FFFD for invalid bytes. */
   readonly lossy?: string | undefined;
-  /** Why `text` is null, where that is not for bytes that are not UTF-8. */
+  /** Why `text` is null, if the reason is not invalid UTF-8. */
   readonly flaw?: string | undefined;
 }
 
-/** The lines of a file that make one document, or would. */
+/** The lines of a file that form one document. */
 export interface Place {
   readonly first: number;
   readonly last: number;
-  /** Its number in a list, from 0, or among several that begin on one line. */
+  /** The index in a list, from 0, or among several documents that begin on one line. */
   readonly index?: number | undefined;
-  /** The line of each context, where they are not `first` and those that follow. */
+  /** The line of each context, unless they follow `first` one by one. */
   readonly rows?: readonly number[] | undefined;
 }
 
-/** Why lines are refused; `at` is the one at fault, where that is not the first. */
+/** Why lines are refused; `at` is the line at fault if it is not the first. */
 export interface Refusal {
   readonly detail: string;
   readonly at?: number | undefined;
 }
 
-/** What a line, or some, became: a document (or its JSON as it stands) to push, or a refusal. */
+/** The result of reading one or more lines: a document (or its JSON text) to push, or a refusal. */
 export type Entry =
   | (Place & { readonly kind: "document"; readonly document: DocumentIn | string })
   | (Place & Refusal & { readonly kind: "refused" });
 
-/** What of its reading a format can be told, and tells. */
+/** Options and callbacks of a format. */
 export interface FormatOptions {
-  /** Whether the first row of `tsv` names the columns; by what it holds where not given. */
+  /** Whether the first row of `tsv` is a header. Detected from its content if absent. */
   readonly header?: "yes" | "no" | undefined;
-  /** Told of the row that is taken for a header. */
+  /** Receives the header row. */
   readonly onHeader?: ((header: Header) => void) | undefined;
 }
 
@@ -47,24 +47,24 @@ export interface Header {
   readonly names: readonly string[];
 }
 
-/** Turns the lines of a file into what is pushed. */
+/** Converts the lines of a file to documents to push. */
 export type Format = (lines: AsyncIterable<Line>, options?: FormatOptions) => AsyncGenerator<Entry>;
 
 export function refused(place: Place, detail: string): Entry {
   return { kind: "refused", ...place, detail };
 }
 
-/** A place as a person finds it. */
+/** The place in words for a person. */
 export function describePlace({ first, at = first, index }: Place & { readonly at?: number | undefined }): string {
   return `line ${count(at)}${index === undefined ? "" : `, item ${count(index + 1)}`}`;
 }
 
-/** Tells places apart: several documents may begin on one line. */
+/** A key that is unique per place: several documents may begin on one line. */
 export function placeKey({ first, index }: Place): string {
   return `${first}:${index ?? ""}`;
 }
 
-export const NOT_UTF8 = "the line holds bytes that are not UTF-8";
+export const NOT_UTF8 = "the line is not valid UTF-8";
 export const NOT_JSON = "the line is not valid JSON";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -73,7 +73,7 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON; `undefined` where it is none. */
+/** Parses JSON. Returns `undefined` for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -82,7 +82,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A document, or why there is none. */
+/** A document, or the reason there is none. */
 export type Converted = { readonly document: DocumentIn } | { readonly detail: string };
 
 export function toEntry(place: Place, converted: Converted): Entry {
@@ -90,27 +90,27 @@ export function toEntry(place: Place, converted: Converted): Entry {
   return { kind: "document", ...place, document: converted.document };
 }
 
-/** Fields of rerank requests that shape their answer, or name a model of theirs: they are left out. */
+/** Fields of rerank requests that only shape the answer or name another provider's model. They are ignored. */
 export const LEFT_OUT = ["model", "top_n", "top_k", "return_documents", "priority"] as const;
 
-/** Says of a field that would be lost, and with it what its writer meant, that it is not taken; `null`: there is none. */
+/** Describes a field that would be lost, and would change the meaning of the request; `null` if there is none. */
 export function unknownField(value: Fields, known: readonly string[], leftOut: readonly string[] = []): string | null {
   const name = Object.keys(value).find((one) => !known.includes(one) && !leftOut.includes(one));
   if (name === undefined) return null;
-  const besides = leftOut.length === 0 ? "" : `; ${leftOut.join(", ")} are left out`;
-  return `the field ${JSON.stringify(name)} is not taken: there are ${known.join(", ")}${besides}`;
+  const besides = leftOut.length === 0 ? "" : `; ${leftOut.join(", ")} are ignored`;
+  return `the field ${JSON.stringify(name)} is not supported; supported:  ${known.join(", ")}${besides}`;
 }
 
 /**
- * A rerank request in the shape that Cohere, Voyage, Jina and others share: `query` and `documents`,
- * each a string or `{ text }`. What would change the scores there, and cannot here, is refused.
+ * Converts a rerank request in the shape shared by Cohere, Voyage, Jina and others: `query` and `documents`, each a
+ * string or `{ text }`. Refuses options that change scores there but cannot be applied here.
  */
 export function convertRerank(value: unknown, id: string | undefined, more: readonly string[] = []): Converted {
   if (!isObject(value)) return { detail: "not an object with query and documents" };
-  // Theirs cut by default too.
+  // The default of these APIs is to truncate, too.
   const leftOut = value["truncation"] === true ? [...LEFT_OUT, "truncation"] : LEFT_OUT;
   if (value["truncation"] === false)
-    return { detail: "truncation must be true: --no-truncate refuses what is too long" };
+    return { detail: "truncation must be true: to refuse long texts, use --no-truncate" };
   const unknown = unknownField(value, [...more, "query", "documents"], leftOut);
   if (unknown !== null) return { detail: unknown };
   const { query, documents } = value;

@@ -4,7 +4,7 @@ import { sluice } from "./sluice.ts";
 import { tsv } from "./tsv.ts";
 import { voyage } from "./voyage.ts";
 
-/** What `push --format` reads. */
+/** The formats of `push --format`. */
 export const formats = { sluice, cohere, voyage, tsv } as const satisfies Record<string, Format>;
 export type FormatName = keyof typeof formats;
 export const formatNames = Object.keys(formats) as FormatName[];

@@ -2,11 +2,10 @@ import { MAX_LINE_BYTES } from "../../lines.ts";
 import { refused, type Format } from "./format.ts";
 import { splitValues } from "./values.ts";
 
-const TOO_LONG = `the document has more than ${MAX_LINE_BYTES} bytes as JSON: it may have 1000000`;
+const TOO_LONG = `the document is larger than ${MAX_LINE_BYTES} bytes as JSON; the limit is 1000000`;
 
 /**
- * Documents in the API's own form, one a line or in a list: each goes out as it is, and the API says what
- * is wrong with it.
+ * Documents in the API's own form, one per line or in a list. Each is sent unchanged, and the API reports its errors.
  */
 export const sluice: Format = async function* (lines) {
   for await (const { text, flaw, ...place } of splitValues(lines)) {

@@ -2,7 +2,7 @@ import type { FormatOptions } from "./format.ts";
 
 export const COLUMNS = ["query id", "query", "context id", "text"] as const;
 
-/** Names that files give each column, in lower case and without spaces, hyphens and underscores. */
+/** Common names of each column, in lower case without spaces, hyphens and underscores. */
 const NAMES: readonly ReadonlySet<string>[] = [
   new Set(["queryid", "qid", "queryno", "qno", "questionid", "topicid", "topic", "id"]),
   new Set(["query", "querytext", "q", "question", "questiontext"]),
@@ -21,15 +21,15 @@ const NAMES: readonly ReadonlySet<string>[] = [
   ]),
 ];
 
-/** For each of the four columns, where in a row it is. */
+/** The position in a row of each of the four columns. */
 export type Order = readonly [number, number, number, number];
 
 export const USUAL_ORDER: Order = [0, 1, 2, 3];
 
 /**
- * Reads the first row as a header: the order of the columns, or `null` where the row is data. It is a
- * header if all four of its columns name columns, each another one, or if the caller says so: then
- * columns with other names take, in the usual order, the places that are left.
+ * Reads the first row as a header. Returns the order of the columns, or `null` if the row is data. It is a header if
+ * its four cells name four different columns, or if the caller says so: then columns with unknown names take the
+ * remaining positions in the usual order.
  */
 export function readHeader(row: readonly string[], option: FormatOptions["header"]): Order | null {
   if (option === "no") return null;

@@ -10,13 +10,16 @@ interface Group {
   last: number;
   readonly contexts: { readonly id: string; readonly text: string }[];
   readonly rows: number[];
-  /** A line of it that cannot be read spoils it: a document with a context less would be another one. */
+  /**
+   * The rows of one document. One unreadable row refuses all of them, because a document without one of its contexts is
+   * a different document.
+   */
   flaw: { readonly at: number; readonly detail: string } | null;
 }
 
 /**
- * Rows of query id, query, context id and text, with tabs between: consecutive rows of one query id
- * make a document. A row that names the columns may come first, in an order of its own.
+ * Rows of query id, query, context id and text, separated by tabs. Consecutive rows with the same query id form a
+ * document. The first row may be a header with the columns in any order.
  */
 export const tsv: Format = async function* (lines, { header, onHeader } = {}) {
   let group: Group | null = null;
@@ -52,25 +55,25 @@ export const tsv: Format = async function* (lines, { header, onHeader } = {}) {
     group.contexts.push({ id: contextId, text: context });
     group.rows.push(number);
     if (query !== group.query)
-      group.flaw ??= { at: number, detail: "the query differs from the one above for the same query id" };
+      group.flaw ??= { at: number, detail: "the query differs from that of an earlier row with the same query id" };
   }
   if (group !== null) yield finish(group);
 };
 
 function wrongColumns(count: number): string {
-  const extra = count > COLUMNS.length ? "; a text cannot hold tabs" : "";
-  return `${plural(count, "column")}, and there must be ${COLUMNS.length}, with tabs between: ${COLUMNS.join(", ")}${extra}`;
+  const extra = count > COLUMNS.length ? "; a text cannot contain tabs" : "";
+  return `${plural(count, "column")}, expected ${COLUMNS.length} separated by tabs: ${COLUMNS.join(", ")}${extra}`;
 }
 
 function finish({ id, query, first, last, contexts, rows, flaw }: Group): Entry {
   if (flaw !== null) return { kind: "refused", first, last, ...flaw };
   const document: DocumentIn = { id, query, contexts };
   const entry = { kind: "document", first, last, document } as const;
-  // Without lines between, their numbers need not be kept.
+  // Consecutive lines need no list of line numbers.
   return last - first + 1 === rows.length ? entry : { ...entry, rows };
 }
 
-/** `/contexts/1/text: …` of a document is a column of a line here. Of several faults each has its own. */
+/** Maps `/contexts/1/text: …` of a document to a column of a row. Several errors are mapped one by one. */
 export function explainTsv({ first, rows }: Place, detail: string): Refusal {
   let at: number | undefined;
   const parts = detail.split(/; (?=\/)/).map((part) => {

@@ -1,29 +1,28 @@
 import { NOT_JSON, NOT_UTF8, parseJson, refused, type Entry, type Line, type Place } from "./format.ts";
 
-/** A JSON value of a file: a line, an item of a list, or one that spans lines. Its text is not parsed yet. */
+/** A JSON value in a file: a line, a list item, or a value that spans lines. Its text is not parsed yet. */
 interface Value extends Place {
   readonly text: string;
-  /** Why it is refused, whatever it holds; `null`: it can be read. */
+  /** Why the value is refused regardless of its content; `null` if it can be read. */
   readonly flaw: string | null;
 }
 
-/** Characters of a value that spans lines: more than any document takes. */
+/** Maximum characters of a value that spans lines: more than any valid document has. */
 const MAX_VALUE_CHARACTERS = 10_000_000;
 
 const TOO_LONG = `the value is longer than ${MAX_VALUE_CHARACTERS} characters`;
 const NOT_CLOSED = "a bracket of the value is not closed";
 const LIST_NOT_CLOSED = "the list is not closed";
-const LINE_BREAK = "a text of the value holds a line break: JSON writes it as \\n";
+const LINE_BREAK = "a string in the value contains a line break; JSON needs \\n";
 const EMPTY_LIST = "the list is empty";
 const NOT_JSON_VALUE = "the value is not valid JSON";
 
-/** Bytes that were not UTF-8 are this in the lossy text of their line. */
+/** The replacement character for invalid bytes in the lossy text of a line. */
 const REPLACEMENT = "\u{fffd}";
 
 /**
- * Splits the lines of a file into JSON values: one a line, or values that span lines where the first line
- * holds nothing but opening brackets, or begins a list and ends with a comma. Items of a list are values
- * of their own, numbered from 0.
+ * Splits the lines of a file into JSON values: one per line, or values that span lines if the first line contains only
+ * opening brackets, or begins a list and ends with a comma. List items are separate values, numbered from 0.
  */
 export async function* splitValues(lines: AsyncIterable<Line>): AsyncGenerator<Value> {
   let spanning: ValueSplitter | null = null;
@@ -38,7 +37,7 @@ export async function* splitValues(lines: AsyncIterable<Line>): AsyncGenerator<V
   if (spanning !== null) yield* spanning.end();
 }
 
-/** The values of a file as entries; `convert` gets what a value holds. */
+/** Returns the values of a file as entries. `convert` receives each parsed value. */
 export async function* convertValues(
   lines: AsyncIterable<Line>,
   convert: (place: Place, value: unknown) => Entry,
@@ -78,25 +77,25 @@ function* splitLine(line: Line): Generator<Value> {
   yield { first: line.number, last: line.number, text, flaw };
 }
 
-/** A value that has begun. */
+/** A value whose end has not been read. */
 interface Open {
   readonly first: number;
   text: string;
   depth: number;
-  /** The line of the opening brace that came last; `null`: something came after it. */
+  /** The line of the most recent opening brace, or `null` if anything follows it. */
   braceLine: number | null;
   flaw: string | null;
 }
 
-/** Cuts JSON into values by brackets, quotes and commas. Whether these values are valid is not its matter. */
+/** Splits JSON into values by brackets, quotes and commas. It does not validate them. */
 class ValueSplitter {
-  /** Items that the open list has had so far; `null` outside of a list. */
+  /** Items of the open list so far; `null` outside a list. */
   #items: number | null = null;
   #open: Open | null = null;
   #line = 0;
-  /** The line before, of those that are not blank. */
+  /** The last line that is not blank. */
   #before = 0;
-  /** Where the latest value outside of a list began, and how many began there before it. */
+  /** Where the latest value outside a list began, and how many began there before it. */
   #latest = { first: 0, count: 0 };
 
   *add(line: Line): Generator<Value> {
@@ -136,7 +135,7 @@ class ValueSplitter {
     }
     this.#before = line.number;
     if (this.#open === null) return;
-    // The next line is read as if the text were closed: a stray quote does not swallow the file.
+    // Treat an unclosed string as closed at the line end, so that a stray quote does not swallow the file.
     if (inString) this.#open.flaw ??= LINE_BREAK;
     const whole = inString && this.#open.first === line.number && /[}\]],?[ \t\r]*$/.test(text);
     if (this.#open.depth === 0 || whole) yield this.#close(text.slice(start), flaw);
@@ -152,7 +151,10 @@ class ValueSplitter {
     }
   }
 
-  /** Whether the value breaks off on the line before: behind `{` comes a name. What comes is a value of its own. */
+  /**
+   * Whether the value breaks off on the previous line: `{` must be followed by a name. If so, the next line begins a
+   * new value.
+   */
   #isBroken(character: string): boolean {
     const line = this.#open?.braceLine ?? null;
     return line !== null && line < this.#line && character !== '"' && character !== "}";
@@ -191,7 +193,7 @@ class ValueSplitter {
     return { ...place, ...(index !== undefined && { index }), text: open.text, flaw: open.flaw };
   }
 
-  /** Numbers items of a list, and values outside of one where several begin on a line. */
+  /** Numbers list items, and values outside lists when several begin on one line. */
   #nextIndex(first: number): number | undefined {
     if (this.#items !== null) return this.#items++;
     this.#latest = { first, count: this.#latest.first === first ? this.#latest.count + 1 : 0 };

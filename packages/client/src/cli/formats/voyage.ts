@@ -1,7 +1,7 @@
 import { convertRerank, isObject, toEntry, unknownField, type Converted, type Format } from "./format.ts";
 import { convertValues } from "./values.ts";
 
-/** Lines of a batch file, `{ custom_id, body: { query, documents, … } }`: `custom_id` becomes the document's id. */
+/** Lines of a batch file, `{ custom_id, body: { query, documents, … } }`. `custom_id` becomes the document id. */
 export const voyage: Format = (lines) => convertValues(lines, (place, value) => toEntry(place, convert(value)));
 
 function convert(value: unknown): Converted {
