@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { print, whenReaderLeaves } from "../packages/client/src/cli/terminal.ts";
 
-/** Everything that is checked without running Sluice. A step prints its output only where it fails. */
+/** All checks that do not run Sluice. A step prints its output only if it fails. */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** Workers that a package's tests start have a project of their own: their globals are not Node's. */
+/** Workers started by tests have their own project, because their globals are not Node's. */
 const projectFiles = ["{packages,workers}/*/tsconfig.json", "packages/*/test/*/workers/tsconfig.json"];
 const projects = globSync([...projectFiles, ".config/tsconfig.json"], { cwd: root }).toSorted();
-/** In the order in which they deploy: what a new producer sends, the others can read. */
+/** In deployment order: the others can read what a new producer sends. */
 const deployed = ["consumer", "poller", "producer"];
 
 const steps: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
@@ -34,7 +34,7 @@ const env = {
 whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
 const failed: string[] = [];
 for (const [name, command, ...args] of steps) {
-  // A step blocks: that the reader has left is noticed between two.
+  // A step blocks, so a closed output is noticed only between steps.
   await nextTurn();
   const started = performance.now();
   const run = spawnSync(command, args, { cwd: root, env, encoding: "utf8" });
@@ -46,7 +46,7 @@ for (const [name, command, ...args] of steps) {
 }
 print(
   failed.length === 0
-    ? `Everything is in order: ${steps.length} checks.`
-    : `${failed.length} of ${steps.length} checks failed: ${failed.join(", ")}. What each found is above.`,
+    ? `All ${steps.length} checks passed.`
+    : `${failed.length} of ${steps.length} checks failed: ${failed.join(", ")}. See their output above.`,
 );
 process.exitCode = failed.length === 0 ? 0 : 1;

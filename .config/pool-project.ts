@@ -3,7 +3,9 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const path = (relative: string) => new URL(relative, import.meta.url).pathname;
 
-/** Tests of a package in the real runtime, with D1 (`DB`) and the events queue (`EVENTS`), emptied before each test. */
+/**
+ * The tests of a package in the real runtime, with D1 (`DB`) and the events queue (`EVENTS`), emptied before each test.
+ */
 export function poolProject(name: string): ViteUserConfig {
   return defineConfig({
     plugins: [

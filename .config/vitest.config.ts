@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import type { InlineConfig } from "vitest/node";
 
-/** A file to write the results to as JSON, besides telling them. */
+/** An optional file for the results as JSON, in addition to the printed report. */
 const report = process.env["SLUICE_TEST_REPORT"] ?? "";
 
 export const reporters: NonNullable<InlineConfig["reporters"]> =

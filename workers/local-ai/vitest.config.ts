@@ -5,7 +5,7 @@ export default defineConfig({
   plugins: [
     cloudflareTest({
       wrangler: { configPath: "./wrangler.jsonc" },
-      // The newest date that the test pool's own runtime knows, and no waits.
+      // The newest date that the test pool's own runtime knows, and no delays.
       miniflare: { compatibilityDate: "2026-08-15", bindings: { MODE: "lexical", QUEUED_MS: "0", RUNNING_MS: "0" } },
     }),
   ],

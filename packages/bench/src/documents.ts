@@ -1,11 +1,11 @@
-/** A document as it is pushed. */
+/** A document to push. */
 export interface BenchDocument {
   readonly id: string;
   readonly query: string;
   readonly contexts: readonly string[];
 }
 
-/** How documents of one size are cut. `bytes` is a line of NDJSON, nearly. */
+/** How documents of one size are generated. `bytes` is approximately the size of an NDJSON line. */
 export interface DocumentShape {
   readonly name: string;
   readonly bytes: number;
@@ -22,7 +22,7 @@ const SYLLABLES =
     " ",
   );
 
-/** Documents made up by a seed, with no meaning: the same seed, the same bytes. */
+/** Generates meaningless documents from a seed: the same seed gives the same bytes. */
 export function makeDocuments(shape: DocumentShape, count: number, seed: number, prefix = "d"): BenchDocument[] {
   const words = makeWords(seed);
   const contextBytes = Math.floor((shape.bytes - QUERY_BYTES - 40 - 3 * shape.contexts) / shape.contexts);
@@ -37,7 +37,7 @@ export function toNdjson(documents: readonly BenchDocument[]): string {
   return documents.map((document) => `${JSON.stringify(document)}\n`).join("");
 }
 
-/** Cuts documents into NDJSON bodies of at most `mostBytes`, all of them plain ASCII. */
+/** Splits documents into NDJSON bodies of at most `maxBytes`, in plain ASCII. */
 export function toBodies(documents: readonly BenchDocument[], mostBytes: number): string[] {
   const bodies: string[] = [];
   let lines: string[] = [];
@@ -56,7 +56,7 @@ export function toBodies(documents: readonly BenchDocument[], mostBytes: number)
   return bodies;
 }
 
-/** Texts cut from one long ribbon of made-up words: as cheap as a slice, and hardly ever the same twice. */
+/** Texts sliced from a long string of random words: as cheap as a slice, and hardly ever repeated. */
 function makeWords(seed: number): { text: (bytes: number) => string } {
   let state = seed >>> 0 || 1;
   // Marsaglia's xorshift32.

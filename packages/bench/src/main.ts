@@ -5,17 +5,17 @@ import { measureOneLoad } from "./measure-one-load.ts";
 import { showBudgets } from "./report/budgets.ts";
 
 const USAGE = `pnpm bench             measures everything (about half an hour), writes packages/bench/RESULTS.md
-pnpm bench --quick     counts what has a counted budget (about three minutes), writes nothing
-pnpm bench --times N   the throughput of N times as many documents
-pnpm bench --load N    N small jobs a minute on a virtual clock, and nothing else: latency, statements, texts held
-  --minutes M            for this long (120)
+pnpm bench --quick     counts only what has a budget (about three minutes), writes nothing
+pnpm bench --times N   throughput with N times as many documents
+pnpm bench --load N    only a load of N small jobs a minute on a virtual clock: latency, statements, memory for texts
+  --minutes M            duration of the load (120)
   --service S            Workers AI takes S seconds for a batch (5)
   --full                 full jobs instead of small ones
   --events               Workers AI sends an event when a batch is done
-pnpm bench --backlog N N small jobs that become due at once, and nothing else; takes --service
-  --unpolled             dispatched and done while cron was silent, instead of held by a pause
+pnpm bench --backlog N only a backlog of N small jobs that become due at once; accepts --service
+  --unpolled             done at Workers AI while cron did not run, instead of held by a pause
 
-Ends with 1 where a counted budget is over. What the clock says fails nothing.`;
+Exits with 1 if a counted budget is exceeded. Times never fail a run.`;
 
 whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
 
@@ -55,13 +55,13 @@ if (given.help) {
     process.exitCode = 2;
   }
 } else if (given.quick && times !== 1) {
-  printError(`--quick measures no throughput, so it has nothing to do with --times.\n\n${USAGE}`);
+  printError(`--quick measures no throughput, so it cannot be combined with --times.\n\n${USAGE}`);
   process.exitCode = 2;
 } else if (!Number.isInteger(times) || times < 1) {
-  printError(`--times must be a whole number from 1, not ${JSON.stringify(given.times)}.\n\n${USAGE}`);
+  printError(`--times must be a whole number from 1, got ${JSON.stringify(given.times)}.\n\n${USAGE}`);
   process.exitCode = 2;
 } else {
-  // Loaded here: the local runtime alone takes seconds to load.
+  // Loaded here, because loading the local runtime takes seconds.
   const { measureEverything } = await import("./measure-everything.ts");
   const budgets = await measureEverything({ quick: given.quick, times }, tell);
   print(`\n${showBudgets(budgets)}`);

@@ -7,20 +7,20 @@ import type { CountedPlan } from "./plans.ts";
 import type { Counted } from "./report/budgets.ts";
 import { Stack } from "./runtime/stack.ts";
 
-/** Long enough for a delivery to become full. */
+/** Seconds, long enough for a delivery to become full. */
 const BATCH_SECONDS = 2.5;
 
-/** Counts what the plan asks for, in a runtime of its own. */
+/** Counts the cases of the plan in their own runtime. */
 export async function measureCounted(plan: CountedPlan, tell: (line: string) => void): Promise<Counted> {
   await using stack = await Stack.start({ batchSeconds: BATCH_SECONDS });
-  tell("operations a document");
+  tell("operations per document");
   const usages = await countOperations(stack, plan.operations);
   const lookups = await countLookups(stack);
-  tell("jobs of a delivery");
+  tell("jobs per delivery");
   const deliveries = await measureDeliveries(stack, plan.deliveries);
   tell("poison");
   const poison = await measurePoison(stack, plan.poison);
-  tell("runs of the poller");
+  tell("poller runs");
   const pollerRuns = await measurePoller(stack, plan.pollerRuns);
   const virtual = await measureVirtual(plan.virtual, tell);
   const freshness = virtual.filter((one) => one.kind === "freshness");

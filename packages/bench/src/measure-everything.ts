@@ -10,12 +10,15 @@ import type { Results } from "./report/results.ts";
 import { writeResults } from "./report/write.ts";
 import { Stack } from "./runtime/stack.ts";
 
-/** Short, and the same for every arm: nobody waits for a fuller delivery where time is measured. */
+/** Seconds. Short and equal for every arm: timed runs do not wait for fuller deliveries. */
 const TIMED_BATCH_SECONDS = 0.1;
 
 type Tell = (line: string) => void;
 
-/** Measures everything and writes `RESULTS.md`; `quick`: what has a counted budget, and writes nothing. */
+/**
+ * Measures everything and writes `RESULTS.md`. With `quick`, measures only what has a counted budget and writes
+ * nothing.
+ */
 export async function measureEverything(
   { quick, times }: { readonly quick: boolean; readonly times: number },
   tell: Tell,
@@ -38,7 +41,7 @@ async function measureTimes(times: number, tell: Tell): Promise<Results["through
   await using stack = await Stack.start({ batchSeconds: TIMED_BATCH_SECONDS });
   const tellWarmUp = (line: string) => tell(`${line} (to warm up, not counted)`);
   const cases = throughputCases(times);
-  // Workers that have just started compile what they run: that is not what is compared.
+  // Freshly started Workers compile their code, which must not affect the comparison.
   for (const one of cases.compared.slice(0, 1)) await measureThroughput(stack, { ...one, rounds: 1 }, tellWarmUp);
   const compared: ThroughputRun[] = [];
   for (const one of cases.compared) compared.push(...(await measureThroughput(stack, one, tell)));

@@ -3,7 +3,7 @@ import { measureBacklog, measureLoad, type Backlog, type Load } from "./measures
 import { describeCase } from "./measures/virtual-threads.ts";
 import { figure } from "./report/table.ts";
 
-/** What `--load` and `--backlog` take, as text. */
+/** The arguments of `--load` and `--backlog`, as text. */
 export interface LoadArguments {
   readonly load?: string;
   readonly backlog?: string;
@@ -14,7 +14,7 @@ export interface LoadArguments {
   readonly service: string;
 }
 
-/** Measures one load or one backlog, and prints what it led to. Gives what is wrong with the arguments. */
+/** Measures one load or one backlog and prints the result. Returns errors in the arguments. */
 export async function measureOneLoad(given: LoadArguments): Promise<string | null> {
   const [minutes, serviceSeconds] = [Number(given.minutes), Number(given.service)];
   const jobs = Number(given.load ?? given.backlog);
@@ -49,7 +49,7 @@ export async function measureOneLoad(given: LoadArguments): Promise<string | nul
 
 function showLoad(load: Load): void {
   print(describeCase(load));
-  print(`  ended a minute, second half  ${figure(load.endedPerMinute)}`);
+  print(`  ended per minute, second half ${figure(load.endedPerMinute)}`);
   print(`  accepted to queryable        p50 ${seconds(load.p50)}, p99 ${seconds(load.p99)}`);
   print(`  p99 by quarter               ${load.p99ByQuarter.map(seconds).join(", ")}`);
   print(`  ended in the last minute     ${seconds(load.last)} (median)`);
@@ -60,14 +60,14 @@ function showLoad(load: Load): void {
 function showBacklog(backlog: Backlog): void {
   print(describeCase(backlog));
   print(
-    `  drained in                   ${figure(backlog.minutes)} minutes, ${figure(backlog.endedPerMinute)} a minute`,
+    `  drained in                   ${figure(backlog.minutes)} minutes, ${figure(backlog.endedPerMinute)} per minute`,
   );
   showUse(backlog);
 }
 
 function showUse({ use }: Load | Backlog): void {
   print(
-    `  Workers AI                   ${figure(use.submits)} submits, at most ${figure(use.maxSubmitsPerMinute)} a minute; ${figure(use.polls)} polls`,
+    `  Workers AI                   ${figure(use.submits)} submits, at most ${figure(use.maxSubmitsPerMinute)} per minute; ${figure(use.polls)} polls`,
   );
   for (const [worker, one] of Object.entries(use.workers)) {
     print(

@@ -6,7 +6,7 @@ import type { FreshnessCase } from "./measures/freshness.ts";
 import type { ThroughputCase } from "./measures/throughput.ts";
 import type { VirtualCase } from "./measures/virtual-threads.ts";
 
-/** What is counted: by the quick run as well. */
+/** The counted cases, also part of the quick run. */
 export interface CountedPlan {
   readonly operations: {
     readonly bulk: number;
@@ -30,7 +30,7 @@ const ALL: readonly ArmName[] = [
   "sluice",
 ];
 
-/** What must be sustained, a minute. */
+/** The required jobs per minute. */
 export const TARGET_SMALL_JOBS = 2_400;
 export const TARGET_FULL_JOBS = 100;
 
@@ -54,7 +54,7 @@ export const quickPlan: CountedPlan = {
   ],
   virtual: [
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 5 }),
-    // Quarters of two minutes: each is polled by as many cron runs.
+    // Quarters of two minutes: each is polled by the same number of cron runs.
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 8 }),
     ...[true, false].flatMap((events) => [
       stream({ documentsPerSecond: 0.1, minutes: 60, events }),
@@ -81,7 +81,7 @@ export const fullPlan: CountedPlan = {
       [TARGET_SMALL_JOBS, 1_200, 120].map((jobsPerMinute) => load({ jobsPerMinute, minutes: 10, serviceSeconds })),
     ),
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 120 }),
-    // One document a push, or fifty; the service fast and slow; a backfill in the way.
+    // One document per push, or fifty; the service fast and slow; with and without a backfill.
     ...[true, false].flatMap((events) => [
       ...[30, 300].flatMap((serviceSeconds) => [
         stream({ documentsPerSecond: 0.1, minutes: 60, serviceSeconds, events }),
@@ -95,10 +95,10 @@ export const fullPlan: CountedPlan = {
   ],
 };
 
-/** From what a runtime's waits weigh heavily in, to what is worth a night. */
+/** From sizes dominated by the runtime's delays to sizes that take a night. */
 const GROWTH = [1_000, 10_000, 100_000];
 
-/** Sizes and numbers of the throughput runs; `times` makes them that much larger. */
+/** Sizes and numbers of the throughput runs, multiplied by `times`. */
 export function throughputCases(times: number): {
   readonly compared: ThroughputCase[];
   readonly growth: ThroughputCase[];

@@ -1,2 +1,2 @@
-// Before wrangler is loaded: its lines about every delivery are no part of a measurement.
+// Must run before wrangler is loaded: its line for every delivery would affect the measurement.
 process.env["WRANGLER_LOG"] ??= "error";

@@ -99,19 +99,19 @@ const failing = (more: Partial<Counted>) =>
     .map(({ what }) => what);
 
 describe("counted budgets", () => {
-  it("hold where everything is within them", () => {
+  it("hold if everything is within them", () => {
     expect(failing({})).toEqual([]);
   });
 
-  it("are over with one row more", () => {
+  it("are exceeded by one more row", () => {
     const usages = [usage("bulk", { rowsWritten: 2.11 }), usage("one by one", { rowsWritten: 7.01, meanJob: 100 })];
     expect(failing({ usages })).toEqual([
-      "rows written a document, bulk, ten polls",
-      "rows written a document, one by one, ten polls",
+      "rows written per document, bulk, ten polls",
+      "rows written per document, one by one, ten polls",
     ]);
   });
 
-  it("do not hold by jobs smaller than they are for, nor by what was not measured", () => {
+  it("do not hold for smaller jobs or for missing measurements", () => {
     expect(failing({ usages: [usage("bulk", { meanJob: 999 }), usage("one by one", { meanJob: 100 })] })).toHaveLength(
       1,
     );
@@ -120,7 +120,7 @@ describe("counted budgets", () => {
     expect(failing({ lookups: [] })).toHaveLength(1);
   });
 
-  it("are over with a job that is not full, a poller that reads finished jobs, or a call too many", () => {
+  it("are exceeded by a partial job, a poller that reads finished jobs, or an extra call", () => {
     const [delivery] = counted.deliveries;
     expect(failing({ deliveries: delivery === undefined ? [] : [{ ...delivery, leastFull: 0.94 }] })).toHaveLength(1);
     expect(
@@ -135,46 +135,46 @@ describe("counted budgets", () => {
   });
 });
 
-describe("budgets of capacity", () => {
+describe("capacity budgets", () => {
   const over = (more: Partial<Load>) => failing({ capacity: [load(more), full, backlog] });
   const worker = (more: Partial<Load["use"]["workers"]["poller"]>) => ({
     use: { ...use, workers: { ...use.workers, poller: { ...use.workers.poller, ...more } } },
   });
 
-  it("are over with a p99 above service and 75 s, a p99 that grows, or documents without scores", () => {
+  it("are exceeded by a late p99, a growing p99, or documents without scores", () => {
     expect(over({ p99: 80.1 })).toHaveLength(1);
     expect(over({ serviceSeconds: 30, p99: 105 })).toEqual([]);
     expect(over({ p99ByQuarter: [60, 70, 75, 80] })).toHaveLength(1);
     expect(over({ open: 1 })).toHaveLength(1);
   });
 
-  it("are over with a statement, a text or a submit too many", () => {
-    expect(over(worker({ maxStatements: 1_001 }))).toEqual(["D1 statements of an invocation"]);
-    expect(over(worker({ maxHeldBytes: 32_000_001 }))).toEqual(["texts that an isolate of the poller holds at once"]);
-    expect(over({ use: { ...use, maxSubmitsPerMinute: 3_001 } })).toEqual(["submits in a minute"]);
+  it("are exceeded by an extra statement, text or submit", () => {
+    expect(over(worker({ maxStatements: 1_001 }))).toEqual(["D1 statements per invocation"]);
+    expect(over(worker({ maxHeldBytes: 32_000_001 }))).toEqual(["texts held at once in an isolate of the poller"]);
+    expect(over({ use: { ...use, maxSubmitsPerMinute: 3_001 } })).toEqual(["submits per minute"]);
   });
 
-  it("let a load above the target wait, but do not hold where the target was not measured", () => {
+  it("let a load above the target wait, but require the target", () => {
     const above = load({ jobsPerMinute: 3_600, p99: 600, open: 100 });
     expect(failing({ capacity: [load(), above, full, backlog] })).toEqual([]);
-    expect(failing({ capacity: [above, full, backlog] })).toEqual(["2,400 small jobs a minute"]);
+    expect(failing({ capacity: [above, full, backlog] })).toEqual(["2,400 small jobs per minute"]);
     expect(failing({ capacity: [] })).toHaveLength(6);
   });
 
-  it("are over with a backlog that drains slower than the target", () => {
+  it("are exceeded by a backlog that drains slower than the target", () => {
     expect(failing({ capacity: [load(), full, { ...backlog, endedPerMinute: 2_399 }] })).toHaveLength(1);
   });
 });
 
-describe("budgets of freshness", () => {
+describe("freshness budgets", () => {
   const over = (more: Partial<Freshness>) => failing({ freshness: [stream(more)] });
 
-  it("are over with a p50 above service and 3 s, or a p99 above service and 10 s", () => {
+  it("are exceeded by a p50 above service + 3 s, or a p99 above service + 10 s", () => {
     expect(over({ p50: 33.1 })).toHaveLength(1);
     expect(over({ p99: 40.1 })).toHaveLength(1);
   });
 
-  it("allow service and 75 s without events, and do not judge what waits behind a backlog", () => {
+  it("allow service + 75 s without events, and ignore streams behind a backlog", () => {
     expect(over({ events: false, p50: 90, p99: 105 })).toEqual([]);
     expect(over({ events: false, p99: 105.1 })).toHaveLength(1);
     expect(over({ backlog: 100_000, p50: 90, p99: 900 })).toEqual([]);
@@ -193,7 +193,7 @@ describe("growth", () => {
     handlers: { fetch: 0, queue: 0, scheduled: 0, d1: 0 },
   });
 
-  it("is 1 for time that goes with the number of documents, and 2 for its square", () => {
+  it("is 1 for linear time and 2 for quadratic time", () => {
     expect(growthExponent([run(1_000, 1), run(10_000, 10), run(100_000, 100)])).toBeCloseTo(1);
     expect(growthExponent([run(1_000, 1), run(10_000, 100)])).toBeCloseTo(2);
   });

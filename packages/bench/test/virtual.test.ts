@@ -4,7 +4,7 @@ import { measureFreshness } from "../src/measures/freshness.ts";
 import { VirtualIsolate } from "../src/virtual/invocations.ts";
 
 describe("an invocation on the virtual clock", () => {
-  it("has at most six calls to Workers AI open, and makes the others in their order", async () => {
+  it("has at most six open calls to Workers AI, and queues the others", async () => {
     const by = new VirtualIsolate().start();
     const started: number[] = [];
     const ends: (() => void)[] = [];
@@ -25,7 +25,7 @@ describe("an invocation on the virtual clock", () => {
     expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it("counts what it uses alone, and what it holds beside the isolate's other invocations", () => {
+  it("counts its own usage, and the texts held by all invocations of the isolate", () => {
     const isolate = new VirtualIsolate();
     const [first, second] = [isolate.start(), isolate.start()];
     first.countStatements(3);
@@ -41,7 +41,7 @@ describe("an invocation on the virtual clock", () => {
 });
 
 describe("a load", () => {
-  it("makes a job of each push, and gives all scores where it is small", async () => {
+  it("makes a job of each push, and scores all of a small load", async () => {
     const load = await measureLoad({
       kind: "load",
       jobs: "small",
@@ -71,7 +71,7 @@ describe("a load", () => {
     expect(await once()).toEqual(await once());
   });
 
-  it("of full jobs holds their texts, as many as they stand for", async () => {
+  it("of full jobs holds the texts of all documents they represent", async () => {
     const { use } = await measureLoad({
       kind: "load",
       jobs: "full",
@@ -86,15 +86,12 @@ describe("a load", () => {
 });
 
 describe("a backlog", () => {
-  it.each(["undispatched", "unpolled"] as const)(
-    "of %s jobs is left alone until it is due, then drains",
-    async (of) => {
-      const backlog = await measureBacklog({ kind: "backlog", of, jobs: 40, serviceSeconds: 5, events: false });
-      expect(backlog.minutes).toBeGreaterThan(0);
-      expect(backlog.minutes).toBeLessThan(5);
-      expect(backlog.endedPerMinute).toBeCloseTo(40 / backlog.minutes);
-    },
-  );
+  it.each(["undispatched", "unpolled"] as const)("of %s jobs waits until it is due, then drains", async (of) => {
+    const backlog = await measureBacklog({ kind: "backlog", of, jobs: 40, serviceSeconds: 5, events: false });
+    expect(backlog.minutes).toBeGreaterThan(0);
+    expect(backlog.minutes).toBeLessThan(5);
+    expect(backlog.endedPerMinute).toBeCloseTo(40 / backlog.minutes);
+  });
 });
 
 describe("freshness", () => {

@@ -16,14 +16,14 @@ import { OPERATIONS_PER_MESSAGE, PRICES, queueOperations } from "./prices.ts";
 import { utf8Length } from "./text.ts";
 import { estimateTokens } from "./tokens.ts";
 
-/** What the documents of a push add up to, as far as their cost depends on it. */
+/** The totals of a push that determine its cost. */
 export interface PushTotals {
   readonly documents: number;
   readonly contexts: number;
   readonly tokens: number;
   /** UTF-8 bytes in Batch API payloads. */
   readonly payloadBytes: number;
-  /** Of the documents that fit in a message: their number, contexts, and bytes in messages. */
+  /** The documents that fit in a message: their number, contexts, and bytes in messages. */
   readonly inline: {
     readonly documents: number;
     readonly contexts: number;
@@ -32,14 +32,14 @@ export interface PushTotals {
   };
 }
 
-/** Bytes of a message besides its documents: ids, options and a hash, with a collection name of 64 characters. */
+/** Bytes of a message without its documents: ids, options and a hash, with a collection name of 64 characters. */
 const MESSAGE_FRAME_BYTES = 400;
-/** A document of a long push: its size does not depend on where it is in this one. */
+/** Settings of a document in a long push. Its size does not depend on its index. */
 const PLACE = 999_999;
-/** As long as the id that a document without one gets. */
+/** A placeholder as long as the id of a document without one. */
 const PLACEHOLDER_ID = `sub_${"0".repeat(36)}-${PLACE}`;
 
-/** Serializes a document whose push has no id yet, to check its size and to add it to a `PushTally`. */
+/** Serializes a document of a push that has no id yet, to check its size and to add it to a `PushTally`. */
 export function measureDocument(document: Document): Result<SerializedDocument, FieldProblem> {
   return serializeDocument(document, document.id ?? PLACEHOLDER_ID, PLACE);
 }
@@ -57,7 +57,7 @@ export class PushTally {
     this.#model = model;
   }
 
-  /** Adds a document, with its size by `measureDocument`. */
+  /** Adds a document with its size from `measureDocument`. */
   add(document: Document, { id, bytes, contexts, payloadBytes }: SerializedDocument): void {
     this.#documents += 1;
     this.#contexts += contexts;
@@ -81,7 +81,7 @@ export class PushTally {
   }
 }
 
-/** The totals of a push of `documents` documents that are like the given ones on average. */
+/** The totals of a push of `documents` documents with the average size of the given ones. */
 export function scaleTotals(totals: PushTotals, documents: number): PushTotals {
   const factor = totals.documents === 0 ? 0 : documents / totals.documents;
   const { contexts, tokens, payloadBytes, inline } = totals;
@@ -113,27 +113,30 @@ export interface PushCost {
   };
 }
 
-/** What `estimateCost` assumes, in a sentence for the people and programs that read its result. */
+/** The assumptions of `estimateCost`, in a sentence for people and programs. */
 export const COST_ASSUMPTION =
-  "one push, messages and batches as full as they can be, ten polls per batch, no retries; list prices, free tiers left out";
+  "one push, messages and batches as full as they can be, ten polls per batch, no retries; list prices without free tiers";
 
 /** Messages in a delivery, from which jobs are made. */
 export const DELIVERY_MESSAGES = 100;
 
-/** A document and its outcome. */
+/** Rows written per document: the document and its outcome. */
 const ROWS_PER_DOCUMENT = 2;
-/** A part, its texts, and the submission's total, which is raised as the message is sent. */
+/** Rows written per part: the part, its texts, and the new total of the submission. */
 const ROWS_PER_MESSAGE = 3;
-/** A staged part and its key written, and the part deleted again. */
+/** Additional rows written per staged part: the part and its key, and the deletion of the part. */
 export const ROWS_PER_STAGED_PART = 3;
-/** 14 with one poll and 2 for each of nine more, index entries included: counted by `bench`. */
+/** Rows written per job: 14 with one poll and 2 for each of nine more, including index entries. Counted by `bench`. */
 const ROWS_PER_JOB = 32;
-/** A submission, its counters as it is recorded and as it ends, and its idempotency key with an index entry and its answer. */
+/**
+ * Rows written per submission: the row, its counters when it is recorded and when it ends, its idempotency key with an
+ * index entry, and the answer.
+ */
 const ROWS_PER_PUSH = 6;
-/** At most, up to a document's outcome. */
+/** Maximum rows read per document up to its outcome. */
 const ROWS_READ_PER_DOCUMENT = 12;
 
-/** Estimates what a push costs from the totals of its documents. */
+/** Estimates the cost of a push from the totals of its documents. */
 export function estimateCost({ documents, contexts, tokens, payloadBytes, inline }: PushTotals): PushCost {
   const staged = documents - inline.documents;
   const packed = packMessages(inline);

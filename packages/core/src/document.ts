@@ -6,7 +6,7 @@ import { problemsOf, type AllowedFields, type FieldProblem } from "./field-probl
 import { err, ok, type Result } from "./result.ts";
 import { hasControlCharacter, jsonPointer, textFlaw, utf8Length } from "./text.ts";
 
-/** What is wrong with a field that is not of its type: that it is not given, or what it must be. */
+/** The error for a field of the wrong type: missing, or what it must be. */
 const missingOr = (what: string, rule: string) => (issue: { readonly input?: unknown }) =>
   issue.input === undefined ? `${what} must be given` : `${what} ${rule}`;
 
@@ -16,11 +16,11 @@ const text = (what: string) =>
     if (flaw !== null) check.issues.push({ code: "custom", input: undefined, message: `${what} ${flaw}` });
   });
 
-/** An id of a document: 1–256 bytes, no control characters, not `.` or `..` (it stands in a URL's path). */
+/** A document id: 1–256 bytes, no control characters, not `.` or `..` (it is part of a URL path). */
 export function documentIdFlaw(id: string): string | null {
-  if (id.length === 0) return "must not be empty: leave it out to have one made";
+  if (id.length === 0) return "must not be empty: omit it to get a generated id";
   if (utf8Length(id) > MAX_DOCUMENT_ID_BYTES) return `must be at most ${MAX_DOCUMENT_ID_BYTES} bytes`;
-  if (hasControlCharacter(id)) return "must not hold control characters";
+  if (hasControlCharacter(id)) return "must not contain control characters";
   if (id === "." || id === "..") return 'must not be "." or ".."';
   return textFlaw(id);
 }
@@ -43,7 +43,7 @@ const contextIdSchema = text("the context's id").check((check) => {
 
 const namedContextSchema = z.strictObject(
   {
-    id: contextIdSchema.describe("1–512 bytes, unique in its document; else its index.").optional(),
+    id: contextIdSchema.describe("1–512 bytes, unique in its document. The default is its index.").optional(),
     text: text("the context's text").meta({ minLength: 1 }),
   },
   { error: "a context must be a string or { id?, text }" },
@@ -52,31 +52,31 @@ const contextSchema = z.union([text("the context").meta({ minLength: 1 }), named
   error: "a context must be a string or { id?, text }",
 });
 
-/** Only the type is checked here: the text of metadata is what counts, see `readMetadata`. */
+/** Only the type is checked here. `readMetadata` checks the text of the metadata. */
 const metadataSchema = z.custom<Record<string, unknown>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   { error: "metadata must be an object" },
 );
 
-const TOO_MANY_CONTEXTS = `contexts must hold at most ${MAX_CONTEXTS} contexts: split the document`;
+const TOO_MANY_CONTEXTS = `contexts must contain at most ${MAX_CONTEXTS} contexts: split the document`;
 
 /** A document as a user sends it. */
 export const documentSchema = z
   .strictObject(
     {
       id: documentIdSchema
-        .describe("1–256 bytes without control characters, not `.` or `..`. Left out, it is `{submission_id}-{n}`.")
+        .describe("1–256 bytes without control characters, not `.` or `..`. The default is `{submission_id}-{n}`.")
         .optional(),
       query: text("query").meta({ minLength: 1 }),
       contexts: z
         .array(contextSchema, { error: missingOr("contexts", "must be a list of strings or of { id?, text }") })
-        .min(1, "contexts must hold at least one context")
+        .min(1, "contexts must contain at least one context")
         .max(MAX_CONTEXTS, TOO_MANY_CONTEXTS),
       metadata: metadataSchema
         .meta({
           type: "object",
           description:
-            "Given back where asked for: numbers, strings and names exactly as they were written, without the white space " +
+            "Returned on request: numbers, strings and names exactly as written, without the white space " +
             "between them. At most 4 KB of JSON in that form, 32 levels deep.",
         })
         .optional(),
@@ -102,7 +102,7 @@ export const documentSchema = z
 
 type DocumentInput = z.infer<typeof documentSchema>;
 
-/** The fields of a document, and of a context in it. */
+/** The fields of a document and of a context. */
 const allowedFields: AllowedFields = (path) =>
   Object.keys(path.length === 0 ? documentSchema.shape : namedContextSchema.shape);
 
@@ -110,39 +110,39 @@ function contextId(context: DocumentInput["contexts"][number], index: number): s
   return typeof context === "string" ? String(index) : (context.id ?? String(index));
 }
 
-/** One thing to score: a query and its contexts, checked and in the one form that is stored. */
+/** One thing to score: a query and its contexts, validated and in the form that is stored. */
 export interface Document {
-  /** `null`: the caller gave none, and it is named after its submission and place. */
+  /** `null` if the caller gave none: it is then named after its submission and index. */
   readonly id: string | null;
   readonly query: string;
   /** Texts, in the caller's order. */
   readonly contexts: readonly string[];
-  /** As many as contexts; `null`: every context has its index for an id. */
+  /** As many as contexts; `null` if every context uses its index as its id. */
   readonly contextIds: readonly string[] | null;
-  /** JSON text of an object, as it was written, without white space between its parts. */
+  /** JSON text of an object as it was written, without white space between tokens. */
   readonly metadata: string | null;
 }
 
-/** Options of a push that a document's own check depends on. */
+/** Options of a push that affect the validation of a document. */
 interface DocumentRules {
   readonly model: ModelName;
   readonly truncateInputs: boolean;
 }
 
 /**
- * Checks one parsed JSON value as a document. `metadata` is the text of its member of that name, if it
- * has one: parsed, a number may have lost digits. Problems name their place by a pointer from the
- * document's root and never hold its text.
+ * Validates one parsed JSON value as a document. `metadata` is the text of its member of that name, if any, because
+ * parsing may have lost digits of numbers. Problems point to their location from the document's root and never contain
+ * its text.
  */
 export function parseDocument(
   value: unknown,
   metadata: string | null,
   rules: DocumentRules,
 ): Result<Document, FieldProblem[]> {
-  // Before each context is looked at: millions of bad ones would become millions of problems in memory.
+  // Check the number first: millions of invalid contexts would become millions of problems in memory.
   if (hasTooManyContexts(value)) return err([{ pointer: "/contexts", detail: TOO_MANY_CONTEXTS }]);
   const parsed = documentSchema.safeParse(value);
-  // What is no object is a problem of the schema's.
+  // The schema reports a value that is not an object.
   const read = metadata === null || !metadata.startsWith("{") ? ok(null) : readMetadata(metadata);
   const problems = parsed.success ? [] : problemsOf(parsed.error, value, allowedFields);
   if (!read.ok) {
@@ -179,13 +179,13 @@ function windowProblem(document: Document, rules: DocumentRules): FieldProblem |
   return index < 0 ? null : { pointer: `/contexts/${index}`, detail: `the context ${detail}` };
 }
 
-/** A document as JSON text, in the form that a message carries and D1 takes in. */
+/** A document as JSON text, in the form that messages and D1 use. */
 export interface SerializedDocument {
   readonly id: string;
   readonly json: string;
   /** UTF-8 bytes of `json`. */
   readonly bytes: number;
-  /** UTF-8 bytes of the request that it becomes in a Batch API payload. */
+  /** UTF-8 bytes of its request in a Batch API payload. */
   readonly payloadBytes: number;
   readonly contexts: number;
 }
@@ -196,9 +196,9 @@ const REQUEST_FRAME_BYTES = '{"query":,"contexts":,"truncate_inputs":false,"exte
 const REQUEST_CONTEXT_BYTES = '{"text":}'.length;
 
 /**
- * Serializes a document once: these very characters go into the message, and from there into D1.
- * `place` counts from 0 in its push. Metadata goes as a string that holds its text, so that nothing on
- * the way parses it. Refuses a document of more than 1,000,000 bytes.
+ * Serializes a document once: this exact text goes into the message and from there into D1. `index` counts from 0 in
+ * the push. Metadata is a string that holds its text, so that nothing parses it on the way. Refuses a document of more
+ * than 1,000,000 bytes.
  */
 export function serializeDocument(
   document: Document,

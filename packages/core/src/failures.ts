@@ -17,30 +17,30 @@ export type FailureCode = (typeof failureCodes)[number];
 interface FailureKind {
   /** Whether queueing the document again may help. */
   readonly retryable: boolean;
-  /** What a person reads when the service gave no words of its own. */
+  /** The message if the service gives none. */
   readonly message: string;
 }
 
 export const FAILURES: Readonly<Record<FailureCode, FailureKind>> = {
   invalid_input: { retryable: false, message: "Workers AI refuses the document as invalid input." },
   too_large: { retryable: false, message: "Workers AI refuses the document as too large, even alone." },
-  model_error: { retryable: true, message: "The model reported an error for the document at every attempt." },
-  missing_result: { retryable: true, message: "The answers held no result for the document at any attempt." },
+  model_error: { retryable: true, message: "The model reported an error for the document in every attempt." },
+  missing_result: { retryable: true, message: "No answer had a result for the document in any attempt." },
   mismatched_result: {
     retryable: true,
-    message: "The results under the document's number belonged to another document at every attempt.",
+    message: "The results under the document's number belonged to another document in every attempt.",
   },
   invalid_result: {
     retryable: true,
-    message: "The results did not hold one finite number for each context at any attempt.",
+    message: "The results did not have one finite number for each context in any attempt.",
   },
   no_answer: {
     retryable: true,
     message: `Workers AI may have accepted the document in ${MAX_BATCHES} batches, the limit, and returned no result.`,
   },
-  refused: { retryable: true, message: "Workers AI takes no batch of this form." },
+  refused: { retryable: true, message: "Workers AI does not accept batches of this form." },
   message_lost: { retryable: false, message: "The Queue lost the message that carried the document: push it again." },
 };
 
-/** How often a document may be answered about without a usable result. */
+/** Maximum answers without a usable result for a document. */
 export const MAX_ATTEMPTS = 3;

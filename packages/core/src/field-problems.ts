@@ -1,16 +1,16 @@
 import type * as z from "zod";
 import { jsonPointer, told } from "./text.ts";
 
-/** One thing wrong with what a user sent: where (a JSON Pointer, `""` for the whole), and what to do. */
+/** One error in a user's input: the location (a JSON Pointer, `""` for the whole), and what to do. */
 export interface FieldProblem {
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** More would not help the reader. */
+/** Maximum problems reported: more would not help the reader. */
 const MAX_PROBLEMS = 20;
 
-/** What other rerank APIs call things, and the word here. */
+/** Field names of other rerank APIs, with the names used here. */
 const RENAMES: Readonly<Record<string, string>> = {
   documents: "contexts",
   passages: "contexts",
@@ -30,17 +30,17 @@ const RENAMES: Readonly<Record<string, string>> = {
 const NOT_HERE: Readonly<Record<string, string>> = {
   top_n: "every context is scored; read the best with ?top_k=",
   top_k: "every context is scored; read the best with ?top_k=",
-  return_documents: "texts come back with ?include=text",
-  model: "the model is an option of the push, beside documents or in the query string",
-  collection: "the collection is an option of the push, beside documents or in the query string",
+  return_documents: "read the texts with ?include=text",
+  model: "the model is an option of the push: set it beside documents or in the query string",
+  collection: "the collection is an option of the push: set it beside documents or in the query string",
 };
 
-/** The names of the fields that the object at a path may have. */
+/** The allowed field names of the object at a path. */
 export type AllowedFields = (path: readonly PropertyKey[]) => readonly string[];
 
-/** The problems in a failed parse, in words of our own: zod's may differ from one version to the next. */
+/** Converts a failed parse to problems with our own messages, because zod's may change between versions. */
 export function problemsOf(error: z.ZodError, value: unknown, allowed: AllowedFields): FieldProblem[] {
-  // Unknown fields first: a name to change often explains the field that is missing.
+  // Unknown fields first: a renamed field often explains a missing one.
   const issues = error.issues.toSorted((a, b) => Number(isUnknownField(b)) - Number(isUnknownField(a)));
   const parsed = { value, allowed };
   return issues.flatMap((issue) => fromIssue(issue, parsed, [])).slice(0, MAX_PROBLEMS);
@@ -66,7 +66,7 @@ function fromIssue(issue: Issue, root: Parsed, prefix: readonly PropertyKey[]): 
     }));
   }
   if (issue.code === "invalid_union") {
-    // A string fails as a string, an object as an object: the other branch has nothing to tell.
+    // A string matches the string branch, and an object the object branch. The other branch's errors are irrelevant.
     const value = valueAt(root.value, path);
     const branch = issue.errors.find((issues) =>
       issues.every((one) => one.path.length > 0 || !isWrongType(one, value)),

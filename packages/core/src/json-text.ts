@@ -1,7 +1,7 @@
 /*
- * Parts of a JSON text as they were written. Parsing keeps values only: it rounds numbers, orders
- * names that are integers, and drops repeated names. Every text here is one that `JSON.parse` accepts.
- * Nothing is imported, so that the client can bundle this file by itself.
+ * Extracts parts of a JSON text exactly as they were written. Parsing keeps only values: it rounds numbers, reorders
+ * integer names, and drops repeated names. Every text here must be valid for `JSON.parse`. This file imports nothing,
+ * so that the client can bundle it alone.
  */
 
 const QUOTE = 0x22;
@@ -9,23 +9,28 @@ const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const OPENING = [0x5b, 0x7b];
 const CLOSING = [0x5d, 0x7d];
-/** Everything up to the space is white space: other control characters are not valid outside strings. */
+/**
+ * The code of the space: lower codes are white space too, because other control characters are invalid outside strings.
+ */
 const SPACE = 0x20;
 
-/** A value's place in a text: from `start` up to `end`. */
+/** The position of a value in a text, from `start` to `end`. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The text of a member of the object `json`; `null` if there is none. Of repeated names the last one counts. */
+/**
+ * Returns the text of a member of the object `json`; `null` if there is none. If a name is repeated, the last one
+ * counts.
+ */
 export function memberText(json: string, name: string): string | null {
   return textAt(json, memberOf(json, skipSpace(json, 0), name));
 }
 
 /**
- * The text of the member `name` of each entry of the list `list` of the object `json`, in the list's
- * order; `null` for an entry that is no object or has no such member.
+ * Returns the text of the member `name` of each entry of the list `list` of the object `json`, in order; `null` for an
+ * entry that is not an object or has no such member.
  */
 export function memberTexts(json: string, list: string, name: string): (string | null)[] {
   const texts: (string | null)[] = [];
@@ -43,7 +48,10 @@ function textAt(json: string, span: Span | null): string | null {
   return span === null ? null : json.slice(span.start, span.end);
 }
 
-/** The last member of this name of the object at `start`; `null` if there is none, or the value is no object. */
+/**
+ * Returns the last member with this name of the object at `start`; `null` if there is none, or the value is not an
+ * object.
+ */
 function memberOf(json: string, start: number, name: string): Span | null {
   if (json[start] !== "{") return null;
   let found: Span | null = null;
@@ -59,20 +67,20 @@ function memberOf(json: string, start: number, name: string): Span | null {
   return found;
 }
 
-/** The first place from `at` on that is not white space. */
+/** Returns the first position from `at` that is not white space. */
 export function skipSpace(json: string, at: number): number {
   let next = at;
   while (json.charCodeAt(next) <= SPACE) next += 1;
   return next;
 }
 
-/** The string at `start` that ends before `end`. Most have no escapes, and need no parsing. */
+/** Returns the string at `start` that ends before `end`. Most have no escapes and need no parsing. */
 export function stringAt(json: string, start: number, end: number): string {
   const inner = json.slice(start + 1, end - 1);
   return inner.includes("\\") ? (JSON.parse(json.slice(start, end)) as string) : inner;
 }
 
-/** The place behind the string at `at`. */
+/** Returns the position after the string at `at`. */
 export function skipString(json: string, at: number): number {
   for (let quote = json.indexOf('"', at + 1); quote >= 0; quote = json.indexOf('"', quote + 1)) {
     let before = quote - 1;
@@ -82,18 +90,18 @@ export function skipString(json: string, at: number): number {
   return json.length;
 }
 
-/** The place behind the number, `true`, `false` or `null` at `at`. */
+/** Returns the position after the number, `true`, `false` or `null` at `at`. */
 export function skipScalar(json: string, at: number): number {
   let next = at;
   for (;;) {
     const code = json.charCodeAt(next);
-    // NaN, behind the last character, is greater than nothing.
+    // NaN, past the last character, compares false.
     if (!(code > SPACE) || code === COMMA || CLOSING.includes(code)) return next;
     next += 1;
   }
 }
 
-/** The place behind the value at `at`. Does not recurse: a list may be nested a hundred thousand deep. */
+/** Returns the position after the value at `at`. Not recursive: a list may be nested a hundred thousand levels deep. */
 function skipValue(json: string, at: number): number {
   let next = at;
   for (let depth = 0; next < json.length;) {

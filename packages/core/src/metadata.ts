@@ -11,10 +11,10 @@ interface Flaw {
 const TOO_LARGE: Flaw = { path: [], detail: `must be at most ${MAX_METADATA_BYTES} bytes as JSON` };
 
 /**
- * Reads the JSON text of an object as metadata: every number, string and name exactly as it is written,
- * repeated names included, without the white space between them. Refuses what cannot be stored: strings
- * that are not well-formed or hold NUL, more than 32 levels, and more than 4,096 bytes. `json` is one
- * that `JSON.parse` accepts; no more of it is read than metadata may have.
+ * Reads the JSON text of an object as metadata: every number, string and name exactly as written, including repeated
+ * names, without the white space between tokens. Refuses what cannot be stored: strings that are not well-formed or
+ * contain NUL, more than 32 levels, and more than 4,096 bytes. `json` must be valid for `JSON.parse`. Reads no further
+ * than the size limit of metadata.
  */
 export function readMetadata(json: string): Result<string, Flaw> {
   const reader = new MetadataReader(json);
@@ -28,7 +28,7 @@ class MetadataReader {
   readonly #json: string;
   #at: number;
   readonly #pieces: string[] = [];
-  /** Characters in `#pieces`: at most as many as bytes. */
+  /** Characters in `#pieces`: never more than bytes. */
   #length = 0;
 
   constructor(json: string) {
@@ -40,7 +40,7 @@ class MetadataReader {
     return this.#pieces.join("");
   }
 
-  /** Reads the value at hand. It recurses no deeper than metadata may be. */
+  /** Reads the current value. The recursion is limited by the depth limit of metadata. */
   readValue(path: readonly PropertyKey[]): Flaw | null {
     const first = this.#json[this.#at];
     if (first === '"') return this.#readString(path, "");
@@ -74,7 +74,7 @@ class MetadataReader {
     return flaw === null ? this.#take(end) : { path, detail: which + flaw };
   }
 
-  /** Keeps the text up to `end`, and moves behind the white space that follows. */
+  /** Appends the text up to `end`, and skips the white space after it. */
   #take(end: number): Flaw | null {
     this.#length += end - this.#at;
     if (this.#length > MAX_METADATA_BYTES) return TOO_LARGE;

@@ -1,13 +1,13 @@
 const encoder = new TextEncoder();
 const scratch = new Uint8Array(16_384);
-/** Characters up to which a text is looked at one by one. */
+/** Texts up to this length, in characters, are measured character by character. */
 const SHORT = 40;
 
-/** Bytes of a text in UTF-8. Unpaired surrogates count as the three bytes of U+FFFD. */
+/** The UTF-8 bytes of a text. Unpaired surrogates count as the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {
-  // In workerd a call to the encoder takes 0.5 µs, as long as looking at some fifty characters; most ids are shorter.
+  // In workerd a call to the encoder takes 0.5 µs, as long as reading about fifty characters. Most ids are shorter.
   if (text.length <= SHORT && isAscii(text)) return text.length;
-  // A UTF-16 unit is at most three bytes, so a short text fits the scratch space whole.
+  // A UTF-16 unit is at most three bytes, so a short text always fits in the scratch buffer.
   if (text.length * 3 <= scratch.length) return encoder.encodeInto(text, scratch).written;
   return encoder.encode(text).length;
 }
@@ -17,10 +17,10 @@ function isAscii(text: string): boolean {
   return true;
 }
 
-/** What makes a text impossible to store and give back to the letter, or `null`. */
+/** Why a text cannot be stored and returned exactly, or `null`. */
 export function textFlaw(text: string): string | null {
-  if (!text.isWellFormed()) return "must be well-formed Unicode: it holds half of a surrogate pair";
-  if (text.includes("\0")) return "must not hold the character NUL (U+0000)";
+  if (!text.isWellFormed()) return "must be well-formed Unicode: it has an unpaired surrogate";
+  if (text.includes("\0")) return "must not contain the character NUL (U+0000)";
   return null;
 }
 
@@ -33,15 +33,18 @@ export function hasControlCharacter(text: string): boolean {
   return false;
 }
 
-/** A name of the user's own is told as far as it helps to find it, in characters. */
+/** Maximum characters of a user's name in a problem: enough to find it. */
 const MAX_SHOWN = 64;
 
-/** A name as a problem tells it: the first 64 characters. */
+/** Shortens a name for a problem to its first 64 characters. */
 export function told(name: string): string {
   return name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
 }
 
-/** A JSON Pointer (RFC 6901) to the value at `path`. Names longer than 64 characters are cut: it is for people. */
+/**
+ * A JSON Pointer (RFC 6901) to the value at `path`. Names longer than 64 characters are cut, because the reader is a
+ * person.
+ */
 export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${told(String(step)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

@@ -37,20 +37,20 @@ function* many(count: number, more: Partial<Document> = {}): Generator<Document>
   for (let index = 0; index < count; index += 1) yield documentOf(`d${String(index).padStart(6, "0")}`, more);
 }
 
-describe("the estimate of a push's cost", () => {
-  it("does not multiply what a push costs once: a million are as dear from one as from forty", () => {
+describe("the cost estimate of a push", () => {
+  it("does not multiply the fixed cost of a push", () => {
     const [one, forty] = [1, 40].map((count) => estimateCost(scaleTotals(totalsOf(many(count)), MILLION)));
     expect(one).toEqual(forty);
     expect(estimateCost(totalsOf(many(1))).usd.d1 * MILLION).toBeGreaterThan(4 * (one?.usd.d1 ?? Infinity));
   });
 
-  it("gives for a large push what it gives for a small one scaled to that size", () => {
+  it("gives the same for a large push as for a small one scaled to that size", () => {
     const large = estimateCost(totalsOf(many(20_000)));
     const scaled = estimateCost(scaleTotals(totalsOf(many(40)), 20_000));
     expect(scaled).toEqual(large);
   });
 
-  it("is near what the benchmark counts for a million documents of 1.5 KB in bulk", () => {
+  it("is close to the benchmark's counts for a million documents of 1.5 KB in bulk", () => {
     const { usd, rowsWritten, queueOperations } = estimateCost(scaleTotals(totalsOf(many(1)), MILLION));
     expect(rowsWritten / MILLION).toBeGreaterThan(2.04);
     expect(rowsWritten / MILLION).toBeLessThan(2.1);
@@ -59,21 +59,21 @@ describe("the estimate of a push's cost", () => {
     expect(usd.total).toBeCloseTo(usd.workersAi + usd.queues + usd.d1 + usd.workers, 12);
   });
 
-  it("sends a document that no message holds by a reference, staged in D1", () => {
+  it("sends a document that is too large for a message by reference, staged in D1", () => {
     const huge = documentOf("huge", { contexts: ["c".repeat(MAX_PART_BYTES)] });
     const { messages, queueOperations, rowsWritten } = estimateCost(totalsOf([huge]));
     expect({ messages, queueOperations }).toEqual({ messages: 1, queueOperations: 3 });
     expect(rowsWritten - estimateCost(totalsOf(many(1))).rowsWritten).toBe(3);
   });
 
-  it("counts an operation for each 64 KB of a message written, read and deleted", () => {
+  it("counts an operation for each 64 KB written, read and deleted", () => {
     const [small, large] = [60_000, 70_000].map((length) =>
       estimateCost(totalsOf([documentOf("a", { contexts: ["c".repeat(length)] })])),
     );
     expect([small?.queueOperations, large?.queueOperations]).toEqual([3, 6]);
   });
 
-  it("is nothing for no documents", () => {
+  it("is zero without documents", () => {
     expect(estimateCost(totalsOf([]))).toMatchObject({ messages: 0, jobs: 0, rowsWritten: 0, usd: { total: 0 } });
     expect(estimateCost(scaleTotals(totalsOf([]), MILLION)).usd.total).toBe(0);
   });

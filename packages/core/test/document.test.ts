@@ -26,7 +26,7 @@ function problems(value: unknown, rules: Parameters<typeof parseDocument>[2] = R
 }
 
 describe("parseDocument", () => {
-  it("brings contexts of both forms into one, and holds ids only where one was given", () => {
+  it("converts both forms of contexts to one, and keeps ids only if one was given", () => {
     expect(parsed({ query: "q", contexts: ["a", { text: "b" }] })).toEqual({
       id: null,
       query: "q",
@@ -41,7 +41,7 @@ describe("parseDocument", () => {
     ]);
   });
 
-  it("tells every problem at its place", () => {
+  it("reports every problem with its location", () => {
     const value = { query: "", contexts: ["a", "", { id: "", text: 7 }], metadata: [], extra: 1 };
     expect(problems(value).map((problem) => problem.pointer)).toEqual([
       "/extra",
@@ -53,7 +53,7 @@ describe("parseDocument", () => {
     ]);
   });
 
-  it("tells at most 20 problems", () => {
+  it("reports at most 20 problems", () => {
     expect(problems({ query: "q", contexts: Array.from({ length: 50 }, () => "") })).toHaveLength(20);
   });
 
@@ -73,15 +73,15 @@ describe("parseDocument", () => {
       'unknown field "toString"; allowed here: id, query, contexts, metadata',
     ],
     [{ query: "q", contexts: [{ text: "a", title: "t" }] }, 'unknown field "title"; allowed here: id, text'],
-  ])("tells what to make of a field of another API: %j", (value, detail) => {
+  ])("explains a field of another API: %j", (value, detail) => {
     expect(problems(value)[0]?.detail).toBe(detail);
   });
 
-  it("writes a pointer so that any name can stand in it", () => {
+  it("escapes any name in a pointer", () => {
     expect(problems({ query: "q", contexts: ["a"], "a/b~c": 1 })[0]?.pointer).toBe("/a~1b~0c");
   });
 
-  it("never holds text of the document in a problem", () => {
+  it("never includes document text in a problem", () => {
     const value = {
       query: "secret\0",
       contexts: [{ id: "secret\0", text: "\ud800secret" }, 5, { texts: "secret" }],
@@ -91,7 +91,7 @@ describe("parseDocument", () => {
     expect(JSON.stringify(problems(value))).not.toContain("secret");
   });
 
-  it("refuses text beyond the model's window only where inputs are not to be cut", () => {
+  it("refuses text that exceeds the model's window only without truncation", () => {
     const value = { query: "q", contexts: ["a", "w ".repeat(8_193)] };
     expect(problems(value)).toEqual([]);
     expect(problems(value, { ...RULES, truncateInputs: false }).map((problem) => problem.pointer)).toEqual([
@@ -101,9 +101,9 @@ describe("parseDocument", () => {
   });
 });
 
-describe("an id of a document", () => {
+describe("a document id", () => {
   it.each(["", ".", "..", "a\u0000", "a\u001f", "\u007f", "\u0085", "\ud800", "é".repeat(129), "x".repeat(257)])(
-    "is not %j",
+    "must not be %j",
     (id) => {
       expect(documentIdFlaw(id)).not.toBeNull();
     },
@@ -139,7 +139,7 @@ describe("serializeDocument", () => {
     return serialized.value;
   };
 
-  it("writes JSON that holds the document to the letter, and counts its bytes exactly", () => {
+  it("writes the document as exact JSON, and counts its bytes exactly", () => {
     fc.assert(
       fc.property(documents, fc.string({ unit: "grapheme", minLength: 1 }), fc.nat(), (document, id, place) => {
         const { json, bytes, payloadBytes } = whole(document, id, place);
@@ -161,7 +161,7 @@ describe("serializeDocument", () => {
     );
   });
 
-  it("counts the bytes of the request that it becomes, the comma before the next included", () => {
+  it("counts the bytes of its request, including the separating comma", () => {
     fc.assert(
       fc.property(documents, fc.nat(), (document, place) => {
         const request = {
@@ -175,21 +175,21 @@ describe("serializeDocument", () => {
     );
   });
 
-  it("has the same size under ids of the same length", () => {
+  it("has the same size with ids of the same length", () => {
     const document = parsed({ query: "q", contexts: ["a"] });
     const other = SUBMISSION.replaceAll("9", "f") as SubmissionId;
     const [one, two] = [whole(document, nameDocument(SUBMISSION, 7), 7), whole(document, nameDocument(other, 7), 7)];
     expect(one.bytes).toBe(two.bytes);
   });
 
-  it("takes a document of 1,000,000 bytes of content and no more", () => {
+  it("accepts a document of 1,000,000 bytes of content and no more", () => {
     // `"q"`, and `["…"]` around the text.
     const text = (bytes: number) => parsed({ query: "q", contexts: ["é".repeat((bytes - 7) / 2 - 0.5) + "x"] });
     expect(serializeDocument(text(1_000_000), "i", 0).ok).toBe(true);
     expect(serializeDocument(text(1_000_002), "i", 0)).toMatchObject({ ok: false, error: { pointer: "" } });
   });
 
-  it("counts metadata as it was written, not as the message quotes it", () => {
+  it("counts metadata as it was written, not as the message escapes it", () => {
     const metadata = { a: '"'.repeat(1_000) };
     const free = 1_000_000 - `"q"["",]`.length - JSON.stringify(metadata).length - ',"metadata":'.length + 13;
     const document = (length: number) => parsed({ query: "q", contexts: ["x".repeat(length)], metadata });

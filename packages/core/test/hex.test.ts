@@ -6,7 +6,7 @@ it("hex has two digits for each byte, in lower case", () => {
   expect(toHex(new Uint8Array())).toBe("");
 });
 
-it("SHA-256 is that of the standard's example", async () => {
+it("SHA-256 matches the standard's example", async () => {
   expect(await sha256Hex(new TextEncoder().encode("abc"))).toBe(
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
   );

@@ -4,19 +4,19 @@ import { mintJobId, parseJobId, parseSubmissionId, uuidTail } from "../src/index
 const bytes = (fill: number) => new Uint8Array(10).fill(fill);
 
 describe("a UUIDv7", () => {
-  it("has its version and variant wherever the random bits fall", () => {
+  it("has its version and variant for any random bits", () => {
     for (const fill of [0x00, 0x5a, 0xa5, 0xff]) {
       expect(parseSubmissionId(`sub_01999999-0000-${uuidTail(bytes(fill))}`)).not.toBeNull();
       expect(parseJobId(mintJobId(1_790_000_000_000, bytes(fill)))).not.toBeNull();
     }
   });
 
-  it("keeps the random bytes apart", () => {
+  it("gives different ids for different random bytes", () => {
     const tails = Array.from({ length: 10 }, (_, at) => uuidTail(bytes(0).with(at, 0x10)));
     expect(new Set([...tails, uuidTail(bytes(0))]).size).toBe(11);
   });
 
-  it("of a later millisecond is the greater", () => {
+  it("is greater for a later millisecond", () => {
     const now = 1_790_000_000_000;
     expect(mintJobId(now + 1, bytes(0)) > mintJobId(now, bytes(0xff))).toBe(true);
     expect(Number.parseInt(mintJobId(now, bytes(0)).slice(4, 17).replace("-", ""), 16)).toBe(now);
@@ -30,6 +30,6 @@ it.each([
   "SUB_01999999-0000-7000-8000-000000000000",
   "job_01999999-0000-7000-8000-000000000000",
   "sub_01999999-0000-7000-8000-000000000000 ",
-])("%j is no submission id", (text) => {
+])("rejects %j as a submission id", (text) => {
   expect(parseSubmissionId(text)).toBeNull();
 });

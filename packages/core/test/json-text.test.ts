@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memberText, memberTexts } from "../src/index.ts";
 
-/** Writes a value as JSON in one of the ways that mean the same: white space, escapes, repeated names. */
+/** Writes a value as JSON in one of several equivalent forms: white space, escapes, repeated names. */
 function written(value: unknown, space: string): string {
   if (Array.isArray(value))
     return `[${space}${value.map((one) => written(one, space)).join(`${space},${space}`)}${space}]`;
@@ -21,7 +21,7 @@ function escaped(letter: string): string {
 
 const json = (value: fc.Arbitrary<unknown>) =>
   fc.tuple(value, fc.constantFrom("", " ", "\n\t", "\r\n  ")).map(([one, space]) => space + written(one, space));
-/** No backslash: with one, V8's JSON.parse takes the name `"` for the name `\` once it has seen an object with both. */
+/** No backslash: if an object has both names, V8's JSON.parse confuses `"` with `\`. */
 const names = fc
   .oneof(fc.constantFrom("metadata", "m", "documents", '"', "}", "__proto__"), fc.string())
   .filter((name) => !name.includes("\\"));
@@ -33,7 +33,7 @@ const read = (value: unknown, name: string): unknown =>
     : null;
 
 describe("a member's text", () => {
-  it("is what JSON.parse reads the member from", () => {
+  it("is the text that JSON.parse reads for the member", () => {
     fc.assert(
       fc.property(json(entry), names, (text, name) => {
         expect(parsedOf(memberText(text, name))).toEqual(read(JSON.parse(text), name));

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const late = () => new RangeError("late");
 
 describe("a time-out", () => {
-  it("passes on what the call gives in time, and leaves no timer behind", async () => {
+  it("returns the result of a call in time, and leaves no timer behind", async () => {
     await expect(withTimeout(Promise.resolve(7), 1_000, late)).resolves.toBe(7);
     await expect(withTimeout(Promise.reject(new Error("no")), 1_000, late)).rejects.toThrow("no");
     expect(vi.getTimerCount()).toBe(0);
@@ -22,8 +22,8 @@ describe("a time-out", () => {
     expect(settled).toHaveBeenCalledExactlyOnceWith(late());
   });
 
-  it("swallows a failure of the call that comes after the time-out", async () => {
-    // An unhandled rejection fails the run by itself.
+  it("ignores a failure of the call after the time-out", async () => {
+    // An unhandled rejection would fail the run.
     const call = Promise.withResolvers<never>();
     const outcome = withTimeout(call.promise, 1_000, late).catch((thrown: unknown) => thrown);
     await vi.advanceTimersByTimeAsync(1_000);

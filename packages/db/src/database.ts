@@ -3,7 +3,7 @@ import { DEFAULT_RETRY_POLICY, patientD1, type RetryPolicy, type StatementCounte
 
 const counters = new WeakMap<object, StatementCounter>();
 
-/** Drizzle over a D1 binding that bears with passing errors. Everything here reads and writes through it. */
+/** Drizzle over a D1 binding that retries transient errors. All reads and writes go through it. */
 export function openDatabase(d1: D1Database, retryPolicy: RetryPolicy = DEFAULT_RETRY_POLICY) {
   const counter: StatementCounter = { statements: 0 };
   const db = drizzle(patientD1(d1, retryPolicy, counter));
@@ -13,7 +13,10 @@ export function openDatabase(d1: D1Database, retryPolicy: RetryPolicy = DEFAULT_
 
 export type Database = ReturnType<typeof openDatabase>;
 
-/** Statements that D1 was asked to run since the database was opened; those of a transaction count one by one, and so do retries. */
+/**
+ * Statements sent to D1 since the database was opened. The statements of a transaction count one by one, and so do
+ * retries.
+ */
 export function countStatements(db: Database): number {
   return counters.get(db)?.statements ?? 0;
 }

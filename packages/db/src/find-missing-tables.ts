@@ -10,7 +10,7 @@ const NAMES = [
   ...Object.values(views).flatMap((one) => (isView(one) ? [getViewName(one)] : [])),
 ].toSorted();
 
-/** The names of tables and views that the migrations make and the database does not have. */
+/** The names of tables and views that the migrations create and the database lacks. */
 export async function findMissingTables(db: Database): Promise<string[]> {
   const rows = await query<{ name: string }>(db, sql`SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')`);
   const found = new Set(rows.map(({ name }) => name));

@@ -3,8 +3,8 @@ import type { Database } from "./database.ts";
 import { best, failures, ranked, scores } from "./views.ts";
 
 /*
- * For other Workers bound to the same D1: the views, by document. Each reads the documents asked for
- * and no other. `openDatabase(env.DB)` gives the database.
+ * Queries for other Workers with the same D1 binding: the views, by document. Each reads only the documents asked for.
+ * `openDatabase(env.DB)` returns the database.
  */
 
 /** A row of the view `scores`, or of `best`. */
@@ -45,12 +45,13 @@ export async function readRanked(
     .limit(limit);
 }
 
-/** D1 binds at most 100 values a query. */
+/** D1 binds at most 100 values per query. */
 const MAX_IDS = 90;
 
-/** The best context of each of up to 90 documents, in no order; one without scores has no row. */
+/** The best context of each of up to 90 documents, in any order. A document without scores has no row. */
 export async function readBest(db: Database, collection: string, ids: readonly string[]): Promise<ScoreRow[]> {
-  if (ids.length > MAX_IDS) throw new RangeError(`readBest takes at most ${MAX_IDS} ids at once: it got ${ids.length}`);
+  if (ids.length > MAX_IDS)
+    throw new RangeError(`readBest accepts at most ${MAX_IDS} ids at once, but got ${ids.length}`);
   if (ids.length === 0) return [];
   return db
     .select()
@@ -58,7 +59,7 @@ export async function readBest(db: Database, collection: string, ids: readonly s
     .where(and(inArray(best.documentId, [...ids]), eq(best.collection, collection)));
 }
 
-/** Why a document's newest version failed; `null` where it did not. */
+/** Why a document's newest version failed; `null` if it did not. */
 export async function readFailure(
   db: Database,
   document: { readonly collection: string; readonly id: string },

@@ -1,24 +1,24 @@
 import { withTimeout } from "@sluice/core";
 
 /**
- * How D1's passing errors are dealt with, at the binding, so that every statement shares it. All
- * writes here are safe to repeat: an error may hide a commit.
+ * How to handle D1's transient errors. It applies at the binding, so that every statement shares it. All writes here
+ * are safe to repeat: an error may hide a commit.
  */
 export interface RetryPolicy {
-  /** Tries in all, the first included. */
+  /** Maximum attempts, including the first. */
   readonly tries: number;
-  /** Cuts off a call that takes too long: it rejects, though what it does may still commit. */
+  /** Rejects a call that takes too long, although it may still commit. */
   readonly bounded: <T>(call: () => Promise<T>) => Promise<T>;
-  /** Milliseconds of which only differences count; `Date.now` where there is none. */
+  /** A clock in milliseconds; only differences count. `Date.now` by default. */
   readonly now?: () => number;
-  /** Waits before the next try (1, 2, …). */
+  /** Waits before the next attempt (1, 2, …). */
   readonly rest: (tried: number) => Promise<void>;
 }
 
-/** D1 stalls of 60–80 s are reported, and a query may take 30 s: a call that takes longer is given up. */
+/** Milliseconds. D1 stalls of 60–80 s are reported, and a query may take 30 s, so a longer call is abandoned. */
 const CALL_LIMIT_MS = 35_000;
 
-/** A D1 call that was cut off. Whether it committed is not known. */
+/** A D1 call that exceeded its time limit. It is unknown whether it committed. */
 export class D1Timeout extends Error {
   override readonly name = "D1Timeout";
 }
@@ -30,21 +30,21 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   rest: (tried) => new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried * (0.5 + Math.random()))),
 };
 
-/** What D1 says when it says no for a moment only, from its documentation and from reports. */
+/** D1's messages for transient errors, from its documentation and from reports. */
 const TRANSIENT =
   /network connection lost|caused object to be reset|reset because its code was updated|cannot resolve d1 db due to transient issue|internal error; reference =|overloaded|exceeded timeout|timed out|memory limit|cpu time limit|database is locked/i;
 
-/** An error may be its own cause. */
+/** Maximum causes to follow: an error may be its own cause. */
 const MAX_CAUSES = 5;
 
-/** An error and its causes, innermost last; none of a value that is no error. */
+/** An error and its causes, innermost last; empty for a value that is not an error. */
 export function withCauses(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let next = error; next instanceof Error && chain.length < MAX_CAUSES; next = next.cause) chain.push(next);
   return chain;
 }
 
-/** Whether an error of D1 passes by itself. Drizzle wraps D1's own error, so causes are looked at too. */
+/** Whether a D1 error is transient. Drizzle wraps D1's own error, so causes are checked too. */
 export function isTransient(error: unknown): boolean {
   return withCauses(error).some((next) => next instanceof D1Timeout || TRANSIENT.test(next.message));
 }
@@ -65,7 +65,7 @@ async function withRetries<T>(retryPolicy: RetryPolicy, call: (elapsed: number |
 const RUNS = new Set<PropertyKey>(["run", "all", "raw", "first"]);
 const inner = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
 
-/** Statements that D1 was asked to run, each try of each counted. */
+/** Counts the statements sent to D1, including those of each retry. */
 export interface StatementCounter {
   statements: number;
 }
@@ -96,15 +96,15 @@ function retriedStatement(
   return patient;
 }
 
-/** What a patient binding is made of. */
+/** The parts of a retrying binding. */
 const made = new WeakMap<
   D1Database,
   { readonly d1: D1Database; readonly retryPolicy: RetryPolicy; readonly counter: StatementCounter }
 >();
 
 /**
- * Runs a batch that differs from try to try. `build` is given the milliseconds since the first try began, `null`
- * at the first: only a later one may find what an earlier one committed.
+ * Runs a batch that differs between attempts. `build` receives the milliseconds since the first attempt began, and
+ * `null` for the first attempt: only a later attempt may find what an earlier one committed.
  */
 export async function batchTries<T>(
   db: D1Database,
@@ -119,7 +119,7 @@ export async function batchTries<T>(
   });
 }
 
-/** The binding with patience: the same interface, single statements and batches alike. */
+/** Wraps the binding with retries: the same interface, for single statements and batches. */
 export function patientD1(d1: D1Database, retryPolicy: RetryPolicy, counter: StatementCounter): D1Database {
   const patient = new Proxy(d1, {
     get(target, property) {

@@ -1,26 +1,23 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JobId, ModelName, SubmissionId } from "@sluice/core";
 
-/*
- * Tables that keep the pipeline going and count what it did, beside those of documents and their jobs.
- */
+/* Tables for the operation of the pipeline and its counts, apart from those of documents and jobs. */
 
-/** How far the search for submissions that need looking after has come. One row. */
+/** How far the search for submissions that need maintenance has progressed. One row. */
 export const sweeps = sqliteTable("sweeps", {
   id: integer("id").primaryKey(),
   /** Every submission up to this one is settled, or in `watched_submissions`. */
   sweptThrough: text("swept_through").$type<SubmissionId>().notNull(),
 });
 
-/** Submissions that were older than ten minutes and still open or short of documents. */
+/** Submissions older than ten minutes that are open or have missing documents. */
 export const watchedSubmissions = sqliteTable("watched_submissions", {
   submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
 });
 
 /**
- * Sums over what has ended, so that counts need not be taken from it again: see `rollUpTotals`. `kind`
- * is `lane` (by lane), `label` (by label and collection), `code` (failed documents by failure code) or
- * `jobs` (all ended jobs).
+ * Sums over ended submissions and jobs, so that counts need not be computed again: see `rollUpTotals`. `kind` is `lane`
+ * (by lane), `label` (by label and collection), `code` (failed documents by failure code) or `jobs` (all ended jobs).
  */
 export const totals = sqliteTable(
   "totals",
@@ -28,7 +25,7 @@ export const totals = sqliteTable(
     kind: text("kind", { enum: ["lane", "label", "code", "jobs"] }).notNull(),
     name: text("name").notNull(),
     collection: text("collection").notNull(),
-    /** Documents; of `jobs`, the jobs. */
+    /** Documents; for `jobs`, the jobs. */
     total: integer("total").notNull().default(0),
     succeeded: integer("succeeded").notNull().default(0),
     failed: integer("failed").notNull().default(0),
@@ -40,7 +37,7 @@ export const totals = sqliteTable(
   (table) => [primaryKey({ columns: [table.kind, table.name, table.collection] })],
 );
 
-/** How far `totals` has come. One row. */
+/** How far `totals` has progressed. One row. */
 export const folds = sqliteTable("folds", {
   id: integer("id").primaryKey(),
   /** Every submission up to this one is in `totals`, or in `unfolded_submissions`. */
@@ -49,27 +46,27 @@ export const folds = sqliteTable("folds", {
   jobsThrough: integer("jobs_through").notNull(),
 });
 
-/** Submissions that had not ended when `totals` passed them, or began again since. */
+/** Submissions that had not ended when `totals` passed them, or were reopened later. */
 export const notRolledUp = sqliteTable("unfolded_submissions", {
   submissionId: text("submission_id").$type<SubmissionId>().primaryKey(),
 });
 
-/** When something that runs by itself last did: the cron-triggered poller, and the chain of runs that goes on from it. */
+/** The last run of each automatic process: the cron-triggered poller, and the chain of runs that continues it. */
 export const heartbeats = sqliteTable("heartbeats", {
   name: text("name", { enum: ["poller", "chain"] }).primaryKey(),
   at: integer("at").notNull(),
-  /** Of `chain`: names the next run, so that a repeated message starts none. */
+  /** For `chain`: identifies the next run, so that a repeated message starts no other. */
   token: text("token"),
 });
 
-/** How fast each model's batches are submitted. One row a model. */
+/** The submit rate of each model. One row per model. */
 export const submitRates = sqliteTable("submit_rates", {
   model: text("model").$type<ModelName>().primaryKey(),
-  /** When the next submit fits into the rate, if those so far had come evenly spaced. May be in the past. */
+  /** When the next submit fits the rate, if those so far were evenly spaced. May be in the past. */
   nextAt: integer("next_at").notNull(),
 });
 
-/** Messages that no version of the consumer here can read, kept whole for a person to look at. */
+/** Messages that no consumer version here can read, stored unchanged for a person to inspect. */
 export const malformedMessages = sqliteTable(
   "malformed_messages",
   {
@@ -77,28 +74,28 @@ export const malformedMessages = sqliteTable(
     messageId: text("message_id").notNull(),
     reason: text("reason").notNull(),
     receivedAt: integer("received_at").notNull(),
-    /** The body as text; one that is not text is JSON. */
+    /** The body as text. A body that is not text is stored as JSON. */
     body: text("body").notNull(),
   },
   (table) => [primaryKey({ columns: [table.queue, table.messageId] })],
 );
 
 /**
- * Retries that are still queueing documents again; a row goes with the last of them, or with the cancellation of its
- * submission. One of every code has no others beside it. Written by producer and poller.
+ * Retries in progress. A row is deleted with its last document, or when its submission is canceled. A retry of all
+ * codes excludes others for the same submission. Written by producer and poller.
  */
 export const retries = sqliteTable(
   "retries",
   {
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
-    /** The failure code that it is limited to; `''`: every one. */
+    /** The failure code it is limited to; `''` for all codes. */
     code: text("code").notNull(),
-    /** Tells it from an earlier one, which a Worker may still be at. */
+    /** Distinguishes it from an earlier one that a Worker may still be processing. */
     token: text("token").notNull(),
     requestedAt: integer("requested_at").notNull(),
-    /** Failed documents that it was requested for; when another is requested, those of them that are left. */
+    /** Failed documents when it was requested. When another is requested, those of them that remain. */
     documents: integer("documents").notNull(),
-    /** Documents that it has queued since. */
+    /** Documents it has queued since. */
     queued: integer("queued").notNull().default(0),
     /** JSON `[code, document_id]`: parts with failed documents are listed up to here; null once all are. */
     listedThrough: text("listed_through"),
@@ -106,7 +103,7 @@ export const retries = sqliteTable(
   (table) => [primaryKey({ columns: [table.submissionId, table.code] })],
 );
 
-/** Parts with failed documents that a retry has not come to, by the job that recorded them. */
+/** Parts with failed documents that a retry has not reached, by the job that recorded them. */
 export const retryParts = sqliteTable(
   "retry_parts",
   {
@@ -120,7 +117,10 @@ export const retryParts = sqliteTable(
   (table) => [primaryKey({ columns: [table.submissionId, table.code, table.rootId, table.part] })],
 );
 
-/** What pushes under an `Idempotency-Key` have sent to the Queue, until they are closed. A row for each few calls. */
+/**
+ * The parts that pushes with an `Idempotency-Key` have sent to the Queue, until they are closed. One row for every few
+ * calls.
+ */
 export const sentParts = sqliteTable(
   "sent_parts",
   {

@@ -11,13 +11,13 @@ import {
 } from "@sluice/core";
 
 /*
- * Times are milliseconds since the epoch. Tables without a rowid are marked so in the migration by
- * hand: the key is the row, so that a document costs one row written and not two. SQLite loads each row
- * of such a table whole that it compares a key with, so that a lookup among rows of 128 KB reads 128 KB
- * a step: what is long as a rule lies in tables with a rowid.
+ * Times are milliseconds since the epoch. Tables without a rowid are marked by hand in the migration: the key is the
+ * row, so that a document costs one row written instead of two. SQLite loads each row of such a table completely to
+ * compare keys, so a lookup among rows of 128 KB reads 128 KB per step. Large values are therefore in tables with a
+ * rowid.
  */
 
-/** One accepted push. Written by the producer; counters move in the transactions of what they count. */
+/** One accepted push. Written by the producer. Counters change in the same transactions as the things they count. */
 export const submissions = sqliteTable(
   "submissions",
   {
@@ -28,37 +28,37 @@ export const submissions = sqliteTable(
     lane: text("lane", { enum: lanes }).notNull(),
     label: text("label"),
     truncateInputs: integer("truncate_inputs", { mode: "boolean" }).notNull(),
-    /** Documents sent to the Queue, or about to be. Producer. */
+    /** Documents sent to the Queue, or about to be. Written by the producer. */
     total: integer("total").notNull(),
-    /** Documents that are in `documents`. Consumer. */
+    /** Documents that are in `documents`. Written by the consumer. */
     recorded: integer("recorded").notNull().default(0),
     succeeded: integer("succeeded").notNull().default(0),
     failed: integer("failed").notNull().default(0),
     canceled: integer("canceled").notNull().default(0),
-    /** Documents whose message is given up for lost: they count as failed, and have no row. */
+    /** Documents whose message is considered lost: they count as failed and have no row. */
     lost: integer("lost").notNull().default(0),
-    /** Whether the push broke off and was closed with what it had sent. */
+    /** Whether the push was interrupted and closed with the documents sent so far. */
     incomplete: integer("incomplete", { mode: "boolean" }).notNull().default(false),
-    /** Jobs that ended, and what they used; a job's tokens are shared out by payload bytes. */
+    /** Ended jobs and their usage. A job's tokens are divided by payload bytes. */
     jobs: integer("jobs").notNull().default(0),
     tokens: integer("tokens").notNull().default(0),
-    /** Dispatches of which it is not known whether Workers AI ran them. */
+    /** Dispatches that Workers AI may or may not have run. */
     unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
     createdAt: integer("created_at").notNull(),
-    /** When the producer last did something for it: tells a push under way from one that broke off. */
+    /** When the producer last worked on it: distinguishes a running push from an interrupted one. */
     activeAt: integer("active_at").notNull(),
     /** Set when nothing more will be sent. */
     closedAt: integer("closed_at"),
     cancelRequestedAt: integer("cancel_requested_at"),
-    /** Set with the last document's end, once closed. */
+    /** Set at the end of the last document, once closed. */
     completedAt: integer("completed_at"),
-    /** Who carries its push: null the request that opened it, a token one that took over, `''` nobody any more. */
+    /** Who runs its push: null for the request that opened it, a token for one that resumed it, `''` for nobody. */
     holder: text("holder"),
-    /** The token of the request that opened it: a repeated try finds its row by it. */
+    /** The token of the request that opened it: a retry finds its row by it. */
     openedBy: text("opened_by"),
   },
   (table) => [
-    // Labelled submissions only: an index on all would cost each a row.
+    // Only labeled submissions: an index on all would cost each a row.
     index("submissions_label")
       .on(table.label)
       .where(sql`label IS NOT NULL`),
@@ -71,18 +71,18 @@ export const submissions = sqliteTable(
   ],
 );
 
-/** What was answered to a push with an `Idempotency-Key`, or which submission it is about to go on under. */
+/** The answer to a push with an `Idempotency-Key`, or the submission under which it continues. */
 export const idempotencyKeys = sqliteTable(
   "idempotency_keys",
   {
-    /** The name of the API key that it belongs to; empty for a push without such a header that had to be tried again. */
+    /** The name of its API key; empty for a push without an `Idempotency-Key` that had to be retried. */
     apiKey: text("api_key").notNull(),
     key: text("key").notNull(),
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
-    /** SHA-256 of the options and the body; null while the body of a stream has not come to its end. */
+    /** SHA-256 of the options and the body; null until the end of a streamed body. */
     fingerprint: text("fingerprint"),
     createdAt: integer("created_at").notNull(),
-    /** The answer's HTTP status and JSON; null until it is given. */
+    /** The answer's HTTP status and JSON; null until it is sent. */
     status: integer("status"),
     answer: text("answer"),
   },
@@ -93,7 +93,7 @@ export const idempotencyKeys = sqliteTable(
   ],
 );
 
-/** What one message carried, and the job that took it: the unit of recording. Written once, by the consumer. */
+/** The content of one message, and the job that includes it: the unit of recording. Written once, by the consumer. */
 export const parts = sqliteTable(
   "parts",
   {
@@ -110,33 +110,32 @@ export const parts = sqliteTable(
 );
 
 /**
- * The contexts of documents, written with their parts. Here and not with each document: rows of
- * `documents` stay small, so that many fit a page, and a text is stored once and whole.
+ * The contexts of documents, written with their parts. They are separate from documents so that rows of `documents`
+ * stay small and many fit in a page, and each text is stored once, unsplit.
  */
 export const contexts = sqliteTable("contexts", {
   id: integer("id").primaryKey(),
   /**
-   * JSON `[[text, …], …]`: a list for each document that lies here, null where the document was deleted.
-   * About 128 KB, of one part or of several small ones; of one document up to 1 MB. No two documents of one
-   * id and collection lie in the same row.
+   * JSON `[[text, …], …]`: a list for each document in this row, null for a deleted document. About 128 KB, from one
+   * part or several small ones; up to 1 MB for one document. No row has two documents with the same id and collection.
    */
   texts: text("texts").notNull(),
 });
 
-/** A part too big for a message, from the push until it is recorded. Has a rowid: its key is an index of its own. */
+/** A part too large for a message, from the push until it is recorded. Has a rowid: its key is a separate index. */
 export const stagedParts = sqliteTable(
   "staged_parts",
   {
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     part: integer("part").notNull(),
     stagedAt: integer("staged_at").notNull(),
-    /** What its message would have held. */
+    /** The message body it replaces. */
     body: text("body").notNull(),
   },
   (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
 );
 
-/** Immutable inputs, less the contexts: those lie in `contexts`. One row a document and version. */
+/** Immutable inputs without the contexts, which are in `contexts`. One row per document and version. */
 export const documents = sqliteTable(
   "documents",
   {
@@ -146,15 +145,15 @@ export const documents = sqliteTable(
     part: integer("part").notNull(),
     /** From 0, in its push. */
     place: integer("place").notNull(),
-    /** The row of `contexts` that its texts lie in, and the index of their list there. */
+    /** The row of `contexts` with its texts, and the index of their list there. */
     contextsId: integer("contexts_id").notNull(),
     contextsAt: integer("contexts_at").notNull(),
     /** UTF-8 bytes as a request of a batch. */
     payloadBytes: integer("payload_bytes").notNull(),
     contextCount: integer("context_count").notNull(),
-    /** JSON: as many ids as contexts; null where each context's id is its index. */
+    /** JSON: as many ids as contexts; null if each context's id is its index. */
     contextIds: text("context_ids"),
-    /** JSON, as it came. */
+    /** JSON, unchanged. */
     metadata: text("metadata"),
     query: text("query").notNull(),
   },
@@ -173,15 +172,15 @@ export const outcomes = sqliteTable(
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     status: text("status", { enum: outcomeStatuses }).notNull(),
     model: text("model").$type<ModelName>().notNull(),
-    /** Answers that were used up. */
+    /** Answers received. */
     attempts: integer("attempts").notNull(),
-    /** The job whose answer it is; null where no job had it. */
+    /** The job whose answer it is; null if no job had it. */
     jobId: text("job_id").$type<JobId>(),
     code: text("code"),
     message: text("message"),
     dispatchedAt: integer("dispatched_at"),
     finalizedAt: integer("finalized_at").notNull(),
-    /** JSON, best first: `[index, score]`, or `[index, score, id]` where the id is not the index. */
+    /** JSON, best first: `[index, score]`, or `[index, score, id]` if the id is not the index. */
     scores: text("scores"),
   },
   (table) => [
@@ -194,7 +193,7 @@ export const outcomes = sqliteTable(
   ],
 );
 
-/** One Batch API call, from its recording to its end; see `JobStatus` for the states. */
+/** One Batch API call, from its recording to its end. `JobStatus` describes the states. */
 export const jobs = sqliteTable(
   "jobs",
   {
@@ -202,43 +201,48 @@ export const jobs = sqliteTable(
     model: text("model").$type<ModelName>().notNull(),
     lane: text("lane", { enum: lanes }).notNull(),
     status: text("status", { enum: jobStatuses }).notNull(),
-    /** The job that it follows up, or half of which it is. */
+    /** The job it replaces, entirely or by half. */
     parentId: text("parent_id").$type<JobId>(),
     /** The job that took over its documents before it was dispatched. Set with the status `merged`. */
     mergedInto: text("merged_into").$type<JobId>(),
-    /** Which answer its documents wait for, from 1. */
+    /** The number of the answer its documents wait for, from 1. */
     round: integer("round").notNull(),
     /** Dispatches so far. */
     attempt: integer("attempt").notNull().default(0),
-    /** Refusals in a row, for the backoff. */
+    /** Consecutive refusals, for the backoff. */
     refusals: integer("refusals").notNull().default(0),
     documentCount: integer("document_count").notNull(),
     contextCount: integer("context_count").notNull(),
     payloadBytes: integer("payload_bytes").notNull(),
     requestId: text("request_id").$type<RequestId>(),
-    /** When the poller looks at it next; a claim moves it ahead. Null once ended. */
+    /** When the poller processes it next; a claim moves it ahead. Null once ended. */
     dueAt: integer("due_at"),
-    /** The scope of the pause that holds it back: not due until that ends. Null where none does. */
+    /** The scope of the pause that blocks it: it is not due until the pause ends. Null if there is none. */
     pausedBy: text("paused_by"),
     createdAt: integer("created_at").notNull(),
     dispatchedAt: integer("dispatched_at"),
     endedAt: integer("ended_at"),
     tokens: integer("tokens"),
-    /** Order of ends, for the feed. */
+    /** The order of ends, for the feed. */
     finalizedSequence: integer("finalized_sequence"),
     unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
     repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
-    /** Batches of one of its documents that Workers AI may have accepted, at most: inherited by children and merged jobs. */
+    /**
+     * The maximum, over its documents, of batches that Workers AI may have accepted. Child jobs and merged jobs inherit
+     * it.
+     */
     batches: integer("batches").notNull().default(0),
-    /** How often it was halved because its submits timed out: inherited by children. */
+    /** How often it was halved because its submits timed out. Child jobs inherit it. */
     halvings: integer("halvings").notNull().default(0),
     /** JSON, the last 20 attempts: `{ attempt, started_at, token, request_id?, ended_at?, error? }`. */
     attempts: text("attempts").notNull().default("[]"),
-    /** JSON `[[submission_id, [document_id, …]], …]`: what is to be sent, and once started what was sent. */
+    /**
+     * JSON `[[submission_id, [document_id, …]], …]`: the documents to send, and once an attempt started, those sent.
+     */
     members: text("members").notNull(),
   },
   (table) => [
-    // Polls and dispatches are claimed apart: neither is read past to find the other.
+    // Polls and dispatches have separate indexes, so that neither search scans the other's rows.
     index("jobs_due")
       .on(table.lane, sql`status = 'dispatched'`, table.dueAt)
       .where(sql`due_at IS NOT NULL`),
@@ -248,7 +252,7 @@ export const jobs = sqliteTable(
     index("jobs_parent")
       .on(table.parentId)
       .where(sql`parent_id IS NOT NULL`),
-    // An event names a batch by its request_id. Only batches in progress: an entry is written once a dispatch.
+    // An event names a batch by its request_id. Only batches in progress are indexed: one entry per dispatch.
     index("jobs_request")
       .on(table.requestId)
       .where(sql`status = 'dispatched'`),
@@ -267,11 +271,11 @@ export const jobs = sqliteTable(
   ],
 );
 
-/** What is not dispatched for now: everything (`all`), a model (`model:NAME`) or a submission (`submission:ID`). */
+/** What is not dispatched now: everything (`all`), a model (`model:NAME`) or a submission (`submission:ID`). */
 export const pauses = sqliteTable("pauses", {
   scope: text("scope").primaryKey(),
   reason: text("reason", { enum: pauseReasons }).notNull(),
-  /** The service's words, or the caller's. */
+  /** The service's message, or the caller's. */
   message: text("message"),
   since: integer("since").notNull(),
   /** Null: until it is resumed. */

@@ -4,8 +4,8 @@ import type { Database } from "./database.ts";
 import { batchTries } from "./retry-policy.ts";
 
 /*
- * Hand-written statements go to D1 from here. Drizzle binds their values; its own `batch` takes none
- * that was written by hand and has values (0.45).
+ * Hand-written statements are sent to D1 here. Drizzle binds their values; its own `batch` accepts no hand-written
+ * statement with values (0.45).
  */
 
 const dialect = new SQLiteAsyncDialect();
@@ -15,26 +15,26 @@ function prepare(d1: D1Database, statement: SQL): D1PreparedStatement {
   return d1.prepare(sql).bind(...params);
 }
 
-/** Runs one statement and gives its rows; `Row` is the type that its columns have in the schema. */
+/** Runs one statement and returns its rows. `Row` has the column types of the schema. */
 export async function query<Row>(db: Database, statement: SQL): Promise<Row[]> {
   const { results } = await prepare(db.$client, statement).all<Row>();
   return results;
 }
 
-/** Runs statements as one transaction: all of them, or none. Gives the rows of the last. */
+/** Runs statements as one transaction: all of them, or none. Returns the rows of the last. */
 export async function transact<Row>(db: Database, statements: readonly SQL[]): Promise<Row[]> {
   return (await transactAll<Row>(db, statements)).at(-1) ?? [];
 }
 
-/** The same. Gives the rows of each. */
+/** The same, but returns the rows of each. */
 export async function transactAll<Row>(db: Database, statements: readonly SQL[]): Promise<Row[][]> {
   const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db.$client, statement)));
   return results.map((result) => result.results);
 }
 
 /**
- * The same for statements that differ from try to try: `build` is given the milliseconds since the first try
- * began, `null` at the first.
+ * The same for statements that differ between attempts. `build` receives the milliseconds since the first attempt
+ * began, and `null` for the first attempt.
  */
 export async function transactTries<Row>(
   db: Database,

@@ -2,13 +2,12 @@ import { sql } from "drizzle-orm";
 import { integer, real, sqliteView, text } from "drizzle-orm/sqlite-core";
 
 /*
- * The public face for people who query D1. Columns keep their names and meaning. Each view looks
- * documents up by their key, which begins with the collection: `WHERE collection = … AND document_id = …`
- * reads that document only, and `WHERE collection = …` that collection only. Without the collection a
- * query reads everything.
+ * The public interface for people who query D1. Columns keep their names and meaning. Each view finds documents by
+ * their key, which begins with the collection: `WHERE collection = … AND document_id = …` reads that document only, and
+ * `WHERE collection = …` that collection only. Without the collection a query reads everything.
  *
- * A column of a view has a type only if it is a column of a table or a CAST: without one SQLite compares
- * the text '42' with the number 42 as different values. So every computed column is a CAST.
+ * A column of a view has a type only if it is a column of a table or a CAST: without one SQLite compares the text '42'
+ * with the number 42 as different values. So every computed column is a CAST.
  */
 
 /** A time of D1 as RFC 3339, null if there is none. */
@@ -54,14 +53,14 @@ export const best = sqliteView("best", scoreColumns).as(sql`SELECT o.collection,
   FROM outcomes o
   WHERE ${newestSucceeded}`);
 
-/** The rows of `scores` with what was scored. A row stays when its texts are gone. */
+/** The rows of `scores` with the scored texts. A row remains when its texts are deleted. */
 export const ranked = sqliteView("ranked", {
   ...scoreColumns,
-  /** Null once the document's input is gone. */
+  /** Null once the document's input is deleted. */
   query: text("query"),
-  /** The context's text; null once it is gone. */
+  /** The context's text; null once it is deleted. */
   text: text("text"),
-  /** JSON; null if the document came without any. */
+  /** JSON; null if the document has none. */
   metadata: text("metadata"),
 }).as(sql`SELECT ${scoreValues}, d.query,
     CAST(t.texts ->> ('$[' || d.contexts_at || '][' || (s.value ->> 0) || ']') AS TEXT) AS text, d.metadata
@@ -72,7 +71,7 @@ export const ranked = sqliteView("ranked", {
   CROSS JOIN json_each(o.scores) s
   WHERE ${newestSucceeded}`);
 
-/** Documents whose newest version to end, canceled ones aside, failed. */
+/** Documents whose newest ended version, ignoring canceled ones, failed. */
 export const failures = sqliteView("failures", {
   collection: text("collection").notNull(),
   documentId: text("document_id").notNull(),
@@ -89,10 +88,13 @@ export const failures = sqliteView("failures", {
     WHERE n.collection = o.collection AND n.document_id = o.document_id
       AND n.submission_id > o.submission_id AND n.status <> 'canceled')`);
 
-/** Whether a retry is about to queue documents of a submission again: it has not ended, though all of them have. */
+/**
+ * Whether a retry is about to queue documents of a submission again: all documents have ended, but the submission has
+ * not.
+ */
 const isRetrying = "EXISTS (SELECT 1 FROM retries r WHERE r.submission_id = submissions.id)";
 
-/** Each submission with its status and counts, as the API gives them: `total` is the sum of the five after it. */
+/** Each submission with its status and counts, as the API returns them: `total` is the sum of the five after it. */
 export const submissionsProgress = sqliteView("submissions_progress", {
   submissionId: text("submission_id").notNull(),
   collection: text("collection").notNull(),
@@ -107,7 +109,7 @@ export const submissionsProgress = sqliteView("submissions_progress", {
   /** Including documents whose message was lost: those have no row in `failures`. */
   failed: integer("failed").notNull(),
   canceled: integer("canceled").notNull(),
-  /** 1 if its push was interrupted and closed with what it had sent. */
+  /** 1 if its push was interrupted and closed with the documents sent so far. */
   incomplete: integer("incomplete", { mode: "boolean" }).notNull(),
   tokens: integer("tokens").notNull(),
   jobs: integer("jobs").notNull(),

@@ -1,8 +1,8 @@
 import type { Fields } from "./values.ts";
 
 /**
- * `queued` and `running` are documented. What a failed or expired batch says is not, so every usual
- * word for it counts.
+ * `queued` and `running` are documented. The status of a failed or expired batch is not, so every usual word for it
+ * counts.
  */
 const STATUS_WORDS: ReadonlyMap<string, BatchStatus> = new Map([
   ["queued", "queued"],
@@ -26,13 +26,13 @@ const STATUS_WORDS: ReadonlyMap<string, BatchStatus> = new Map([
 
 type BatchStatus = "queued" | "running" | "failed" | "gone";
 
-/** The batch's status in an answer; `null` when it has none, or one that says nothing here. */
+/** The batch's status in an answer; `null` if there is none, or an unknown one. */
 export function statusOf(answer: Fields): BatchStatus | null {
   const status = answer["status"];
   return typeof status === "string" ? (STATUS_WORDS.get(status.toLowerCase()) ?? null) : null;
 }
 
-/** Whether an answer says that the batch, or the call, failed. HTTP's own status may well be 200. */
+/** Whether an answer says that the batch, or the call, failed. The HTTP status may still be 200. */
 export function hasFailed(answer: Fields): boolean {
   const status = statusOf(answer);
   return answer["success"] === false || status === "failed" || status === "gone";

@@ -1,16 +1,14 @@
 /**
- * What Sluice needs of Workers AI: one method. The platform's own types cannot poll a known model
- * with `{ request_id }` and promise more about answers than the service keeps, so an answer is
- * `unknown` here and read where it arrives.
+ * The one method of Workers AI that Sluice needs. The platform's types cannot poll a known model with `{ request_id }`
+ * and promise more about answers than the service keeps, so an answer is `unknown` here and parsed by its reader.
  */
 export interface BatchBinding {
   run(model: string, inputs: Record<string, unknown>, options?: { queueRequest: true }): Promise<unknown>;
 }
 
 /**
- * Takes the Worker's `AI` binding: the platform's `Ai`, or a service binding to an entrypoint with
- * the same method. This is the only place where either is cast. Throws when the binding is missing,
- * which is a fault of the Worker's configuration.
+ * Casts the Worker's `AI` binding: the platform's `Ai`, or a service binding to an entrypoint with the same method.
+ * This is the only cast of either. Throws if the binding is missing, which is a configuration error.
  */
 export function asBatchBinding(ai: unknown): BatchBinding {
   if ((typeof ai !== "object" && typeof ai !== "function") || ai === null) {

@@ -1,6 +1,6 @@
 import { withTimeout } from "@sluice/core";
 
-/** A call to Workers AI took longer than it may. Whether the service acted on it is not known. */
+/** A call to Workers AI exceeded its time limit. It is unknown whether the service acted on it. */
 export class CallTimeout extends Error {
   override readonly name = "CallTimeout";
 
@@ -9,10 +9,10 @@ export class CallTimeout extends Error {
   }
 }
 
-/** Gives what the call gives, or rejects with `CallTimeout` when it takes too long. */
+/** Settles as the call does, or rejects with `CallTimeout` if it takes too long. */
 export type Bounded = <T>(call: Promise<T>) => Promise<T>;
 
-/** The binding has no time-out of its own; this gives up waiting, though the call itself goes on. */
+/** The binding has no time limit of its own. This stops waiting, but the call itself continues. */
 export function boundedBy(milliseconds: number): Bounded {
   return (call) => withTimeout(call, milliseconds, () => new CallTimeout(milliseconds));
 }

@@ -5,8 +5,8 @@ import { signsOf, type FailureSigns } from "./failure-signs.ts";
 import { readAnswer } from "./read-answer.ts";
 
 /**
- * One call to Workers AI: the value it answered with, or the signs of why there is none. Reading a
- * streamed answer is part of the call, and of the time it may take. Never rejects.
+ * Makes one call to Workers AI. Returns the answer's value, or the signs of why there is none. Reading a streamed
+ * answer is part of the call and its time limit. Never rejects.
  */
 export async function callService(
   binding: BatchBinding,
@@ -20,7 +20,7 @@ export async function callService(
     const answer = options === undefined ? binding.run(model, inputs) : binding.run(model, inputs, options);
     return readAnswer(await answer, stop.signal);
   })();
-  // Given up on, a call may still fail later, with nobody left to hear of it.
+  // An abandoned call may fail later, and nobody handles that.
   call.catch(() => undefined);
   try {
     return await bounded(call);

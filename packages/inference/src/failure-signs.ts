@@ -1,12 +1,12 @@
 import { boundedMessage, isRecord, type Fields } from "./values.ts";
 
-/** What can be read out of a failed call, before anybody decides what it means. */
+/** The facts read from a failed call, before it is classified. */
 export interface FailureSigns {
   /** The service's own code: 1000 to 99999. */
   readonly code: number | null;
-  /** An HTTP status of 400 to 599, from the answer or told in its text. */
+  /** An HTTP status of 400 to 599, from the answer or its text. */
   readonly status: number | null;
-  /** `""` when there are no words. */
+  /** `""` if there is no message. */
   readonly message: string;
   readonly retryAfterSeconds: number | null;
   readonly answerTooLarge: boolean;
@@ -20,7 +20,7 @@ export const NO_SIGNS: FailureSigns = {
   answerTooLarge: false,
 };
 
-/** More of a text tells nothing more. */
+/** Maximum characters of a text that are read: the rest adds nothing. */
 const MAX_TEXT_LENGTH = 20_000;
 const MAX_NESTING = 4;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
@@ -32,8 +32,8 @@ const RETRY_FIELDS = ["retryAfter", "retry_after", "retryAfterSeconds", "retry_a
 const NESTED_FIELDS = ["errors", "error", "result"];
 
 /**
- * Reads a thrown value, a returned `{ success: false }`, an error field of any form, or a body's
- * text. Never throws.
+ * Reads a thrown value, a returned `{ success: false }`, an error field of any form, or the text of a body. Never
+ * throws.
  */
 export function signsOf(value: unknown, depth = 0): FailureSigns {
   if (typeof value === "string") return signsOfText(value, depth);
@@ -46,7 +46,7 @@ export function signsOf(value: unknown, depth = 0): FailureSigns {
   return isRecord(value) ? signsOfFields(value, depth) : NO_SIGNS;
 }
 
-/** What `first` does not tell, `second` does. */
+/** Fills the gaps of `first` from `second`. */
 function mergeSigns(first: FailureSigns, second: FailureSigns): FailureSigns {
   return {
     code: first.code ?? second.code,
@@ -58,7 +58,7 @@ function mergeSigns(first: FailureSigns, second: FailureSigns): FailureSigns {
 }
 
 function signsOfError(error: Error, depth: number): FailureSigns {
-  // V8 quotes the body in this message; the body is not ours to repeat.
+  // V8 quotes the body in this message, and bodies must not be repeated.
   if (error.name === "SyntaxError") {
     return { ...NO_SIGNS, message: "Workers AI answered with something that is not JSON." };
   }
@@ -97,7 +97,7 @@ function toNumber(value: unknown): number {
   return typeof value === "string" && /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
 }
 
-/** An abort's DOMException has a `code` of its own (20): too small to be one of the service's. */
+/** The DOMException of an abort has its own `code` (20), which is too small to be one of the service's. */
 function asCode(number: number): number | null {
   return Number.isInteger(number) && number >= 1000 && number <= 99_999 ? number : null;
 }
@@ -110,9 +110,9 @@ function asRetryAfter(seconds: number): number | null {
   return seconds >= 0 ? Math.min(Math.ceil(seconds), MAX_RETRY_AFTER_SECONDS) : null;
 }
 
-/** The binding throws `code: words`, under one or more `AiError: ` when a service stands between. */
+/** The binding throws `code: message`, with one or more `AiError: ` in front if a service is in between. */
 const CODED_TEXT = /^(?:\w{0,40}Error: ?){0,5}(\d{3,5}): ?(.*)$/s;
-/** Cloudflare's edge, in plain text. */
+/** The plain text of Cloudflare's edge. */
 const EDGE_TEXT = /^error code: (\d{3,4})$/i;
 const RETRY_HINT =
   /(?:retry[ _-]after|(?:try|retry)(?: again)? in)\W{0,4}(\d{1,7}(?:\.\d{1,3})?) ?(ms|millis|s|sec|min|m|h)?/i;
@@ -131,7 +131,7 @@ function signsOfText(whole: string, depth: number): FailureSigns {
   if (text.startsWith("<")) return signsOfPage(text);
   if ((text.startsWith("{") || text.startsWith("[")) && depth <= MAX_NESTING) {
     const value = parseJson(text);
-    // A body that is not what the binding expects is thrown raw, as an error's message.
+    // The binding throws a body with an unexpected form unchanged, as an error's message.
     if (value !== undefined) return signsOf(value, depth + 1);
   }
   const message = boundedMessage(text);
@@ -143,7 +143,7 @@ function signsOfText(whole: string, depth: number): FailureSigns {
     ...NO_SIGNS,
     code: asCode(number),
     status: asStatus(number),
-    // The binding writes "undefined" where the body has no words, or no code.
+    // The binding writes "undefined" for a body without a message or a code.
     message: isWordless(words ?? message) ? "" : message,
     retryAfterSeconds,
   };
@@ -154,8 +154,8 @@ function isWordless(words: string): boolean {
 }
 
 /**
- * Statuses that a page in the way tells for certain. A 403 or 404 page is not the service's word
- * about the account, the model or a batch.
+ * Statuses that an intermediate page reports reliably. A 403 or 404 page says nothing about the account, the model or a
+ * batch.
  */
 function isTrustedOfPage(status: number): boolean {
   return status >= 500 || status === 408 || status === 413 || status === 429;
@@ -176,7 +176,7 @@ export function signsOfHttp(status: number, retryAfter: string | null, body: str
     status: isPage && !isTrustedOfPage(status) ? null : asStatus(status),
     retryAfterSeconds: null as number | null,
   };
-  // The header's other form is a date; without a clock there is nothing to hold it against.
+  // The other form of the header is a date, which needs a clock.
   if (retryAfter !== null && /^\d{1,7}$/.test(retryAfter)) own.retryAfterSeconds = asRetryAfter(Number(retryAfter));
   return mergeSigns({ ...NO_SIGNS, ...own }, signs);
 }

@@ -4,13 +4,13 @@ import { signsOf } from "./failure-signs.ts";
 import type { AnswerItem } from "./poll-batch.ts";
 import { isRecord, toIndex } from "./values.ts";
 
-/** A document as it was sent: the batch's n-th, with its external reference and its number of contexts. */
+/** A document as it was sent: its index in the batch, its external reference and its number of contexts. */
 export interface ExpectedAnswer {
   readonly reference: string;
   readonly contexts: number;
 }
 
-/** What an answer holds for one document. */
+/** The result of one document in an answer. */
 export type MatchedAnswer =
   | {
       readonly kind: "scored";
@@ -20,7 +20,7 @@ export type MatchedAnswer =
   | {
       readonly kind: "unusable";
       readonly code: FailureCode;
-      /** The service's own words, at most 500 characters; never logged. */
+      /** The service's own message, at most 500 characters; never logged. */
       readonly message: string | null;
     };
 
@@ -36,9 +36,9 @@ const MISMATCHED = unusable("mismatched_result");
 const INVALID = unusable("invalid_result");
 
 /**
- * Gives each document sent its own scores, or the reason why there are none; the result is parallel
- * to `expected`. Items are told apart by their index alone, never by their place, and the external
- * reference can only speak against one. Items of an index that was not sent are ignored.
+ * Matches the items of an answer to the documents sent: each gets its own scores, or the reason it has none. The result
+ * is parallel to `expected`. Items are identified by their index alone, never by their position; the external reference
+ * can only rule out a match. Items with an unknown index are ignored.
  */
 export function matchAnswer(items: readonly AnswerItem[], expected: readonly ExpectedAnswer[]): MatchedAnswer[] {
   const matched = expected.map(() => MISSING);
@@ -55,7 +55,7 @@ export function matchAnswer(items: readonly AnswerItem[], expected: readonly Exp
   return matched;
 }
 
-/** Shape A numbers items by `id`, shape B by `index`. An item with two different numbers is nobody's. */
+/** Shape A numbers items by `id`, shape B by `index`. An item with two different numbers matches nothing. */
 function itemIndex(item: AnswerItem): number {
   const id = toIndex(item["id"]);
   const index = toIndex(item["index"]);
@@ -73,7 +73,7 @@ function judge(item: AnswerItem, document: ExpectedAnswer): MatchedAnswer {
   return scores === null ? INVALID : { kind: "scored", scores };
 }
 
-/** Two items of one index. An item of another document says nothing about this one. */
+/** Merges two items with one index. An item of another document says nothing about this one. */
 function reconcile(earlier: MatchedAnswer, later: MatchedAnswer): MatchedAnswer {
   if (later === MISMATCHED) return earlier;
   if (earlier === MISMATCHED || isSame(earlier, later)) return later;
@@ -89,7 +89,7 @@ function hasError(item: AnswerItem): boolean {
   return (item["error"] ?? item["errors"] ?? null) !== null;
 }
 
-/** The form of an item's error is undocumented: a string, `{ message }`, a list of those. */
+/** The form of an item's error is undocumented: a string, `{ message }`, or a list of those. */
 function itemFailure(item: AnswerItem): MatchedAnswer {
   const signs = signsOf({
     error: item["error"],
@@ -114,7 +114,10 @@ function responseOf(result: unknown): unknown {
   return undefined;
 }
 
-/** `[{ id, score }]` in any order as scores by context; `null` unless each context has one finite number. */
+/**
+ * Turns `[{ id, score }]` in any order into scores by context; `null` unless each context has exactly one finite
+ * number.
+ */
 function readScores(response: unknown, contexts: number): number[] | null {
   if (!Array.isArray(response)) return null;
   const scores = Array.from<number>({ length: contexts }).fill(Number.NaN);

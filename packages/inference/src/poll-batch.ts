@@ -7,16 +7,16 @@ import { classify, type Refusal } from "./failure-classes.ts";
 import { signsOf } from "./failure-signs.ts";
 import { isRecord, type Fields } from "./values.ts";
 
-/** One entry of an answer, as it came. `matchAnswer` reads it. */
+/** One entry of an answer, unparsed. `matchAnswer` parses it. */
 export type AnswerItem = Fields;
 
 export type PollOutcome =
   | { readonly kind: "pending"; readonly state: "queued" | "running" }
   | {
       readonly kind: "answered";
-      /** In no order; some may be missing, repeated or strange. */
+      /** In any order; some may be missing, repeated or malformed. */
       readonly items: readonly AnswerItem[];
-      /** Tokens of the whole batch; `null` when the service does not say. */
+      /** Tokens of the whole batch; `null` if the service does not report them. */
       readonly tokens: number | null;
     }
   | { readonly kind: "refused"; readonly refusal: Refusal };
@@ -24,9 +24,8 @@ export type PollOutcome =
 const MAX_NESTING = 3;
 
 /**
- * Asks Workers AI for a batch once. `model` must be the one that the batch was submitted to.
- * Whatever the service does comes back as a value; an empty `requestId` throws, since the binding
- * would drop it and run something else.
+ * Polls Workers AI for a batch once. `model` must be the one of the submit. Every result is a value, including
+ * failures. Throws on an empty `requestId`, because the binding would drop it and run something else.
  */
 export async function pollBatch(
   binding: BatchBinding,
@@ -42,21 +41,21 @@ export async function pollBatch(
   return readPoll(answer.value, MAX_NESTING) ?? unreadable(answer.value);
 }
 
-/** `null`: there is nothing to go by in this value. */
+/** `null` if nothing in this value is recognized. */
 function readPoll(answer: unknown, nesting: number): PollOutcome | null {
   if (!isRecord(answer)) return null;
   const status = statusOf(answer);
   const failed = hasFailed(answer);
   if (!failed && (status === "queued" || status === "running")) return { kind: "pending", state: status };
   const items = answer["responses"] ?? answer["results"];
-  // What a failed batch did answer is paid for and counts all the same.
+  // The answers of a failed batch are paid for and count all the same.
   if (Array.isArray(items) && (!failed || items.length > 0)) {
     return { kind: "answered", items: items.filter(isRecord), tokens: tokensOf(answer["usage"]) };
   }
   const inner = nesting > 0 ? readPoll(answer["result"], nesting - 1) : null;
   if (!failed || inner?.kind === "answered") return inner;
   const refusal = classify(signsOf(answer), "poll");
-  // `success: false` alone may speak of this poll only; a status, or what lies deeper, of the batch.
+  // `success: false` alone may refer to this poll only; a status, or a nested value, refers to the batch.
   const innerIsOver = inner?.kind === "refused" && !inner.refusal.mayBeRunning;
   if (status !== "failed" && status !== "gone") return innerIsOver ? inner : { kind: "refused", refusal };
   const isGone = status === "gone" && refusal.class === "retry";
@@ -66,7 +65,7 @@ function readPoll(answer: unknown, nesting: number): PollOutcome | null {
 function unreadable(answer: unknown): PollOutcome {
   const signs = signsOf(answer);
   const told = signs.code !== null || signs.message !== "";
-  const message = told ? signs.message : "Workers AI's answer has no form that is known: neither a status nor results.";
+  const message = told ? signs.message : "Workers AI's answer has an unknown form: neither a status nor results.";
   return { kind: "refused", refusal: classify({ ...signs, message }, "poll") };
 }
 

@@ -2,17 +2,17 @@ import { err, ok, type Result } from "@sluice/core";
 import { NO_SIGNS, signsOf, signsOfHttp, type FailureSigns } from "./failure-signs.ts";
 
 /**
- * Most bytes read of one answer. The largest job (10,000 documents, 50,000 contexts) takes about
- * 4 MB with every number at full length; a Worker has 128 MB for text, values and all else.
+ * Maximum bytes of an answer. The largest job (10,000 documents, 50,000 contexts) takes about 4 MB with every number at
+ * full length; a Worker has 128 MB for text, values and everything else.
  */
 export const MAX_ANSWER_BYTES = 16_000_000;
 
 class AnswerTooLarge extends Error {}
 
 /**
- * Turns what the binding gave into a value. The platform parses a body only when its content type
- * is exactly `application/json` and hands on the stream otherwise; a service binding may give a
- * Response or text. `signal` ends the reading.
+ * Converts the binding's result to a value. The platform parses a body only if its content type is exactly
+ * `application/json`, and returns the stream otherwise; a service binding may return a Response or text. `signal`
+ * aborts the reading.
  */
 export async function readAnswer(answer: unknown, signal: AbortSignal): Promise<Result<unknown, FailureSigns>> {
   try {
@@ -46,7 +46,7 @@ async function readText(stream: ReadableStream<unknown>, signal: AbortSignal): P
       text += typeof value === "string" ? value : decoder.decode(value as ArrayBufferView, { stream: true });
     }
   } catch (thrown) {
-    // A stream left open holds one of the few connections that a Worker may have.
+    // An open stream occupies one of the few connections that a Worker may have.
     cancel();
     throw thrown;
   } finally {
@@ -57,7 +57,7 @@ async function readText(stream: ReadableStream<unknown>, signal: AbortSignal): P
 function sizeOf(chunk: unknown): number {
   if (typeof chunk === "string") return chunk.length;
   if (chunk instanceof ArrayBuffer || ArrayBuffer.isView(chunk)) return chunk.byteLength;
-  throw new TypeError("Workers AI answered with a stream that holds no bytes.");
+  throw new TypeError("Workers AI answered with a stream that does not contain bytes.");
 }
 
 function tooLarge(): AnswerTooLarge {
@@ -69,7 +69,7 @@ function parseAnswer(text: string): Result<unknown, FailureSigns> {
   try {
     return ok(JSON.parse(text));
   } catch (thrown) {
-    // Broken JSON is not worth quoting; a page or a line of plain text says what is wrong.
+    // Broken JSON must not be quoted, but a page or a line of plain text explains the failure.
     return err(signsOf(/^\s*[[{"]/.test(text) ? thrown : text));
   }
 }

@@ -1,16 +1,16 @@
 import { externalReference, type SubmissionId } from "@sluice/core";
 
-/** One document as the Batch API takes it in. The key order is the one that payload sizes are counted by. */
+/** One document in the form of the Batch API. Payload sizes are counted for this key order. */
 export interface ScoreRequest {
   readonly query: string;
   readonly contexts: readonly { readonly text: string }[];
-  /** Without it, over-long text is an error. */
+  /** Without it, a text that is too long is an error. */
   readonly truncate_inputs: boolean;
-  /** Comes back with the result, or does not: a cross-check only. */
+  /** May or may not come back with the result: a cross-check only. */
   readonly external_reference: string;
 }
 
-/** What a request is made of. `place` counts from 0 in the document's push. */
+/** The parts of a request. `index` counts from 0 in the document's push. */
 interface RequestSource {
   readonly submission: SubmissionId;
   readonly place: number;
@@ -21,7 +21,7 @@ interface RequestSource {
 
 export function toRequest(source: RequestSource): ScoreRequest {
   const contexts: { text: string }[] = [];
-  // Pushed: what `map` gives counts as a list with holes, which a service binding hands on entry by entry.
+  // Uses `push`, because `map` can produce a list with holes, which a service binding passes on entry by entry.
   for (const text of source.contexts) contexts.push({ text });
   return {
     query: source.query,

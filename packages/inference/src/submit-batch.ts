@@ -12,14 +12,13 @@ export type SubmitOutcome =
   | { readonly kind: "queued"; readonly requestId: RequestId }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-/** Ours: D1 keeps the id, and the service's are UUIDs. */
+/** Our own limit: D1 stores the id, and the service's ids are UUIDs. */
 const MAX_REQUEST_ID_LENGTH = 512;
 const MAX_NESTING = 3;
 
 /**
- * Hands requests to Workers AI as one batch (under 10 MB in all). There is no idempotency: where
- * the refusal says `mayBeRunning`, submitting again may pay twice. Whatever the service does comes
- * back as a value.
+ * Submits requests to Workers AI as one batch (under 10 MB in total). Submits are not idempotent: if the refusal says
+ * `mayBeRunning`, another submit may pay twice. Every result is a value, including failures.
  */
 export async function submitBatch(
   binding: BatchBinding,
@@ -33,9 +32,7 @@ export async function submitBatch(
   if (requestId !== null) return { kind: "queued", requestId };
   const signs = signsOf(answer.value);
   const told = signs.code !== null || signs.message !== "";
-  const message = told
-    ? signs.message
-    : "Workers AI's answer holds no request_id: the batch may be running without one.";
+  const message = told ? signs.message : "Workers AI's answer has no request_id: the batch may be running without one.";
   return { kind: "refused", refusal: classify({ ...signs, message }, "submit") };
 }
 

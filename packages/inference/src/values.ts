@@ -1,16 +1,16 @@
-/** An object of an answer, its fields not yet known. */
+/** An object in an answer with unknown fields. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Longest message kept of the service, in UTF-16 units. */
+/** Maximum length of a stored service message, in UTF-16 units. */
 const MAX_MESSAGE_LENGTH = 500;
 
-/** The service's words in a form that D1 keeps to the letter: bounded, well-formed, one line, no control characters. */
+/** Normalizes a service message so that D1 stores it exactly: bounded, well-formed, one line, no control characters. */
 export function boundedMessage(text: string): string {
-  // Twice the length is enough to be left with: blanks collapse, and the rest is cut anyway.
+  // Twice the length is enough: white space collapses, and the rest is cut.
   const line = text
     .slice(0, MAX_MESSAGE_LENGTH * 2)
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
@@ -20,7 +20,7 @@ export function boundedMessage(text: string): string {
   return `${line.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/[\ud800-\udbff]$/, "")}…`.toWellFormed();
 }
 
-/** An index as answers write it, a number or its decimal digits; -1 for anything else. */
+/** An index in an answer, a number or its decimal digits; -1 for anything else. */
 export function toIndex(value: unknown): number {
   if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : -1;
   if (typeof value === "string" && /^(?:0|[1-9]\d{0,8})$/.test(value)) return Number(value);

@@ -5,8 +5,8 @@ import { MODEL, REQUEST_ID } from "./support.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-describe("a time limit on a call", () => {
-  test("covers the reading of an answer, and lets go of its stream", async () => {
+describe("the time limit of a call", () => {
+  test("covers the reading of an answer, and closes its stream", async () => {
     let canceled = false;
     const stalled = new ReadableStream({
       cancel: () => {
@@ -22,7 +22,7 @@ describe("a time limit on a call", () => {
     expect(canceled).toBe(true);
   });
 
-  test("a stream that comes after its time is let go of too", async () => {
+  test("closes a stream that arrives too late", async () => {
     let canceled = false;
     const late = new ReadableStream({
       cancel: () => {
@@ -36,7 +36,7 @@ describe("a time limit on a call", () => {
     expect(canceled).toBe(true);
   });
 
-  test("a bound that abandons the call leaves no rejection unhandled", async () => {
+  test("an abandoned call leaves no unhandled rejection", async () => {
     const run = () => new Promise((_resolve, reject) => setTimeout(() => reject(new Error("late")), 10));
     const abandons = () => Promise.reject(new CallTimeout(1));
     expect(await pollBatch({ run }, MODEL, REQUEST_ID, abandons)).toMatchObject({ kind: "refused" });

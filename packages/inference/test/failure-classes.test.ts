@@ -58,11 +58,11 @@ const byStatus: readonly (readonly [status: number, ...Expected])[] = [
 ];
 
 describe("codes of Workers AI", () => {
-  test("every code of the table is listed here", () => {
+  test("covers every code of the table", () => {
     expect(byCode.map(([code]) => code)).toEqual([...FAILURES_BY_CODE.keys()]);
   });
 
-  test.each(byCode)("%i is %s on submit (may be running: %s), %s on poll", async (code, ...expected) => {
+  test.each(byCode)("classifies %i as %s on submit (may be running: %s), %s on poll", async (code, ...expected) => {
     const [onSubmit, mayBeRunning, onPoll, mayBeAnswered] = expected;
     const forms = [
       () => throwing(new Error(`${code}: words of the service`)),
@@ -82,14 +82,14 @@ describe("codes of Workers AI", () => {
     }
   });
 
-  test.each(byCode)("%i without words is explained in words of our own", async (code) => {
+  test.each(byCode)("explains %i without a message", async (code) => {
     const binding = new FakeAiBinding(() => jsonResponse({ internalCode: code }, 400));
     const { message } = await submitRefusal(binding);
     expect(message).not.toContain("undefined");
     expect(message.length).toBeGreaterThan(10);
   });
 
-  test.each([9999, 8005, 1101])("%i is unknown: retry, and it may be running", async (code) => {
+  test.each([9999, 8005, 1101])("retries unknown %i, which may be running", async (code) => {
     const binding = throwing(new Error(`${code}: what is this`));
     expect(await submitRefusal(binding)).toMatchObject({ class: "retry", code, mayBeRunning: true });
     expect(await pollRefusal(binding)).toMatchObject({ class: "retry", code, mayBeRunning: true });
@@ -97,12 +97,12 @@ describe("codes of Workers AI", () => {
 });
 
 describe("HTTP statuses without a code", () => {
-  test("every status of the table is listed here", () => {
+  test("covers every status of the table", () => {
     const listed = byStatus.map(([status]) => status);
     expect(listed).toEqual(expect.arrayContaining([...FAILURES_BY_STATUS.keys()]));
   });
 
-  test.each(byStatus)("%i is %s on submit (may be running: %s), %s on poll", async (status, ...expected) => {
+  test.each(byStatus)("classifies %i as %s on submit (may be running: %s), %s on poll", async (status, ...expected) => {
     const [onSubmit, mayBeRunning, onPoll, mayBeAnswered] = expected;
     const forms = [
       () => answering(new Response("no", { status })),
@@ -116,24 +116,24 @@ describe("HTTP statuses without a code", () => {
     }
   });
 
-  test("a code says more than the status around it", async () => {
+  test("prefers a code to the HTTP status", async () => {
     const body = { errors: [{ code: 3036, message: "used up" }] };
     expect(await submitRefusal(answering(jsonResponse(body, 429)))).toMatchObject({ class: "pause" });
   });
 });
 
-describe("pages and plain text in the way", () => {
+describe("intermediate pages and plain text", () => {
   const page = (title: string) => `<!DOCTYPE html>\n<html><head><title>${title}</title></head><body>…</body></html>`;
 
   test.each([
     ["413 Request Entity Too Large", "shrink", "shrink"],
     ["429 Too Many Requests", "retry", "retry"],
     ["502 Bad Gateway", "retry", "retry"],
-    // Not the service's word about the account or the batch.
+    // Says nothing about the account or the batch.
     ["403 Forbidden", "retry", "retry"],
     ["404 Not Found", "retry", "retry"],
     ["", "retry", "retry"],
-  ] as const)("a page titled %j is %s", async (title, onSubmit, onPoll) => {
+  ] as const)("classifies a page titled %j as %s", async (title, onSubmit, onPoll) => {
     const status = Number(title.slice(0, 3)) || 500;
     const forms = [
       () => throwing(new Error(page(title))),
@@ -148,21 +148,21 @@ describe("pages and plain text in the way", () => {
     }
   });
 
-  test("the edge's plain text is read as its status", async () => {
+  test("reads a status from the edge's plain text", async () => {
     expect(await submitRefusal(throwing(new Error("error code: 413")))).toMatchObject({ class: "shrink" });
     expect(await submitRefusal(throwing(new Error("error code: 502")))).toMatchObject({ class: "retry", code: null });
   });
 });
 
-describe("words without a code", () => {
-  test("the day's allowance used up is a pause", async () => {
+describe("messages without a code", () => {
+  test("treat a used-up daily allowance as a pause", async () => {
     const words = "you have used up your daily free allocation of 10,000 neurons";
     expect(await submitRefusal(throwing(new Error(words)))).toMatchObject({ class: "pause", mayBeRunning: false });
     expect(await submitRefusal(answering(new Response(words, { status: 429 })))).toMatchObject({ class: "pause" });
   });
 
   test.each(["request_id not found", "5004: Invalid data: unknown request_id abc", "Request ID abc has expired"])(
-    "a poll answered %j finds the batch forgotten; a submit does not",
+    "treat a batch as forgotten after a poll answered %j, but not a submit",
     async (words) => {
       expect(await pollRefusal(throwing(new Error(words)))).toMatchObject({ class: "forgotten", mayBeRunning: false });
       expect((await submitRefusal(throwing(new Error(words)))).class).not.toBe("forgotten");
@@ -170,7 +170,7 @@ describe("words without a code", () => {
   );
 });
 
-describe("hints when to come back", () => {
+describe("retry hints", () => {
   test.each([
     [throwing(new Error("3040: Capacity temporarily exceeded, try again in 1.5 minutes")), 90],
     [throwing(new Error("3040: Busy, retry after 12")), 12],
@@ -179,11 +179,11 @@ describe("hints when to come back", () => {
     [throwing(new Error(JSON.stringify({ errors: [{ code: 3040, message: "Busy", retry_after: 9 }] }))), 9],
     [throwing(new Error("3040: Busy, try again in 9000 hours")), 86_400],
     [throwing(new Error("3040: Capacity temporarily exceeded, please try again.")), null],
-  ])("%# is read", async (binding, seconds) => {
+  ])("are read from message %#", async (binding, seconds) => {
     expect(await submitRefusal(binding)).toMatchObject({ class: "retry", code: 3040, retryAfterSeconds: seconds });
   });
 
-  test("the header counts too, in seconds", async () => {
+  test("are read from the header, in seconds", async () => {
     const busy = (value: string) => answering(new Response("busy", { status: 429, headers: { "retry-after": value } }));
     expect(await submitRefusal(busy("30"))).toMatchObject({ class: "retry", retryAfterSeconds: 30 });
     expect(await submitRefusal(busy("Sat, 29 Nov 2026 18:00:00 GMT"))).toMatchObject({ retryAfterSeconds: null });
@@ -191,13 +191,13 @@ describe("hints when to come back", () => {
 });
 
 describe("messages", () => {
-  test("are one line of at most 500 characters that D1 keeps to the letter", async () => {
+  test("are one line of at most 500 characters that D1 stores exactly", async () => {
     const { message } = await submitRefusal(throwing(new Error(`3040: a\0b\n\tc ${"😀".repeat(400)}`)));
     expect(message.startsWith("3040: a b c 😀")).toBe(true);
     expect(message.length).toBeLessThanOrEqual(500);
     expect(message.endsWith("…")).toBe(true);
     expect(message.isWellFormed()).toBe(true);
-    // The last character is whole or gone.
+    // The last character is complete or absent.
     expect(message).not.toContain("\ufffd");
   });
 });

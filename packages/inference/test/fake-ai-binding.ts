@@ -1,21 +1,21 @@
 import type { BatchBinding } from "../src/index.ts";
 
-/** What the service behind the binding is sent. */
+/** The data sent to the service behind the binding. */
 interface ServiceRequest {
   readonly model: string;
   readonly inputs: Record<string, unknown>;
   readonly options: Record<string, unknown>;
 }
 
-/** As the runtime names what its `Ai` class throws. */
+/** The name that the runtime gives to errors of its `Ai` class. */
 class InferenceUpstreamError extends Error {
   override readonly name = "InferenceUpstreamError";
 }
 
 /**
- * Behaves as the platform's own `env.AI` does on top of HTTP: inputs and options travel as JSON, a
- * body is parsed only under the exact content type, an answer of 400 and above (or without a body)
- * is thrown with a message made of what the body holds, and a 200 is given back whatever it says.
+ * Behaves like the platform's `env.AI` over HTTP: inputs and options are sent as JSON, a body is parsed only with the
+ * exact content type, an answer of 400 and above (or without a body) is thrown with a message built from the body, and
+ * a 200 is returned whatever it contains.
  */
 export class FakeAiBinding implements BatchBinding {
   readonly sent: ServiceRequest[] = [];
@@ -26,7 +26,7 @@ export class FakeAiBinding implements BatchBinding {
   }
 
   async run(model: string, inputs: Record<string, unknown>, options: Record<string, unknown> = {}): Promise<unknown> {
-    // JSON on the wire: what is undefined never arrives.
+    // JSON drops undefined values.
     const request = JSON.parse(JSON.stringify({ model, inputs, options })) as ServiceRequest;
     this.sent.push(request);
     const response = await this.#service(request);
@@ -55,7 +55,7 @@ async function thrownMessage(response: Response): Promise<string> {
   return first === undefined ? raw : `${first.code}: ${first.message}`;
 }
 
-/** A service's JSON answer, under the content type that the binding parses unless told otherwise. */
+/** A JSON answer of the service, with the content type that the binding parses by default. */
 export function jsonResponse(value: unknown, status = 200, contentType = "application/json"): Response {
   return new Response(JSON.stringify(value), { status, headers: { "content-type": contentType } });
 }

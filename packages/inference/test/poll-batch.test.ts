@@ -12,13 +12,13 @@ const shapeA = { responses: [item], usage: { prompt_tokens: 12, completion_token
 const shapeB = { results: [{ index: 0, success: true, result: item.result }] };
 
 describe("polling a batch", () => {
-  test("asks with the request_id alone", async () => {
+  test("sends only the request_id", async () => {
     const binding = new FakeAiBinding(() => jsonResponse({ status: "running", request_id: REQUEST_ID }));
     expect(await poll(binding)).toEqual({ kind: "pending", state: "running" });
     expect(binding.sent).toEqual([{ model: MODEL, inputs: { request_id: REQUEST_ID }, options: {} }]);
   });
 
-  test.each(["", "  ", undefined])("refuses to ask with %j, before any call", async (requestId) => {
+  test.each(["", "  ", undefined])("throws on %j before any call", async (requestId) => {
     const binding = new FakeAiBinding(() => jsonResponse(shapeA));
     await expect(pollBatch(binding, MODEL, requestId as RequestId, unbounded)).rejects.toThrow(TypeError);
     expect(binding.sent).toEqual([]);
@@ -28,13 +28,13 @@ describe("polling a batch", () => {
     ["queued", "queued"],
     ["running", "running"],
     ["RUNNING", "running"],
-  ])("status %j is pending", async (status, state) => {
+  ])("treats status %j as pending", async (status, state) => {
     const waiting = { status, request_id: REQUEST_ID, model: MODEL };
     expect(await poll(answering(waiting))).toEqual({ kind: "pending", state });
     expect(await poll(answering({ result: waiting, success: true, errors: [] }))).toEqual({ kind: "pending", state });
   });
 
-  test("what a running batch has so far is not an answer", async () => {
+  test("does not accept the partial results of a running batch", async () => {
     expect(await poll(answering({ status: "running", responses: [] }))).toEqual({ kind: "pending", state: "running" });
   });
 
@@ -47,10 +47,10 @@ describe("polling a batch", () => {
     ["shape B under result twice", { result: { result: shapeB } }, shapeB.results, null],
     ["an empty list", { responses: [] }, [], null],
     ["strange items", { responses: [null, 7, "x", [], item] }, [item], null],
-    ["tokens that are no number", { responses: [], usage: { total_tokens: "many" } }, [], null],
+    ["tokens that are not a number", { responses: [], usage: { total_tokens: "many" } }, [], null],
     ["items of a failed batch", { ...shapeA, status: "failed" }, [item], 12],
     ["items beside success: false", { result: shapeA, success: false, errors: [{ code: 3040 }] }, [item], 12],
-  ])("%s is an answer", async (_what, answer, items, tokens) => {
+  ])("accepts %s", async (_what, answer, items, tokens) => {
     expect(await poll(answering(answer))).toEqual({ kind: "answered", items, tokens });
   });
 
@@ -62,25 +62,25 @@ describe("polling a batch", () => {
     ],
     ["a Response", () => answering(jsonResponse(shapeA, 200, "text/plain"))],
     ["text", () => answering(JSON.stringify(shapeA))],
-  ])("the body is read as %s", async (_form, binding) => {
+  ])("reads the body as %s", async (_form, binding) => {
     expect(await poll(binding())).toEqual({ kind: "answered", items: [item], tokens: 12 });
   });
 
-  test("characters that a stream splits are whole again", async () => {
+  test("rejoins characters that a stream splits", async () => {
     const failed = { id: 0, success: false, error: "é😀" };
     const answer = answering(streamOf(JSON.stringify({ responses: [failed] }), 1));
     expect(await poll(answer)).toEqual({ kind: "answered", items: [failed], tokens: null });
   });
 });
 
-describe("a poll that brings no answer", () => {
+describe("a poll without an answer", () => {
   test.each([
     ["failed", "retry"],
     ["error", "retry"],
     ["Errored", "retry"],
     ["expired", "forgotten"],
     ["canceled", "forgotten"],
-  ])("status %j: the batch is over, %s", async (status, failureClass) => {
+  ])("status %j ends the batch, %s", async (status, failureClass) => {
     const expected = { kind: "refused", refusal: { class: failureClass, code: null, mayBeRunning: false } };
     expect(await poll(answering({ status, request_id: REQUEST_ID }))).toMatchObject(expected);
     expect(await poll(answering({ status, responses: [] }))).toMatchObject(expected);
@@ -88,7 +88,7 @@ describe("a poll that brings no answer", () => {
     expect(await poll(answering({ result: { status }, success: false, errors: [] }))).toMatchObject(expected);
   });
 
-  test("a failed batch that says why is classified by that", async () => {
+  test("classifies a failed batch by its error", async () => {
     expect(await poll(answering({ status: "failed", error: "5006: required properties at '/'" }))).toEqual({
       kind: "refused",
       refusal: {
@@ -107,25 +107,25 @@ describe("a poll that brings no answer", () => {
   test.each([
     ["nothing", undefined],
     ["null", null],
-    ["an object of no known form", { hello: "world" }],
-    ["a status of no known meaning", { status: "thinking" }],
-    ["a list that is none", { responses: { 0: item } }],
+    ["an object of unknown form", { hello: "world" }],
+    ["an unknown status", { status: "thinking" }],
+    ["a list of the wrong type", { responses: { 0: item } }],
     ["endless nesting", JSON.parse('{"result":'.repeat(50) + JSON.stringify(shapeA) + "}".repeat(50)) as unknown],
     ["success: false without a reason", { success: false, errors: [] }],
     ["broken JSON", '{"responses":[{"id":0'],
-  ])("%s is asked for again: the batch may still be answered", async (_what, answer) => {
+  ])("polls again after %s, because the batch may still be answered", async (_what, answer) => {
     expect(await poll(answering(answer))).toMatchObject({
       kind: "refused",
       refusal: { class: "retry", code: null, mayBeRunning: true },
     });
   });
 
-  test("broken JSON is not quoted", async () => {
+  test("does not quote broken JSON", async () => {
     const outcome = await poll(answering('{"responses":[{"secret'));
     expect(JSON.stringify(outcome)).not.toContain("secret");
   });
 
-  test("a stream that breaks off is asked for again", async () => {
+  test("polls again after a broken stream", async () => {
     const stream = new ReadableStream({
       start(controller) {
         controller.enqueue(new TextEncoder().encode('{"responses":'));
@@ -135,7 +135,7 @@ describe("a poll that brings no answer", () => {
     expect(await poll(answering(stream))).toMatchObject({ refusal: { class: "retry", mayBeRunning: true } });
   });
 
-  test("a stream that holds no bytes is a refusal, and is let go of", async () => {
+  test("refuses a stream without bytes, and closes it", async () => {
     let canceled = false;
     const stream = new ReadableStream({
       start: (controller) => controller.enqueue({ not: "bytes" }),
@@ -147,7 +147,7 @@ describe("a poll that brings no answer", () => {
     expect(canceled).toBe(true);
   });
 
-  test("an answer too large to read stops being read, and asks for a smaller job", async () => {
+  test("stops reading an answer that is too large, and asks for a smaller job", async () => {
     let sent = 0;
     let canceled = false;
     const chunk = new Uint8Array(1_000_000).fill(0x20);
@@ -165,7 +165,7 @@ describe("a poll that brings no answer", () => {
     expect(sent).toBeLessThanOrEqual(MAX_ANSWER_BYTES + 3_000_000);
   });
 
-  test("a thrown code is about the poll, not about the batch", async () => {
+  test("applies a thrown code to the poll, not to the batch", async () => {
     expect(await poll(throwing(new Error("3040: Capacity temporarily exceeded")))).toMatchObject({
       refusal: { class: "retry", code: 3040, mayBeRunning: true },
     });

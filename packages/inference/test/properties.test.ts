@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { matchAnswer, pollBatch, submitBatch, type AnswerItem } from "../src/index.ts";
 import { answering, MODEL, REQUEST_ID, REQUESTS, streamOf, throwing, unbounded } from "./support.ts";
 
-/** No two documents share a score, so whose a score is can be told from it. */
+/** No two documents share a score, so each score identifies its document. */
 const scoreOf = (document: number, context: number) => document + context / 1000 + 0.0001;
 
 const batch = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 12 }).map((sizes) =>
@@ -22,8 +22,8 @@ function itemFor(sent: Sent, index: number, form: { readonly shapeB: boolean; re
     : { id: index, success: true, result, external_reference };
 }
 
-describe("whatever the service answers", () => {
-  test("items shuffled, repeated and dropped leave each document its own scores or none", () => {
+describe("any answer of the service", () => {
+  test("gives each document its own scores or none, with items shuffled, repeated and dropped", () => {
     fc.assert(
       fc.property(batch, fc.boolean(), fc.boolean(), fc.infiniteStream(fc.nat()), (sent, shapeB, echoed, random) => {
         const next = () => random.next().value as number;
@@ -48,7 +48,7 @@ describe("whatever the service answers", () => {
     );
   });
 
-  test("items under another's number are caught by their reference", () => {
+  test("detects items with another's number by their reference", () => {
     fc.assert(
       fc.property(batch, fc.infiniteStream(fc.nat()), (sent, random) => {
         const items = sent.map((document) =>
@@ -61,7 +61,7 @@ describe("whatever the service answers", () => {
     );
   });
 
-  test("a document scored has one finite number for each context", () => {
+  test("gives a scored document one finite number for each context", () => {
     const score = fc.oneof(fc.double(), fc.constant(null), fc.constant(0.5));
     const entry = fc.record({ id: fc.integer({ min: -1, max: 3 }), score });
     const item = fc.record({
@@ -111,7 +111,7 @@ describe("whatever the service answers", () => {
     ),
   }));
 
-  test("an answer of any form is an outcome, never an exception", async () => {
+  test("turns an answer of any form into an outcome, never an exception", async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(anything, fc.jsonValue()), async (value) => {
         const text = JSON.stringify(value);
@@ -142,7 +142,7 @@ describe("whatever the service answers", () => {
     );
   });
 
-  test("items of any form are matched without an exception", () => {
+  test("matches items of any form without an exception", () => {
     fc.assert(
       fc.property(fc.array(fc.dictionary(keys, anything)), (items) => {
         expect(matchAnswer(items, [{ reference: "s:0", contexts: 1 }]).length).toBe(1);

@@ -4,7 +4,7 @@ import { asBatchBinding, toRequest } from "../src/index.ts";
 import { SUBMISSION } from "./support.ts";
 
 describe("a request", () => {
-  test("takes exactly the bytes that its document was packed by", () => {
+  test("has exactly the size that its document was packed with", () => {
     const document = {
       id: null,
       query: 'é "q" 😀',
@@ -20,7 +20,7 @@ describe("a request", () => {
 });
 
 describe("the binding", () => {
-  test("is called as the object it is", async () => {
+  test("is called as a method of its object", async () => {
     class Entrypoint {
       readonly #answer = "mine";
       async run(): Promise<unknown> {
@@ -30,7 +30,7 @@ describe("the binding", () => {
     expect(await asBatchBinding(new Entrypoint()).run("m", {})).toBe("mine");
   });
 
-  test.each([undefined, null, "AI"])("%j in its place is told as a fault of the configuration", (missing) => {
+  test.each([undefined, null, "AI"])("reports %j instead of it as a configuration error", (missing) => {
     expect(() => asBatchBinding(missing)).toThrow("bind Workers AI");
   });
 });

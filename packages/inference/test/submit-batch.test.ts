@@ -7,7 +7,7 @@ const submit = (binding: Parameters<typeof submitBatch>[0]) => submitBatch(bindi
 const queued = { status: "queued", model: MODEL, request_id: REQUEST_ID };
 
 describe("submitting a batch", () => {
-  test("sends the requests with queueRequest and gives the request_id", async () => {
+  test("sends the requests with queueRequest and returns the request_id", async () => {
     const binding = new FakeAiBinding(() => jsonResponse(queued));
     expect(await submit(binding)).toEqual({ kind: "queued", requestId: REQUEST_ID });
     expect(binding.sent).toEqual([
@@ -30,14 +30,14 @@ describe("submitting a batch", () => {
 
   test.each([
     [
-      "a stream, since the content type has a charset",
+      "a stream, because the content type has a charset",
       () => new FakeAiBinding(() => jsonResponse(queued, 200, "application/json; charset=utf-8")),
     ],
     ["a stream in small pieces", () => answering(streamOf(JSON.stringify({ ...queued, note: "é😀" }), 1))],
     ["a Response", () => answering(jsonResponse(queued))],
     ["text", () => answering(JSON.stringify(queued))],
     ["an envelope", () => answering({ result: queued, success: true, errors: [], messages: [] })],
-  ])("takes the answer as %s", async (_form, binding) => {
+  ])("accepts the answer as %s", async (_form, binding) => {
     expect(await submit(binding())).toEqual({ kind: "queued", requestId: REQUEST_ID });
   });
 
@@ -45,15 +45,15 @@ describe("submitting a batch", () => {
     ["no request_id", { status: "queued", model: MODEL }],
     ["an empty request_id", { ...queued, request_id: "" }],
     ["a blank request_id", { ...queued, request_id: "  " }],
-    ["a request_id that is no string", { ...queued, request_id: 7 }],
-    ["a request_id beyond all length", { ...queued, request_id: "a".repeat(10_000) }],
+    ["a request_id that is not a string", { ...queued, request_id: 7 }],
+    ["an overlong request_id", { ...queued, request_id: "a".repeat(10_000) }],
     ["null", null],
     ["undefined", undefined],
     ["a list", [queued]],
     ["a number", 7],
     ["text that is not JSON", '{"request_id": "x'],
     ["an empty text", ""],
-  ])("an answer with %s is unconfirmed: the batch may be running", async (_what, answer) => {
+  ])("treats an answer with %s as unconfirmed: the batch may be running", async (_what, answer) => {
     const outcome = await submit(answering(answer));
     expect(outcome).toMatchObject({ kind: "refused", refusal: { class: "retry", code: null, mayBeRunning: true } });
   });
@@ -62,12 +62,12 @@ describe("submitting a batch", () => {
     ["a time-out", new CallTimeout(60_000)],
     ["a broken connection", new TypeError("Network connection lost.")],
     ["an abort", new DOMException("The operation was aborted", "AbortError")],
-    ["an error without words", new Error("")],
+    ["an error without a message", new Error("")],
     ["unparsable JSON", new SyntaxError("Unexpected token '<', \"<secret text\" is not valid JSON")],
     ["a thrown string", "boom"],
     ["a thrown undefined", undefined],
     ["a thrown null", null],
-  ])("%s is unconfirmed: the batch may be running", async (_what, thrown) => {
+  ])("treats %s as unconfirmed: the batch may be running", async (_what, thrown) => {
     const outcome = await submit(throwing(thrown));
     expect(outcome).toMatchObject({ kind: "refused", refusal: { class: "retry", code: null, mayBeRunning: true } });
     if (outcome.kind === "refused") {
@@ -76,13 +76,13 @@ describe("submitting a batch", () => {
     }
   });
 
-  test("an id beside success: false or a failed status does not count", async () => {
+  test("ignores an id beside success: false or a failed status", async () => {
     const refused = answering({ ...queued, success: false, errors: [{ code: 3040, message: "busy" }] });
     expect(await submit(refused)).toMatchObject({ kind: "refused", refusal: { class: "retry", mayBeRunning: false } });
     expect(await submit(answering({ ...queued, status: "failed" }))).toMatchObject({ kind: "refused" });
   });
 
-  test("a binding that throws before it gives a promise is a refusal too", async () => {
+  test("treats a synchronous throw of the binding as a refusal", async () => {
     const binding = {
       run: () => {
         throw new Error("3040: Capacity temporarily exceeded");
@@ -94,18 +94,18 @@ describe("submitting a batch", () => {
 
 describe("through the platform's own binding", () => {
   test.each([
-    ["JSON that is broken, with a 200", new Response("{oops", { headers: { "content-type": "application/json" } })],
+    ["invalid JSON with a 200", new Response("{oops", { headers: { "content-type": "application/json" } })],
     ["a 200 without a body", new Response(null, { status: 200 })],
     ["a 500 without a body", new Response(null, { status: 500 })],
-    ["a 500 with JSON of no known form", jsonResponse({ oops: true }, 500)],
-  ])("%s is unconfirmed", async (_what, response) => {
+    ["a 500 with JSON of unknown form", jsonResponse({ oops: true }, 500)],
+  ])("treats %s as unconfirmed", async (_what, response) => {
     expect(await submit(new FakeAiBinding(() => response))).toMatchObject({
       kind: "refused",
       refusal: { class: "retry", code: null, mayBeRunning: true },
     });
   });
 
-  test("a 200 with success: false is returned, not thrown, and refused all the same", async () => {
+  test("refuses a 200 with success: false, which the binding returns", async () => {
     const binding = new FakeAiBinding(() =>
       jsonResponse({ success: false, errors: [{ code: 10000, message: "Authentication error" }], result: null }),
     );

@@ -14,10 +14,10 @@ export const REQUESTS = [
   }),
 ];
 
-/** A call may take as long as it likes. */
+/** A call without a time limit. */
 export const unbounded: Bounded = (call) => call;
 
-/** A binding that answers with this value, as a service binding or the platform may. */
+/** A binding that answers with this value, like a service binding or the platform. */
 export const answering = (answer: unknown): BatchBinding => ({ run: async () => answer });
 export const throwing = (thrown: unknown): BatchBinding => ({ run: () => Promise.reject(thrown) });
 

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * The key of a local stack: the one that was made for this state before, else a new one from
- * `random` (18 bytes or more), kept in `STATE/api-key` for its owner alone.
+ * Returns the key of a local stack: the one stored in `STATE/api-key`, else a new one made from `random` (18 bytes or
+ * more). Only the owner can read the file.
  */
 export function keepApiKey(state: string, random: Uint8Array): string {
   const path = join(state, "api-key");

@@ -1,10 +1,10 @@
 /**
- * What the parent hears of wrangler's child processes: the runtime, and esbuild, which goes on watching files
- * when wrangler is killed. `runtimeDied`: why a runtime ended, if not at wrangler's wish.
+ * Reports about wrangler's child processes to the parent: the runtime, and esbuild, which keeps watching files after
+ * wrangler is killed. `runtimeDied` is the reason a runtime ended, unless wrangler stopped it.
  */
 export type ChildEvent =
   | { readonly child: "started"; readonly pid: number }
   | { readonly child: "ended"; readonly pid: number; readonly runtimeDied: string | null };
 
-/** What the parent sends to end wrangler and all its children, in order. */
+/** Sent by the parent to stop wrangler and its children in order. */
 export const STOP = "stop";

@@ -7,28 +7,28 @@ import { keepApiKey } from "./api-key.ts";
 import { DEFAULT_STATE, readSettings, type Settings } from "./settings.ts";
 import { prepareState } from "./state.ts";
 
-/** How every command of this workspace is called. */
+/** The prefix of every command of this workspace. */
 export const PNPM = "npx -y pnpm@12.4.2";
 
-/** Where the person stands: pnpm itself runs scripts in the workspace's folder. */
+/** The user's directory. pnpm itself runs scripts in the workspace folder. */
 export function callerFolder(): string {
   return process.env["INIT_CWD"] ?? process.cwd();
 }
 
-/** The command's settings, or what is wrong with them, a line each. */
+/** Returns the command's settings, or one error per line. */
 export function commandSettings(tickSeconds: number): Result<Settings, string> {
   const settings = readSettings(process.env, callerFolder(), tickSeconds);
   return settings.ok ? settings : err(settings.error.join("\n"));
 }
 
-/** The key to use: the one that was given, else the one that is kept with the state. Or why there can be no state. */
+/** Returns the key to use: the given one, else the one stored with the state. Fails if the state folder is unusable. */
 export function commandKey(settings: Settings): Result<string, string> {
   const prepared = prepareState(settings.state);
   if (!prepared.ok) return prepared;
   return ok(settings.apiKey ?? keepApiKey(settings.state, randomBytes(24)));
 }
 
-/** A command of this workspace, as a person types it to find this state. */
+/** A command of this workspace as the user would type it for this state. */
 export function commandLine(
   settings: Pick<Settings, "state">,
   words: readonly string[],
@@ -42,12 +42,12 @@ export function sqlLine(settings: Pick<Settings, "state">, sql: string): string 
   return commandLine(settings, ["sql"], [sql]);
 }
 
-/** Parsed arguments, or the line that says what is wrong with them. */
+/** Returns the parsed arguments, or a one-line error. */
 export function parseArguments<Options extends ParseArgsOptionsConfig>(options: Options, allowPositionals: boolean) {
   try {
     return ok(parseArgs({ options, allowPositionals }));
   } catch (error) {
-    return err(`${error instanceof Error ? error.message : String(error)} (--help tells more)`);
+    return err(`${error instanceof Error ? error.message : String(error)} (see --help)`);
   }
 }
 

@@ -5,28 +5,28 @@ import { fileURLToPath } from "node:url";
 import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
 import type { Unstable_RawConfig } from "wrangler";
 
-/** The Workers that are deployed, in the order they are started: requests go to the first. */
+/** The deployed Workers in starting order. Requests go to the first. */
 export const productionWorkers = ["producer", "consumer", "poller"] as const;
-/** What runs on one machine: the same, and the stand-in for Workers AI. */
+/** The Workers of the local stack: the deployed ones and the stand-in for Workers AI. */
 export const localWorkers = [...productionWorkers, "local-ai"] as const;
 export type LocalWorker = (typeof localWorkers)[number];
 
-/** How the stand-in makes scores: with a real model, by words in common, or with no work at all. */
+/** How the stand-in computes scores: with a real model, from shared words, or with constant work. */
 export const localAiModes = ["minilm", "lexical", "instant"] as const;
 export type LocalAiMode = (typeof localAiModes)[number];
 
-/** A wrangler configuration as it stands in its file. */
+/** A wrangler configuration as parsed from its file. */
 export type Configuration = Unstable_RawConfig;
 
 export interface LocalOptions {
   readonly mode: LocalAiMode;
-  /** Where the process that holds the model listens. Only `minilm` needs it. */
+  /** The URL of the model process. Only `minilm` needs it. */
   readonly modelUrl?: string;
-  /** Seconds from one run of the poller to the next. */
+  /** Seconds between poller runs. */
   readonly tickSeconds: number;
   /** Whether the stand-in sends events when batches end. */
   readonly events: boolean;
-  /** The secret `SLUICE_API_KEYS`; none: the producer refuses every request. */
+  /** The secret `SLUICE_API_KEYS`. Without it the producer refuses every request. */
   readonly apiKeys?: readonly ApiKey[];
 }
 
@@ -37,18 +37,18 @@ export interface ApiKey {
   readonly scopes: readonly ("ingest" | "read" | "admin")[];
 }
 
-/** The folder of the checkout. */
+/** The root folder of the checkout. */
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
-/** Workers share a local database by giving the same id; any will do. */
+/** Workers with the same id share a local database. Any id works. */
 export const LOCAL_DATABASE_ID = "5111ce00-0000-4000-8000-000000000001";
 
-/** Locally nobody waits for a fuller batch, or for a service to recover. */
+/** Short local waits: nobody waits for a fuller batch or for a service to recover. */
 const LOCAL_RETRY_SECONDS = 1;
-/** Queues whose messages are delivered at once; the others wait for a second. */
+/** Queues whose messages are delivered at once. The others wait for a second. */
 const UNDELAYED_QUEUES: ReadonlySet<string> = new Set(["sluice-interactive", "sluice-events"]);
 
-/** A key that may do everything, as the producer wants to see it. */
+/** Formats a key with all scopes for the producer. */
 export function fullKey(name: string, key: string): ApiKey {
   return { name, sha256: hash("sha256", key), scopes: ["ingest", "read", "admin"] };
 }
@@ -57,7 +57,7 @@ export function configurationPath(worker: LocalWorker): string {
   return join(ROOT, "workers", worker, "wrangler.jsonc");
 }
 
-/** A Worker's own configuration: what is deployed, for all but the stand-in. Throws if the file is broken. */
+/** Reads the configuration of a Worker: the deployed one, except for the stand-in. Throws if the file is invalid. */
 export function readConfiguration(worker: LocalWorker): Configuration {
   const path = configurationPath(worker);
   const errors: ParseError[] = [];
@@ -68,9 +68,8 @@ export function readConfiguration(worker: LocalWorker): Configuration {
 }
 
 /**
- * A Worker's configuration for one machine, derived from the one that is deployed: the stand-in in
- * place of Workers AI, one local database, short waits, no rate limit, and paths that hold wherever it
- * is written.
+ * Derives a Worker's local configuration from the deployed one: the stand-in instead of Workers AI, one local database,
+ * short waits, no rate limit, and absolute paths.
  */
 export function localConfiguration(
   worker: LocalWorker,
@@ -100,15 +99,15 @@ export function localConfiguration(
   return configuration;
 }
 
-/** The configurations of the whole stack, in the order to start them. */
+/** The configurations of the whole stack in starting order. */
 export function localConfigurations(options: LocalOptions): Record<LocalWorker, Configuration> {
   return forEachWorker((worker) => localConfiguration(worker, options));
 }
 
-/** A Worker's configuration as somebody wants it instead. */
+/** Changes a Worker's configuration for a caller. */
 export type Adapt = (worker: LocalWorker, configuration: Configuration) => Configuration;
 
-/** Writes the stack's configurations to `DIRECTORY/WORKER/wrangler.json` and gives their paths. */
+/** Writes the stack's configurations to `DIRECTORY/WORKER/wrangler.json` and returns the paths. */
 export function writeLocalConfigurations(
   directory: string,
   options: LocalOptions,

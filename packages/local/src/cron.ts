@@ -1,13 +1,15 @@
 import { isAborted, pause } from "./signals.ts";
 
-/** A run of the poller takes less than its minute; one that hangs must not stop the clock for good. */
+/**
+ * Timeout of a poller run in milliseconds. A run takes less than a minute, and one that hangs must not stop the cron.
+ */
 const RUN_TIMEOUT_MS = 120_000;
 const FAILURE_PAUSE_MS = 1_000;
 const POLLER = "sluice-poller";
 
 /**
- * Fires the poller's cron every `tickSeconds`, as Cloudflare does every minute: the local runtime
- * never does by itself. A run that is still going is not overtaken. `signal` ends it.
+ * Fires the poller's cron every `tickSeconds`, because the local runtime does not. Cloudflare fires it every minute.
+ * Runs do not overlap. `signal` stops it.
  */
 export async function runCron(
   url: string,
@@ -19,7 +21,7 @@ export async function runCron(
     const started = performance.now();
     const failure = await fireCron(url, signal);
     if (failure !== null) {
-      // A runtime that just ended has other news to tell.
+      // If the runtime has just ended, that is reported elsewhere.
       await pause(FAILURE_PAUSE_MS, signal);
       if (!isAborted(signal)) onFailure(failure);
     }
@@ -27,7 +29,7 @@ export async function runCron(
   }
 }
 
-/** Runs the poller once and waits for its end. Gives the reason if it could not, or it failed. */
+/** Runs the poller once and waits for it. Returns the reason if the run failed. */
 export async function fireCron(url: string, signal: AbortSignal): Promise<string | null> {
   try {
     const response = await fetch(`${url}/cdn-cgi/local/explorer/api/local/scheduled?worker=${POLLER}`, {

@@ -4,7 +4,7 @@ import type {
   D1Result as Result,
 } from "@cloudflare/workers-types";
 
-// `@sluice/db` is written for Workers, whose types as a whole contradict Node's.
+// `@sluice/db` is written for Workers, whose types conflict with Node's.
 declare global {
   type D1Database = Database;
   type D1PreparedStatement = PreparedStatement;

@@ -24,20 +24,20 @@ import { aborted, hasReaderLeft, pause, stopSignal } from "./signals.ts";
 
 const TICK_SECONDS = 1;
 const SAMPLE = join(ROOT, "packages/local/sample/everyday.ndjson");
-/** What a shell says of a command that Ctrl-C ended. */
+/** The exit code that shells report for a command ended by Ctrl-C. */
 const STOPPED = 130;
-/** Removes a bar that may be on the line. */
+/** Clears a progress bar from the line. */
 const CLEAR_LINE = "\r\u001B[2K";
-/** How long a stack runs on when its output is no longer read, so that D1 records what is in the Queue. */
+/** Milliseconds the stack keeps running after its output is closed, so that D1 records the messages in the Queue. */
 const DRAIN_MS = 10_000;
-/** How long after one sign of a run's end another, which explains it, may come. */
+/** Milliseconds to wait for a second sign of a run's end, which may explain the first. */
 const SETTLE_MS = 500;
 
 const HELP = `Pushes a file of documents, waits for their scores and prints them: ${PNPM} demo [--kill] [FILE.ndjson]
 
   FILE.ndjson  one document per line: {"id"?, "query", "contexts": [text | {"id"?, "text"}]}
                (default: ${relative(ROOT, SAMPLE)})
-  --kill       kill the runtime halfway, start it again on the same state, and finish
+  --kill       kill the runtime halfway, restart it on the same state, and finish
 
 ${describeEnvironment(TICK_SECONDS)}`;
 
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   if (!args.ok) return refuse(args.error, 2);
   const { values, positionals } = args.value;
   if (values.help === true) return print(HELP);
-  if (positionals.length > 1) return refuse(`demo takes one file; ${positionals.length} were given`, 2);
+  if (positionals.length > 1) return refuse(`demo accepts one file, but got ${positionals.length}`, 2);
   const settings = commandSettings(TICK_SECONDS);
   if (!settings.ok) return refuse(settings.error, 2);
   const [given] = positionals;
@@ -87,12 +87,11 @@ async function demo(settings: Settings, file: File, kill: boolean, stop: AbortSi
   const failed = stack.value.failed.then(brokenOff);
   let end = await Promise.race([running, failed, aborted(stop).then(() => brokenOff("Stopped."))]);
   if (!end.complete) {
-    // A Ctrl-C may reach a child, and end it, before it reaches this process; and if the runtime died, that
-    // explains a request that failed.
+    // Ctrl-C may end a child before it reaches this process. If the runtime died, that explains a failed request.
     end = await Promise.race([failed, pause(SETTLE_MS, stop).then(() => end)]);
     await pause(SETTLE_MS, stop);
   }
-  // Nobody waits for a prompt: what is in the local Queue, which is in memory, can be recorded first.
+  // No prompt is waiting, so there is time to record the messages in the local Queue, which is in memory.
   if (hasReaderLeft(stop)) await recordQueue(connect(around), DRAIN_MS);
   ending.abort();
   await stack.value.stop();

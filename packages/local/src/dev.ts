@@ -11,7 +11,7 @@ import { aborted, hasReaderLeft, pause, stopSignal } from "./signals.ts";
 
 const TICK_SECONDS = 60;
 
-const HELP = `Runs the whole of Sluice on this machine until Ctrl-C: ${PNPM} dev
+const HELP = `Runs the whole Sluice stack on this machine until Ctrl-C: ${PNPM} dev
 
 ${describeEnvironment(TICK_SECONDS)}`;
 
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   print(describeUse(stack.value, settings.value, key));
   tellRunFailures(stack.value);
   const end = await Promise.race([aborted(stop).then(() => null), stack.value.failed]);
-  // A Ctrl-C may reach a child, and end it, before it reaches this process.
+  // Ctrl-C may end a child before it reaches this process.
   if (end !== null) await pause(500, stop);
   if (stop.aborted) print("\nStopping …");
   await stack.value.stop();
@@ -52,14 +52,14 @@ async function main(): Promise<void> {
 
 function describeStack(stack: Stack, settings: Settings, key: string): string {
   return `
-Sluice runs on ${stack.url}   Ctrl-C ends it
+Sluice runs on ${stack.url}   Ctrl-C stops it
   key   ${key}
   state ${settings.state}
   log   ${stack.log}
   ${describeStandIn(settings.localAi) ?? ""}`;
 }
 
-/** When the scores of what is pushed are there, with a model that answers at once. */
+/** When the scores of a push are available, if the model answers at once. */
 function whenScored({ events, tickSeconds }: Settings): string {
   return events ? "a few seconds later" : `after the next run of the poller (every ${tickSeconds} s)`;
 }
@@ -73,9 +73,9 @@ Push a document:
   ${shellCommand(push, [`${url}/v1/documents`])}
 Read its scores, ${whenScored(settings)}:
   ${sqlLine(settings, EXAMPLE_SQL)}
-Bind it from a Worker of your own: in its wrangler.jsonc
+To bind it from your own Worker, add to its wrangler.jsonc
   ${own.bindings.join("\n  ")}
-and in its folder
+and run in its folder
   ${own.run}
 `;
 }

@@ -5,9 +5,9 @@ import { isMainThread } from "node:worker_threads";
 import { STOP, type ChildEvent } from "./child-events.ts";
 
 /**
- * Loaded into wrangler's process before wrangler itself (`node --import`), so that its life depends
- * on its parent alone. By itself wrangler outlives a parent that is killed, and its runtime outlives
- * wrangler; and a Ctrl-C, which reaches all of them at once, would end each in its own way.
+ * Loaded into wrangler's process before wrangler itself (`node --import`) to tie its life to its parent. Without this,
+ * wrangler outlives a killed parent, and its runtime outlives wrangler. A Ctrl-C, which reaches all processes at once,
+ * would end each of them in a different way.
  */
 
 const SIGNALS: readonly (string | symbol)[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -28,7 +28,7 @@ if (isMainThread && process.send !== undefined) {
 }
 
 function endWithParent(parent: number): void {
-  // Wrangler closes the channel too, when a command is done: only a new parent means that the old one is gone.
+  // Wrangler also closes the channel when a command is done. Only a new parent id means that the parent is gone.
   process.on("disconnect", () => {
     setInterval(() => {
       if (process.ppid === parent) return;
@@ -62,7 +62,7 @@ function watch(child: ChildProcess): void {
 
 function stop(): void {
   stopping = true;
-  // Wrangler would call it a crash of its runtime.
+  // Wrangler would report it as a crash of its runtime.
   process.stdout.write = () => true;
   process.stderr.write = () => true;
   if (children.size === 0) process.exit(0);

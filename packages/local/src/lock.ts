@@ -7,14 +7,14 @@ export interface Lock {
   release(): void;
 }
 
-/** A database that nobody refers to is closed by the garbage collector, and its lock is gone. */
+/** Keeps databases reachable: the garbage collector closes an unreferenced database and releases its lock. */
 const held = new Set<DatabaseSync>();
 
 /**
- * Takes a state folder for this process, or tells who has it (a process id, as far as known).
+ * Locks a state folder for this process, or returns the holder (its process id, if known).
  *
- * The lock is SQLite's on a file, held by an open transaction: the system lets go of it whichever way
- * the process ends, and a process id that was given away again means nothing to it.
+ * The lock is an open SQLite transaction on a file. The operating system releases it however the process ends, and a
+ * reused process id cannot confuse it.
  */
 export function lockState(state: string, pid: number): Result<Lock, { readonly holder: string | null }> {
   const pidFile = join(state, "lock.pid");
@@ -49,7 +49,7 @@ function readPid(path: string): string | null {
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    // The holder has not written it yet.
+    // The holder has not written its id yet.
     return null;
   }
 }

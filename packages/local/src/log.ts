@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 
-/** Gives a reader of what is added to a file from now on: all of it again at each call. */
+/** Returns a function that reads everything appended to a file since this call. */
 export function readNew(path: string): () => string {
   const start = size(path);
   return () => {
@@ -28,7 +28,7 @@ function size(path: string): number {
   }
 }
 
-/** The lines of wrangler's output from its first error on; empty where there is none. */
+/** The lines of wrangler's output from its first error on; empty if there is none. */
 export function showErrors(output: string): string {
   const lines = stripVTControlCharacters(output)
     .split("\n")

@@ -7,20 +7,20 @@ import { isRunning } from "./wrangler.ts";
 const SERVER = fileURLToPath(import.meta.resolve("./model/server.ts"));
 
 export interface ModelProcess {
-  /** Where it answers; `null`: it ended before it could. */
+  /** Its URL; `null` if it ended before it could listen. */
   readonly url: Promise<string | null>;
   readonly ended: Promise<number | null>;
   stop(graceMs: number): Promise<void>;
 }
 
-/** Starts the process that holds the model. It ends by itself when this one is gone: its input closes. */
+/** Starts the process that holds the model. It exits when this process is gone, because its stdin closes. */
 export function startModel(log: string): ModelProcess {
   const output = openSync(log, "a");
   const child = spawn(process.execPath, ["--no-warnings", SERVER], { stdio: ["pipe", "pipe", output] });
   closeSync(output);
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) throw new Error("the model's process has no pipes");
-  // A model that is gone shows as its end, not as a broken pipe.
+  // If the process dies, its exit is reported, not the broken pipe.
   stdin.on("error", () => undefined);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once("exit", resolve);

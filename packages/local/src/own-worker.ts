@@ -5,10 +5,12 @@ import { registryPath } from "./wrangler.ts";
 
 const D1 = { binding: "DB", database_name: "sluice", database_id: LOCAL_DATABASE_ID };
 const RPC = { binding: "SLUICE", service: "sluice-producer", entrypoint: "Sluice" };
-/** Its default is the stack's. */
+/** A port other than the stack's default. */
 const PORT = 8_788;
 
-/** How to bind the running stack from a Worker of one's own: what goes into its wrangler.jsonc, and how to run it. */
+/**
+ * How to bind the running stack from your own Worker: the entries for its wrangler.jsonc, and the command to run it.
+ */
 export function ownWorker(settings: Pick<Settings, "state">): { readonly bindings: string[]; readonly run: string } {
   const registry = `WRANGLER_REGISTRY_PATH=${shellWord(registryPath(settings.state))}`;
   return {

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 
 export const HOST = "127.0.0.1";
 
-/** The line that says why the port cannot be listened on, or `null`. */
+/** Returns why the port cannot be used, or `null`. */
 export function portProblem(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -19,5 +19,5 @@ export function portProblem(port: number): Promise<string | null> {
 }
 
 export function portInUse(port: number): string {
-  return `Port ${port} is in use: stop what listens there, or set SLUICE_PORT to another one (0 picks a free one).`;
+  return `Port ${port} is in use: stop the process that uses it, or set SLUICE_PORT to another one (0 picks a free one).`;
 }

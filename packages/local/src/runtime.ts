@@ -18,29 +18,29 @@ import { prepareState } from "./state.ts";
 import { cannotStart, startRuntime, type Running, type StartRuntime } from "./start-runtime.ts";
 import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
 
-/** The whole of Sluice, running on this machine. */
+/** The whole Sluice stack on this machine. */
 export interface Stack {
   readonly url: string;
-  /** What the Workers and the runtime say. */
+  /** The log of the Workers and the runtime. */
   readonly log: string;
-  /** What the runtimes before this one left in the state. */
+  /** Documents that earlier runs left in the state. */
   readonly leftovers: Leftovers;
-  /** Says why, if a part of it ends by itself. */
+  /** Settles with the reason if a part of the stack ends unexpectedly. */
   readonly failed: Promise<string>;
-  /** The poller's runs that failed, each with the reason. */
+  /** Failed poller runs with their reasons. */
   onRunFailure(listener: (reason: string) => void): void;
-  /** Kills the runtime with all it holds in memory, as a power cut would, and starts it again on the same state. */
+  /** Kills the runtime with everything in its memory, as a power failure would, and restarts it on the same state. */
   restartAfterKill(): Promise<Result<void, string>>;
-  /** Ends everything. Settles when no process is left. */
+  /** Stops everything. Settles when no process is left. */
   stop(): Promise<void>;
 }
 
 const LOG_BYTES_KEPT = 20_000_000;
 
 /**
- * Starts the stack: migrations, the model where it is wanted, the four Workers in one runtime, the
- * cron. Gives one line when it cannot, and leaves nothing running then. `adapt`: how a test wants the
- * Workers' configurations; `start`: and the runtime.
+ * Starts the stack: migrations, the model if needed, the four Workers in one runtime, the cron. If it cannot, returns a
+ * one-line reason and leaves nothing running. Tests use `adapt` to change the Workers' configurations and `start` to
+ * replace the runtime.
  */
 export async function startStack(
   settings: Settings,
@@ -77,23 +77,23 @@ export async function startStack(
   const migrated = await migrate(writeLocalConfigurations(folder, options, adapt), settings.state, log, signal);
   if (!migrated) return err(cannotStart("the migrations could not be applied", log, fromHere()));
   const modelUrl = model === null ? undefined : await unlessAborted(model.url, signal);
-  if (modelUrl === null) return err(cannotStart("the model's process ended", log, fromHere()));
+  if (modelUrl === null) return err(cannotStart("the model process ended", log, fromHere()));
   const withModel = modelUrl === undefined ? options : { ...options, modelUrl };
   const configurations = writeLocalConfigurations(folder, withModel, adapt);
 
   const failed = Promise.withResolvers<string>();
-  void model?.ended.then(() => failed.resolve(`The model's process ended by itself: see ${log}`));
+  void model?.ended.then(() => failed.resolve(`The model process ended unexpectedly. See ${log}`));
   const runFailureListeners: ((reason: string) => void)[] = [];
 
   let current: Running | null = null;
   let leftovers = NOTHING_LEFT;
   const run = async (): Promise<Result<string, string>> => {
-    // A runtime that was killed is still in there, and would be asked instead of this one. The folder itself
-    // stays: a Worker of one's own that goes on running watches it.
+    // Remove a killed runtime's entries, because Workers would be routed to it. The folder itself stays: a user's
+    // running Worker watches it.
     const registry = registryPath(settings.state);
     mkdirSync(registry, { recursive: true });
     for (const name of readdirSync(registry)) rmSync(join(registry, name), { recursive: true, force: true });
-    // The Queue is memory: whatever it had is gone.
+    // The Queue is in memory, so its messages are lost.
     leftovers = await withStateDatabase(settings.state, async (db) => ({
       lost: await endQueue(db, Date.now()),
       unfinished: await readUnfinished(db),
@@ -107,8 +107,8 @@ export async function startStack(
       running.stopping.abort();
       failed.resolve(reason);
     };
-    void running.wrangler.ended.then((code) => end(`The runtime ended by itself (${code ?? "killed"}): see ${log}`));
-    void running.wrangler.runtimeDied.then((reason) => end(`The runtime died by itself (${reason}): see ${log}`));
+    void running.wrangler.ended.then((code) => end(`The runtime ended unexpectedly (${code ?? "killed"}). See ${log}`));
+    void running.wrangler.runtimeDied.then((reason) => end(`The runtime died unexpectedly (${reason}). See ${log}`));
     running.cron = runCron(running.url, settings.tickSeconds, running.stopping.signal, (reason) => {
       for (const listener of runFailureListeners) listener(reason);
     });
@@ -151,7 +151,7 @@ export async function startStack(
   });
 }
 
-/** Applies what is new in migrations/. Wrangler does, and takes seconds: it is not asked where nothing is. */
+/** Applies new migrations. Calling wrangler takes seconds, so it is skipped if there are none. */
 async function migrate(
   configurations: Record<LocalWorker, string>,
   state: string,

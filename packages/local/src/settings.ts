@@ -3,42 +3,42 @@ import { err, ok, type Result } from "@sluice/core";
 import { BLOCKED_PORTS } from "./blocked-ports.ts";
 import { localAiModes, ROOT, type LocalAiMode } from "./configuration.ts";
 
-/** How a person wants the local stack. */
+/** The user's settings of the local stack. */
 export interface Settings {
-  /** 0: any free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** The folder that keeps everything, absolute. */
+  /** The absolute path of the state folder. */
   readonly state: string;
-  /** Seconds from one run of the poller to the next. */
+  /** Seconds between poller runs. */
   readonly tickSeconds: number;
   readonly localAi: LocalAiMode;
-  /** Whether the stand-in reports the ends of batches, so that scores do not wait for the next run of the poller. */
+  /** Whether the stand-in reports the end of batches, so that scores need not wait for the next poller run. */
   readonly events: boolean;
-  /** `null`: one is made and kept with the state. */
+  /** `null`: a key is created and stored with the state. */
   readonly apiKey: string | null;
 }
 
 export const DEFAULT_PORT = 8787;
 export const DEFAULT_STATE = join(ROOT, ".sluice");
-/** The cron of the deployed poller cannot run less often than is useful, nor is an hour's wait. */
+/** The longest interval that makes sense for the poller: one hour. */
 const MAX_TICK_SECONDS = 3_600;
 
-/** The environment of `dev` and `demo`, for their `--help`. */
+/** The environment variables of `dev` and `demo`, for their `--help`. */
 export function describeEnvironment(tickSeconds: number): string {
   return `Environment:
-  SLUICE_PORT          where it listens: 0–65535, 0 = any free one   (default ${DEFAULT_PORT})
-  SLUICE_STATE         the folder that keeps everything              (default .sluice)
-  SLUICE_TICK_SECONDS  seconds between runs of the poller: 1–${MAX_TICK_SECONDS}     (default ${tickSeconds})
-  SLUICE_LOCAL_AI      what scores: minilm (a real model), lexical (words
-                       in common), instant (constant work)           (default minilm)
-  SLUICE_EVENTS        on: a batch's end is reported to the poller at once;
-                       off: the poller's next run finds it           (default on)
-  SLUICE_API_KEY       the key to accept                             (default: one is made and kept)`;
+  SLUICE_PORT          the port: 0–65535, 0 = any free one          (default ${DEFAULT_PORT})
+  SLUICE_STATE         the folder for all data                       (default .sluice)
+  SLUICE_TICK_SECONDS  seconds between poller runs: 1–${MAX_TICK_SECONDS}             (default ${tickSeconds})
+  SLUICE_LOCAL_AI      how to score: minilm (a real model), lexical (shared
+                       words), instant (constant work)               (default minilm)
+  SLUICE_EVENTS        on: the poller learns of a batch's end at once;
+                       off: the next poller run finds it             (default on)
+  SLUICE_API_KEY       the API key                                   (default: one is created and stored)`;
 }
 
 /**
- * Reads the settings from the environment; the errors are a line each. `folder` is where the person
- * stands: a relative SLUICE_STATE starts there.
+ * Reads the settings from the environment. Returns one error per line. A relative SLUICE_STATE starts at `folder`, the
+ * user's directory.
  */
 export function readSettings(
   env: Readonly<Record<string, string | undefined>>,
@@ -51,7 +51,7 @@ export function readSettings(
     if (text === "") return fallback;
     const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= least && value <= most) return value;
-    errors.push(`${name} must be a whole number from ${least} to ${most}: it is ${JSON.stringify(text)}`);
+    errors.push(`${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(text)}`);
     return fallback;
   };
   const port = number("SLUICE_PORT", DEFAULT_PORT, 0, 65_535);
@@ -65,16 +65,16 @@ export function readSettings(
   const modeText = env["SLUICE_LOCAL_AI"] ?? "";
   const mode = localAiModes.find((candidate) => candidate === (modeText === "" ? "minilm" : modeText));
   if (mode === undefined) {
-    errors.push(`SLUICE_LOCAL_AI must be one of ${localAiModes.join(", ")}: it is ${JSON.stringify(modeText)}`);
+    errors.push(`SLUICE_LOCAL_AI must be one of ${localAiModes.join(", ")}, got ${JSON.stringify(modeText)}`);
   }
   const eventsText = env["SLUICE_EVENTS"] ?? "";
   if (!["", "on", "off"].includes(eventsText)) {
-    errors.push(`SLUICE_EVENTS must be on or off: it is ${JSON.stringify(eventsText)}`);
+    errors.push(`SLUICE_EVENTS must be on or off, got ${JSON.stringify(eventsText)}`);
   }
   const apiKey = env["SLUICE_API_KEY"] ?? "";
-  // The key itself stays out of the message: it is a secret even where it is wrong.
+  // The message does not contain the key: even an invalid one may be secret.
   if (!/^[\x21-\x7e]{0,256}$/.test(apiKey)) {
-    errors.push("SLUICE_API_KEY must be 1 to 256 characters of printable ASCII without spaces");
+    errors.push("SLUICE_API_KEY must be 1 to 256 printable ASCII characters without spaces");
   }
   const state = env["SLUICE_STATE"] ?? "";
   if (errors.length > 0 || mode === undefined) return err(errors);

@@ -1,14 +1,17 @@
 import { whenReaderLeaves } from "@sluice/client/terminal";
 
-/** One Ctrl-C reaches a process several times: from the terminal, and passed on by npx and pnpm. */
+/**
+ * Milliseconds in which repeated signals count as one Ctrl-C: it arrives from the terminal, and again from npx and
+ * pnpm.
+ */
 const SAME_KEY_PRESS_MS = 1_000;
 
-const READER_LEFT = new Error("whoever read the output has left");
+const READER_LEFT = new Error("the reader of the output is gone");
 
 /**
- * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when whoever reads the output leaves
- * (`| head`). At a second SIGINT, SIGTERM or SIGHUP, a second or more later, the process ends at once; its
- * children end themselves when they notice.
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, or when the reader of the output is gone (`| head`). At
+ * a second SIGINT, SIGTERM or SIGHUP, a second or more later, the process exits at once; its children notice that and
+ * exit.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
@@ -29,7 +32,7 @@ export function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Whether the signal aborted since nobody reads the output any more: the command ends quietly then, with 0. */
+/** Whether the signal aborted because nobody reads the output: then the command exits quietly with 0. */
 export function hasReaderLeft(signal: AbortSignal): boolean {
   return signal.reason === READER_LEFT;
 }
@@ -42,7 +45,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Waits, but not beyond the signal's abort. */
+/** Waits, at most until the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (ms <= 0 || signal.aborted) {
@@ -59,12 +62,12 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** As a call, since the compiler takes a property that was false to stay so. */
+/** A function call, because the compiler assumes that a property once false stays false. */
 export function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-/** The promise's value; `null` if the signal aborts first. */
+/** The promise's value, or `null` if the signal aborts first. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
   return Promise.race([
     promise,

@@ -15,14 +15,14 @@ import { renderAnswer } from "./table.ts";
 const HELP = `SQL on D1: ${PNPM} sql "SELECT … FROM scores …" [options]
 
   Local state of dev and demo (SLUICE_STATE, default .sluice), whether they run or not.
-  It only reads: SELECT, WITH … SELECT, VALUES, EXPLAIN, and PRAGMA that reports.
-  --write        run it whatever it does
-  --remote       the database on Cloudflare; with --write it asks first
+  Read-only by default: SELECT, WITH … SELECT, VALUES, EXPLAIN, and PRAGMA that reports.
+  --write        allow statements that write
+  --remote       the database on Cloudflare; asks before it writes
   --yes          do not ask
-  --json         as JSON, with every text in full
+  --json         print JSON, with every text in full
   --file PATH    SQL from a file; needs --write
   --env NAME, --profile NAME, --preview
-                 as wrangler d1 execute takes them`;
+                 passed to wrangler d1 execute`;
 
 /** On a terminal. */
 const WIDEST_CELL = 60;
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     ? configurationPath("producer")
     : join(state, "config", "producer", "wrangler.json");
   if (!call.remote && !existsSync(configuration)) {
-    return refuse(`There is no state in ${state} yet: run ${PNPM} demo first, or set SLUICE_STATE to where it is.`, 1);
+    return refuse(`There is no state in ${state} yet: run ${PNPM} demo first, or set SLUICE_STATE to its folder.`, 1);
   }
   const target = { remote: call.remote, state, configuration, flags: call.flags };
   if (!call.write) {
@@ -54,15 +54,15 @@ async function main(): Promise<void> {
   run(call, target);
 }
 
-/** Why the call may do more than read; `null`: it only reads. */
+/** Returns why the call may write; `null` if it only reads. */
 function checkReads({ sql, remote }: SqlCall, target: Target): { message: string; code: 1 | 2 } | null {
-  if (sql === null) return { message: `The SQL in a file is not checked. ${howToWrite(remote)}`, code: 2 };
+  if (sql === null) return { message: `The SQL in a file cannot be checked. ${howToWrite(remote)}`, code: 2 };
   const checked = check(sql, target);
   switch (checked.kind) {
     case "reads":
       return null;
     case "writes":
-      return { message: `Not run, since it does more than read: ${checked.statement}\n${howToWrite(remote)}`, code: 2 };
+      return { message: `Not run, because it may write: ${checked.statement}\n${howToWrite(remote)}`, code: 2 };
     case "unknown":
       return { message: `Not run: ${checked.reason}`, code: 1 };
   }
@@ -76,7 +76,7 @@ function howToWrite(remote: boolean): string {
   );
 }
 
-/** The schema of the migrations settles most statements; the database itself is asked about a name that is not in it. */
+/** The schema of the migrations is enough for most statements. For an unknown name, the database itself is checked. */
 function check(sql: string, target: Target): Checked {
   const checked = checkStatements(sql, migratedSchema());
   if (checked.kind !== "unknown" || !checked.reason.startsWith("no such ")) return checked;
@@ -86,7 +86,7 @@ function check(sql: string, target: Target): Checked {
 
 async function confirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    printError("This may change the database on Cloudflare: add --yes where nobody can be asked.");
+    printError("This may change the database on Cloudflare: add --yes to run it without a prompt.");
     return false;
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });

@@ -7,13 +7,16 @@ import { pause, unlessAborted } from "./signals.ts";
 import { startWrangler, STOP_GRACE_MS, type WranglerProcess } from "./wrangler.ts";
 
 const START_TIMEOUT_MS = 120_000;
-/** A Worker that does not build keeps `wrangler dev` waiting for a better one: nobody else is. */
+/**
+ * How long to wait, in milliseconds. `wrangler dev` waits forever for a Worker that does not build, in case it is
+ * fixed.
+ */
 const ERROR_GRACE_MS = 15_000;
 
 export interface Running {
   readonly url: string;
   readonly wrangler: WranglerProcess;
-  /** Aborted when its end is wanted. */
+  /** Aborts to stop the start. */
   readonly stopping: AbortController;
   cron: Promise<void>;
 }
@@ -52,7 +55,7 @@ export async function startRuntime(
     if (signal.aborted) return err("Stopped while starting.");
     const said = fromHere();
     if (/address already in use/i.test(said)) return err(portInUse(settings.port));
-    return err(cannotStart("the Workers did not come up", log, said));
+    return err(cannotStart("the Workers did not start", log, said));
   }
   stopping.abort();
   return ok({ url, wrangler, stopping: new AbortController(), cron: Promise.resolve() });
@@ -76,14 +79,14 @@ async function isHealthy(url: string, signal: AbortSignal): Promise<boolean> {
       await response.arrayBuffer();
       if (response.ok) return true;
     } catch {
-      // Not there yet.
+      // Not listening yet.
     }
     await pause(100, signal);
   }
   return false;
 }
 
-/** What is told, with the errors in what wrangler `said`. */
+/** The error to report, with the errors in wrangler's output. */
 export function cannotStart(what: string, log: string, said: string): string {
   const errors = showErrors(said);
   return `Sluice could not start: ${what}. ${errors === "" ? `See ${log}` : `${errors}\nMore in ${log}`}`;

@@ -5,19 +5,19 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { openDatabase, type Database } from "@sluice/db";
 import { LOCAL_DATABASE_ID } from "./configuration.ts";
 
-/** The Durable Objects that the local runtime keeps D1 databases in, a file each. */
+/** The Durable Object class in which the local runtime stores D1 databases, one file each. */
 const OBJECTS = "miniflare-D1DatabaseObject";
 
-/** The file of a state's D1 database. A Worker of one's own may keep databases beside it. */
+/** The path of a state's D1 database. A user's Worker may store other databases beside it. */
 export function databasePath(state: string, id = LOCAL_DATABASE_ID): string {
   const key = createHash("sha256").update(OBJECTS).digest();
   const half = (data: string | Buffer) => createHmac("sha256", key).update(data).digest().subarray(0, 16);
   const name = half(id);
-  // A Durable Object's id by name, as workerd makes it: the name's half, and one that proves the first.
+  // A Durable Object's id by name, as workerd computes it: a hash of the name, then a checksum of that hash.
   return join(state, "v3/d1", OBJECTS, `${Buffer.concat([name, half(name)]).toString("hex")}.sqlite`);
 }
 
-/** Whether a state's D1 has all these migrations, as far as wrangler recorded it. */
+/** Whether wrangler has recorded all these migrations in a state's D1. */
 export function hasMigrations(state: string, names: readonly string[]): boolean {
   const path = databasePath(state);
   if (!existsSync(path)) return false;
@@ -34,8 +34,8 @@ export function hasMigrations(state: string, names: readonly string[]): boolean 
 }
 
 /**
- * Runs operations of `@sluice/db` on a state's migrated D1 while no Worker of Sluice runs: before they
- * start and after they have ended, when nothing of theirs can change meanwhile.
+ * Runs operations of `@sluice/db` on a state's migrated D1 while no Sluice Worker runs: before they start or after they
+ * have ended, when nothing else can change it.
  */
 export async function withStateDatabase<T>(state: string, work: (db: Database) => Promise<T>): Promise<T> {
   const path = databasePath(state);
@@ -44,7 +44,7 @@ export async function withStateDatabase<T>(state: string, work: (db: Database) =
   return await work(openDatabase(d1Over(sqlite)));
 }
 
-/** The part of D1's binding that the operations use: prepared statements, and `batch` as one transaction. */
+/** The parts of the D1 binding that the operations use: prepared statements, and `batch` as one transaction. */
 function d1Over(sqlite: DatabaseSync): D1Database {
   const run = ({ sql, values }: Statement) => ({ results: sqlite.prepare(sql).all(...values) });
   const statement = (sql: string, values: readonly SQLInputValue[]) => ({

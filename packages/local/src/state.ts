@@ -2,17 +2,17 @@ import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
 
-/** What this workspace keeps directly in a state folder. The rest is wrangler's. */
+/** The files that this workspace stores directly in a state folder. The rest is wrangler's. */
 const FILES = ["api-key", "lock.pid", "sluice.log"];
 const FOLDERS = ["config", "registry", "v3"];
 
-/** Makes the state folder where it is missing, and gives one line where it cannot be used. */
+/** Creates the state folder if needed. Returns a one-line error if it cannot be used. */
 export function prepareState(state: string): Result<void, string> {
   const problem = folderProblem(state);
   if (problem !== null) return err(unusable(state, problem));
   try {
     makeFolder(state);
-    // Also proves that files can be made there. It is empty until somebody takes the lock.
+    // This also proves that files can be created. The file stays empty until a process takes the lock.
     open(join(state, "lock"), "a");
     for (const name of FILES) if (exists(join(state, name))) open(join(state, name), "r+");
     const blocked = FOLDERS.map((name) => join(state, name)).find((path) => exists(path) && !isFolder(path));
@@ -22,7 +22,7 @@ export function prepareState(state: string): Result<void, string> {
   }
 }
 
-/** What stands where the folder, or one above it, should be; `null` where nothing does. */
+/** The file in place of the folder or of one of its parents; `null` if there is none. */
 export function folderProblem(path: string): string | null {
   try {
     for (let place = path; ; place = dirname(place)) {
@@ -36,17 +36,17 @@ export function folderProblem(path: string): string | null {
 }
 
 export function unusable(state: string, why: string): string {
-  return `SLUICE_STATE cannot be ${state}: ${why}. Set it to a folder that you may write to.`;
+  return `SLUICE_STATE cannot be ${state}: ${why}. Set it to a writable folder.`;
 }
 
-/** One folder after another: Node's own `recursive` never ends where the system says that a parent is missing. */
+/** Creates the folders one by one: Node's own `recursive` loops forever if the system reports a missing parent. */
 function makeFolder(path: string): void {
   if (isFolder(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
   try {
     mkdirSync(path);
   } catch (error) {
-    // Another command may have made it a moment ago.
+    // Another command may have just created it.
     if (!isFolder(path)) throw error;
   }
 }
@@ -70,9 +70,9 @@ function explain(error: unknown): string {
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return `${path} may not be written`;
+      return `${path} is not writable`;
     case "ENOENT":
-      return `${path} cannot be made there`;
+      return `${path} cannot be created`;
     default:
       return error.message;
   }

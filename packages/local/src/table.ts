@@ -6,7 +6,7 @@ type Row = Readonly<Record<string, unknown>>;
 const answerSchema = z.array(z.object({ results: z.array(z.record(z.string(), z.unknown())) }));
 const errorSchema = z.object({ error: z.object({ text: z.string() }) });
 
-/** What `wrangler d1 execute --json` printed, for a person; `null` where it is something else. */
+/** Formats the output of `wrangler d1 execute --json` for a person; `null` if it has another form. */
 export function renderAnswer(said: string, widest: number): string | null {
   const value = parse(said);
   const error = errorSchema.safeParse(value);
@@ -18,7 +18,7 @@ export function renderAnswer(said: string, widest: number): string | null {
   );
 }
 
-/** The rows of each statement, of what `wrangler d1 execute --json` printed; `null` where it is something else. */
+/** The rows of each statement in the output of `wrangler d1 execute --json`; `null` if it has another form. */
 export function readAnswer(said: string): (readonly Row[])[] | null {
   const value = parse(said);
   return value === undefined ? null : readRows(value);
@@ -37,7 +37,7 @@ function parse(said: string): unknown {
   }
 }
 
-/** Rows of D1 as lines under each other. A cell that takes more than `widest` cells of a terminal is cut. */
+/** Formats D1 rows as a table. A cell wider than `widest` terminal cells is cut. */
 function renderTable(rows: readonly Row[], widest: number): string {
   const [first] = rows;
   if (first === undefined) return "no rows";

@@ -13,8 +13,8 @@ function countWords(words: readonly string[]): Map<string, number> {
 }
 
 /**
- * The rank, from 1, that plain word search (BM25, no stemming) gives each of a document's contexts,
- * were they all the texts there are. Ties go by index.
+ * The rank, from 1, that plain word search (BM25, no stemming) gives each of a document's contexts, with these contexts
+ * as the whole corpus. Ties go by index.
  */
 export function wordSearchRanks(query: string, contexts: readonly string[]): number[] {
   const texts = contexts.map(wordsOf);

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { STOP, type ChildEvent } from "./child-events.ts";
 
-/** Running wrangler's own file leaves out the launcher process that its command puts in between. */
+/** wrangler's own script. Running it directly avoids the launcher process of its command. */
 export const WRANGLER = fileURLToPath(import.meta.resolve("wrangler"));
-/** How long a process may take to end before it is killed. */
+/** Milliseconds that a process may take to end before it is killed. */
 export const STOP_GRACE_MS = 4_000;
 const END_WITH_PARENT = import.meta.resolve("./end-with-parent.ts");
 
-/** Wrangler, asking and telling nobody: no network, no questions, all files within the state. */
+/** Settings for wrangler without network, prompts or telemetry, and with all files in the state folder. */
 export function wranglerEnvironment(state: string): NodeJS.ProcessEnv {
-  // An environment that a person chose for other projects names nothing here.
+  // Variables that a user set for other projects do not apply here.
   const { CLOUDFLARE_ENV: _, ...env } = process.env;
   return {
     ...env,
@@ -30,25 +30,25 @@ export function wranglerEnvironment(state: string): NodeJS.ProcessEnv {
   };
 }
 
-/** Where Workers find each other. What a killed stack left there leads nowhere. */
+/** The registry through which Workers find each other. Entries of a killed stack are stale. */
 export function registryPath(state: string): string {
   return join(state, "registry");
 }
 
 export interface WranglerProcess {
-  /** The port, once it serves; never settles for a command that does not. */
+  /** The port, once it serves; never settles for a command that does not serve. */
   readonly ready: Promise<number>;
-  /** Its exit code (`null`: a signal), once it ended. */
+  /** Its exit code (`null` for a signal), once it has ended. */
   readonly ended: Promise<number | null>;
-  /** Why a runtime process died by itself, if one does. */
+  /** Why a runtime process died, unless wrangler stopped it. */
   readonly runtimeDied: Promise<string>;
-  /** Ends it, by force if it takes longer than `graceMs`. */
+  /** Stops it, by force if it takes longer than `graceMs`. */
   stop(graceMs: number): Promise<void>;
-  /** Ends it and its children at once, as a crash would. */
+  /** Kills it and its children at once, as a crash would. */
   kill(): void;
 }
 
-/** Starts wrangler with its output, and that of the Workers, going to `log`. */
+/** Starts wrangler. Its output and that of the Workers go to `log`. */
 export function startWrangler(args: readonly string[], state: string, log: string): WranglerProcess {
   const output = openSync(log, "a");
   const child = spawn(process.execPath, ["--no-warnings", "--import", END_WITH_PARENT, WRANGLER, ...args], {
@@ -86,13 +86,13 @@ export function startWrangler(args: readonly string[], state: string, log: strin
     kill,
     async stop(graceMs) {
       if (isRunning(child)) {
-        // Its end may have closed the channel a moment ago.
+        // It may have just ended and closed the channel.
         if (child.connected) child.send(STOP, () => undefined);
         const timer = setTimeout(kill, graceMs);
         await ended;
         clearTimeout(timer);
       }
-      // What wrangler's own end left behind, should it have crashed.
+      // Remove what wrangler leaves behind if it crashes.
       kill();
     },
   };
@@ -106,7 +106,7 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // Gone already.
+    // Already gone.
   }
 }
 
@@ -114,7 +114,7 @@ function isChildEvent(message: unknown): message is ChildEvent {
   return typeof message === "object" && message !== null && "child" in message;
 }
 
-/** `wrangler dev` tells a parent that speaks IPC when it serves: JSON text with the event's name and the port. */
+/** `wrangler dev` reports over IPC when it serves: JSON text with the event's name and the port. */
 function readyPort(message: unknown): number | null {
   if (typeof message !== "string") return null;
   const event: unknown = JSON.parse(message);

@@ -20,8 +20,8 @@ export interface BundledRuntime extends Running {
 }
 
 /**
- * Starts the four Workers in one runtime, as `wrangler dev` does, from bundles that are made once in this process:
- * a restart then costs no more than the runtime's own start.
+ * Starts the four Workers in one runtime, as `wrangler dev` does, from bundles made once in this process. A restart
+ * then costs only the runtime's own start.
  */
 export async function startBundled(
   settings: Settings,
@@ -53,7 +53,7 @@ export async function startBundled(
     if (isStopping) return;
     isStopping = true;
     runtime.kill("SIGKILL");
-    // In the same turn: otherwise Miniflare starts it again by itself.
+    // In the same tick: otherwise Miniflare restarts it.
     cleanup = miniflare.dispose();
   };
   const ended = exited.then(async () => {
@@ -82,7 +82,7 @@ export async function startBundled(
   });
 }
 
-/** Collects the processes that a start spawns: Miniflare does not give the one it has. */
+/** Collects the processes spawned by a start, because Miniflare does not expose its own. */
 const children = new AsyncLocalStorage<ChildProcess[]>();
 subscribe("child_process", (message) => {
   children.getStore()?.push((message as { process: ChildProcess }).process);
@@ -102,7 +102,7 @@ async function workerOptions(path: string): Promise<V4WorkerOptions> {
 type Rules = NonNullable<ReturnType<typeof unstable_getMiniflareWorkerOptions>["workerOptions"]["modulesRules"]>;
 const bundles = new Map<string, Promise<string>>();
 
-/** The bundle of an entry, made once. */
+/** The bundle of an entry file, built once. */
 function bundle(main: string, rules: Rules): Promise<string> {
   const made = bundles.get(main) ?? makeBundle(main, rules);
   bundles.set(main, made);
@@ -122,13 +122,13 @@ async function makeBundle(main: string, rules: Rules): Promise<string> {
     logLevel: "silent",
   });
   const [output] = outputFiles;
-  if (output === undefined) throw new Error(`${main} gave no bundle`);
+  if (output === undefined) throw new Error(`${main} produced no bundle`);
   return output.text;
 }
 
-/** Imports files as text where the configuration's rules say so. */
+/** Imports files as text according to the rules of the configuration. */
 function textModules(rules: Rules): Plugin {
-  // Each glob is a file's name in any folder.
+  // Each glob matches a file name in any folder.
   const names = rules
     .filter(({ type }) => type === "Text")
     .flatMap(({ include }) => include.map((glob) => basename(glob)));

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { migrateState } from "./migrated-state.ts";
 import { expectNoProcess, headed, Shell } from "./shell.ts";
 
-/** The stack starts in ten seconds on an idle machine. */
+/** Milliseconds. The stack starts in ten seconds on an idle machine. */
 const TIMEOUT_MS = 240_000;
 const HOSTILE = "\u001B]0;title\u0007\u202Eq\u009B2J";
 const DOCUMENTS = 60;
@@ -38,7 +38,7 @@ const start = (line: string) =>
   });
 
 it.runIf(existsSync("/proc/self"))(
-  "demo ends quietly with its reader, leaves no process, and the next run finishes what it pushed",
+  "demo exits quietly when its reader is gone, and the next run finishes its push",
   { timeout: TIMEOUT_MS },
   async () => {
     const first = start(headed(`"${path("demo")}" file.ndjson`, 3));
@@ -49,8 +49,8 @@ it.runIf(existsSync("/proc/self"))(
 
     const second = await start(`"$node" --no-warnings "${path("demo")}" file.ndjson`).ended;
     expect(second.stdout).not.toMatch(/stalled|lost|message_lost/);
-    expect(second.stdout).toContain("Local scores come from the lengths of texts; bge-m3's differ.");
-    // The file's last line is refused, with the name of its unknown field.
+    expect(second.stdout).toContain("Local scores are text lengths and differ from bge-m3's.");
+    // The last line of the file is refused because of an unknown field.
     expect(second.code).toBe(1);
     expect(second.stdout).toContain("line 61: ");
     for (const text of [second.stdout, second.stderr]) expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
@@ -58,7 +58,7 @@ it.runIf(existsSync("/proc/self"))(
 );
 
 it.runIf(existsSync("/proc/self"))(
-  "demo --kill leaves no process of the runtime that it kills",
+  "demo --kill leaves no process of the killed runtime",
   { timeout: TIMEOUT_MS },
   async () => {
     migrateState(join(folder, "state"));
@@ -71,13 +71,13 @@ it.runIf(existsSync("/proc/self"))(
 );
 
 it.runIf(existsSync("/proc/self"))(
-  "dev says what scores, and at Ctrl-C that it stops and what stays",
+  "dev names the stand-in, and on Ctrl-C reports where the data is kept",
   { timeout: TIMEOUT_MS },
   async () => {
     migrateState(join(folder, "state"));
     const dev = start(`exec "$node" --no-warnings "${path("dev")}"`);
-    while (!dev.told.stdout.includes("Ctrl-C ends it")) await once(dev.child.stdout, "data");
-    expect(dev.told.stdout).toContain("Local scores come from the lengths of texts; bge-m3's differ.");
+    while (!dev.told.stdout.includes("Ctrl-C stops it")) await once(dev.child.stdout, "data");
+    expect(dev.told.stdout).toContain("Local scores are text lengths and differ from bge-m3's.");
     const [, url = ""] = /runs on (\S+)/.exec(dev.told.stdout) ?? [];
     const [, key = ""] = /key {3}(\S+)/.exec(dev.told.stdout) ?? [];
     const stats = await fetch(`${url}/v1/stats`, { headers: { authorization: `Bearer ${key}` } });
@@ -91,10 +91,10 @@ it.runIf(existsSync("/proc/self"))(
 );
 
 it.runIf(existsSync("/proc/self"))(
-  "dev ends quietly with its reader and leaves no process",
+  "dev exits quietly when its reader is gone and leaves no process",
   { timeout: TIMEOUT_MS },
   async () => {
-    // It leaves at once: once dev has printed all that it prints, nothing tells it that nobody reads.
+    // The reader leaves at once: after its last line, dev writes nothing that could detect the loss.
     migrateState(join(folder, "state"));
     const dev = start(headed(`"${path("dev")}"`, 1));
     const { code, stdout, stderr } = await dev.ended;
@@ -103,10 +103,10 @@ it.runIf(existsSync("/proc/self"))(
   },
 );
 
-it("a file name is printed harmless to a terminal", { timeout: TIMEOUT_MS }, async () => {
+it("escapes control characters in a file name", { timeout: TIMEOUT_MS }, async () => {
   const name = `'${HOSTILE}.ndjson'`;
   const { code, stderr } = await start(`"$node" --no-warnings "${path("demo")}" ${name}`).ended;
   expect(code).toBe(1);
-  expect(stderr).toContain("cannot be read: there is no such file");
+  expect(stderr).toContain("cannot be read: no such file");
   expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
 });

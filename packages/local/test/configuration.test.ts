@@ -24,7 +24,7 @@ const options: LocalOptions = {
   apiKeys: [fullKey("local", "secret")],
 };
 
-describe("what is deployed", () => {
+describe("the deployed configuration", () => {
   it.each(productionWorkers)("%s never mentions the stand-in", (worker) => {
     const text = readFileSync(configurationPath(worker), "utf8");
     expect(text).not.toMatch(/local-ai|WorkersAI|SLUICE_SCORER/);
@@ -35,7 +35,7 @@ describe("what is deployed", () => {
     expect(readConfiguration(worker).ai).toEqual({ binding: "AI" });
   });
 
-  it("has no rate limit, and shows as a comment how to have one; on one machine there is none all the same", () => {
+  it("has no rate limit but shows one as a comment, which does not apply locally", () => {
     expect(readConfiguration("producer").ratelimits).toBeUndefined();
     const text = readFileSync(configurationPath("producer"), "utf8");
     const limited = parse(text.replace('// "ratelimits"', '"ratelimits"')) as Configuration;
@@ -52,7 +52,7 @@ describe("what is deployed", () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it("reads every queue that is written, dead letters included", () => {
+  it("consumes every queue that is written, dead letters included", () => {
     const written = readConfiguration("producer").queues?.producers?.map(({ queue }) => queue) ?? [];
     const consumers = readConfiguration("consumer").queues?.consumers ?? [];
     const read = consumers.map(({ queue }) => queue);
@@ -63,34 +63,34 @@ describe("what is deployed", () => {
     expect(read.toSorted()).toEqual(written.flatMap((queue) => [queue, `${queue}-dead`]).toSorted());
   });
 
-  it("reads the queue of events in the poller, which writes to it too", () => {
+  it("consumes the events queue in the poller, which also writes to it", () => {
     const { queues } = readConfiguration("poller");
     expect(queues?.producers).toEqual([{ binding: "EVENTS", queue: "sluice-events" }]);
     expect(queues?.consumers).toMatchObject([{ queue: "sluice-events", max_batch_size: 100, max_batch_timeout: 1 }]);
     expect(readConfiguration("local-ai").queues).toEqual({ producers: queues?.producers });
   });
 
-  it("runs the poller every minute, and tells both that schedule by it", () => {
+  it("runs the poller every minute, and passes the interval to consumer and poller", () => {
     expect(readConfiguration("poller").triggers).toEqual({ crons: ["* * * * *"] });
     for (const worker of ["consumer", "poller"] as const) {
       expect(readConfiguration(worker).vars).toMatchObject({ RUN_INTERVAL_SECONDS: "60" });
     }
   });
 
-  it.each(productionWorkers)("%s deploys on the free plan too", (worker) => {
+  it.each(productionWorkers)("%s can be deployed on the free plan", (worker) => {
     expect(readConfiguration(worker)).not.toHaveProperty("limits");
   });
 });
 
-describe("what runs locally", () => {
+describe("the local configuration", () => {
   const local = localConfigurations(options);
 
-  it.each(["consumer", "poller"] as const)("%s is bound to the stand-in in the place of Workers AI", (worker) => {
+  it.each(["consumer", "poller"] as const)("%s is bound to the stand-in instead of Workers AI", (worker) => {
     expect(local[worker]).not.toHaveProperty("ai");
     expect(local[worker].services).toEqual([{ binding: "AI", service: "local-ai", entrypoint: "WorkersAI" }]);
   });
 
-  it("is what is deployed in all else", () => {
+  it("equals the deployed one otherwise", () => {
     for (const worker of productionWorkers) {
       const production = readConfiguration(worker);
       expect(local[worker].name).toBe(production.name);
@@ -109,14 +109,14 @@ describe("what runs locally", () => {
     }
   });
 
-  it("shares one database that is not the deployed one", () => {
+  it("shares one database, not the deployed one", () => {
     const ids = productionWorkers.flatMap((worker) => local[worker].d1_databases?.map((one) => one.database_id));
     expect(ids).toHaveLength(productionWorkers.length);
     expect(new Set(ids).size).toBe(1);
     expect(ids[0]).not.toBe(readConfiguration("producer").d1_databases?.[0]?.database_id);
   });
 
-  it("tells each Worker what it must know", () => {
+  it("sets the variables that each Worker needs", () => {
     expect(local.poller.vars).toEqual({ RUN_INTERVAL_SECONDS: "7", STUCK_AFTER_MINUTES: "60" });
     expect(local.producer.vars).toMatchObject({ SLUICE_SCORER: "minilm" });
     expect(local["local-ai"].vars).toMatchObject({
@@ -133,19 +133,19 @@ describe("what runs locally", () => {
     ]);
   });
 
-  it("lets no key in where none is given", () => {
+  it("accepts no key by default", () => {
     const { producer } = localConfigurations({ mode: "lexical", tickSeconds: 1, events: false });
     expect(producer.vars).toMatchObject({ SLUICE_API_KEYS: "[]" });
   });
 });
 
-describe("local configurations in files", () => {
+describe("local configuration files", () => {
   const folders: string[] = [];
   afterEach(() => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
   });
 
-  it("hold wherever they are: every path is absolute and leads somewhere", () => {
+  it("work in any folder: every path is absolute and exists", () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-configuration-"));
     folders.push(folder);
     const paths = writeLocalConfigurations(folder, options);

@@ -24,7 +24,7 @@ describe("a push of the demo", () => {
     return pushFile(client, { ...file, documents: lines }, { key: "k", progress: quietProgress(() => {}), signal });
   };
 
-  it("sends each line as it is, as a backfill, and finds refused ones in the file", async () => {
+  it("sends each line unchanged in the bulk lane, and locates refused lines", async () => {
     const api = new FakeApi();
     expect(await push(api, documents)).toMatchObject({
       ok: true,
@@ -43,7 +43,7 @@ describe("a push of the demo", () => {
     expect(request?.headers.get("idempotency-key")).toBe("k");
   });
 
-  it("says what the API says if nothing is accepted", async () => {
+  it("returns the API's message if nothing is accepted", async () => {
     const refused = await push(new FakeApi(), documents.slice(1, 2));
     expect(refused).toEqual({
       ok: false,
@@ -51,12 +51,12 @@ describe("a push of the demo", () => {
     });
   });
 
-  it("names the first refused lines of many", () => {
+  it("lists the first of many refused lines", () => {
     const refused = Array.from({ length: 7 }, (_, line) => ({ line, detail: "no\nquery" }));
     expect(refusedLines(refused).slice(4)).toEqual(["  line 4: no query", "  and 2 more"]);
   });
 
-  it("says why documents failed and what to do about it", () => {
+  it("reports why documents failed and what to do", () => {
     const lines = notSucceeded({
       ...submissionOf(submission, [], new URLSearchParams(), "completed"),
       counts,
@@ -69,8 +69,8 @@ describe("a push of the demo", () => {
   });
 });
 
-describe("what the API gives back", () => {
-  it("is counted over all documents, and leads to their jobs and those that these follow up", async () => {
+describe("the read-back", () => {
+  it("counts all documents and finds their jobs and the jobs these replace", async () => {
     const api = new FakeApi();
     const client = new Sluice({ url: "http://sluice.test", key: KEY, fetch: api.fetch });
     const documents = ["a", "fail", "b"].map((query, n) => ({ id: `d${n}`, query, contexts: ["x", "y"] }));
@@ -96,14 +96,14 @@ describe("what the API gives back", () => {
     expect(jobs.map((one) => one.id)).toEqual(["half", "other half", "whole", "before"]);
   });
 
-  it("is held against what was recorded at a kill", () => {
+  it("is compared with the counts at a kill", () => {
     const open = submissionOf(submission, [], new URLSearchParams(), "processing");
     const at = { ...open, counts: { ...counts, queued: 4, processing: 5, succeeded: 1, failed: 0 } };
     const end = { ...open, counts, failures: { message_lost: 3 } };
     const compared = compareCounts(at, end, { documents: 7, ended: 7 });
     expect(compared).toEqual({
       line:
-        "kept        6 documents recorded before the kill; the API lists 7, 7 of them ended, and counts 7: " +
+        "kept        6 documents recorded before the kill. The API lists 7, 7 of them ended, and counts 7: " +
         "nothing lost, nothing counted twice",
       holds: true,
     });
@@ -115,7 +115,7 @@ describe("what the API gives back", () => {
     for (const back of wrong)
       expect(compareCounts(at, end, back)).toMatchObject({
         holds: false,
-        line: expect.stringContaining("these do not agree"),
+        line: expect.stringContaining("the counts do not agree"),
       });
   });
 });

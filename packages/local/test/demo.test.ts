@@ -27,7 +27,7 @@ const header: PartHeader = {
   truncateInputs: true,
 };
 
-describe("the file of a demo", () => {
+describe("the demo's file", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "sluice-file-"));
@@ -39,7 +39,7 @@ describe("the file of a demo", () => {
     return readFile(path, "file.ndjson");
   };
 
-  it("has its lines with their numbers: an index counts refused lines, and no blank ones", async () => {
+  it("numbers its lines: the index includes refused lines but not blank ones", async () => {
     const file = await read(
       '{"query":"a","contexts":["x"]}\r\n\n \nnot json\n{"query":"b","contexts":["x",{"id":"i","text":"y"}]}',
     );
@@ -69,7 +69,7 @@ describe("the file of a demo", () => {
 
   it.each([
     ["one line", '\uFEFF{"query":"a","contexts":["x"]}', 1],
-    ["several that end in CRLF", '\uFEFF{"query":"a","contexts":["x"]}\r\n{"query":"a","contexts":["x"]}\r\n', 2],
+    ["several lines that end in CRLF", '\uFEFF{"query":"a","contexts":["x"]}\r\n{"query":"a","contexts":["x"]}\r\n', 2],
   ])("may begin with a byte order mark: %s", async (_, text, lines) => {
     const file = await read(text);
     if (!file.ok) throw new Error(file.error);
@@ -83,7 +83,7 @@ describe("the file of a demo", () => {
     ["\n \n", "file.ndjson is empty"],
     ["hello\n", "file.ndjson has no document"],
     ['[{"query":"a","contexts":["x"]}]', "file.ndjson is a JSON list"],
-    ['[\n  {\n    "query": "a",\n    "contexts": ["x"]\n  }\n]\n', "as `jq -c '.[]'` does"],
+    ['[\n  {\n    "query": "a",\n    "contexts": ["x"]\n  }\n]\n', "for example with `jq -c '.[]'`"],
   ])("is refused in one line when it is %j", async (text, line) => {
     const file = await read(text);
     expect(file).toEqual({ ok: false, error: expect.stringContaining(line) });
@@ -91,7 +91,7 @@ describe("the file of a demo", () => {
   });
 
   it.each([
-    ["missing.ndjson", "there is no such file"],
+    ["missing.ndjson", "no such file"],
     [".", "it is a folder"],
   ])("is refused in one line when it is %s", async (name, line) => {
     expect(await readFile(join(folder, name), name)).toEqual({ ok: false, error: `${name} cannot be read: ${line}` });
@@ -102,7 +102,7 @@ describe("the cost of a push", () => {
   const push = { ended: 10, tokens: 1_000_000, killed: false };
   const job = { dispatches: 1, again: 0, tokens: 1_000_000 };
 
-  it("counts an operation for each 64 KB of a message written, read and deleted", () => {
+  it("counts an operation for each 64 KB written, read and deleted", () => {
     const parts = [
       { documents: 5, bytes: 64_000, textRow: 7 },
       { documents: 5, bytes: 64_001, textRow: 7 },
@@ -125,12 +125,12 @@ describe("the cost of a push", () => {
     expect(costItems(push, parts, [job])[0]?.amount).toBe(words);
   });
 
-  it("gives a lower bound for the operations of a push that was killed", () => {
+  it("reports a lower bound for the operations of a killed push", () => {
     const [queues] = costItems({ ...push, killed: true }, [{ documents: 5, bytes: 500, textRow: 1 }], [job]);
     expect(queues?.amount).toBe("at least 3 operations: 1 message, written, read and deleted");
   });
 
-  it("uses the singular for one of each", () => {
+  it("uses the singular for one", () => {
     const items = costItems({ ...push, ended: 1, tokens: 1 }, [{ documents: 1, bytes: 500, textRow: 1 }], [job]);
     expect(items.map(({ amount }) => amount)).toEqual([
       "3 operations: 1 message, written, read and deleted",
@@ -140,15 +140,15 @@ describe("the cost of a push", () => {
     ]);
   });
 
-  it("counts a staged document as a reference in the Queue, and as rows in D1", () => {
+  it("counts a staged document as a reference in the Queue and rows in D1", () => {
     const [queues, d1] = costItems({ ...push, ended: 1 }, [{ documents: 1, bytes: 980_000, textRow: 1 }], [job]);
     expect(queues?.dollars).toBeCloseTo((3 * 0.4) / 1e6, 12);
-    // A document, an outcome, a part, its texts, 3 as it is staged, a job, 2 for its dispatch, the submission.
+    // A document, an outcome, a part, its texts, 3 for staging, a job, 2 for its dispatch, the submission.
     expect(d1?.dollars).toBeCloseTo(11 / 1e6, 12);
     expect(d1?.amount).toContain("1 part (1 staged)");
   });
 
-  it("adds what repeated dispatches may have used, in proportion to tokens", () => {
+  it("adds the possible tokens of repeated dispatches in proportion", () => {
     const parts = [{ documents: 10, bytes: 9_000, textRow: 1 }];
     const jobs = [
       { dispatches: 2, again: 1, tokens: 1_500_000 },
@@ -165,7 +165,7 @@ describe("the cost of a push", () => {
     documents: Array.from({ length: count }, (_, index) => ({ line: index + 1, text })),
   });
 
-  it("estimates the same for a million documents from one and from forty", () => {
+  it("estimates the same cost of a million documents from one and from forty", () => {
     const [one, forty] = [1, 40].map((count) => describeMillion(measureFile(fileOf(count), submission).totals));
     expect(one).toMatch(
       /^On Cloudflare, a million documents like these \(1\.6 KB each\): about \$7\.\d\d, \d\d % of it bge-m3\. /,
@@ -174,7 +174,7 @@ describe("the cost of a push", () => {
     expect(forty).toBe(one);
   });
 
-  it("agrees on a million documents with the client's estimate of them", () => {
+  it("agrees with the client's estimate for a million documents", () => {
     const estimator = new Estimator(undefined);
     const checker = new Checker({ truncateInputs: true });
     for (let index = 0; index < 5_000; index += 1)
@@ -183,14 +183,14 @@ describe("the cost of a push", () => {
     expect(estimateCost(scaleTotals(totals, 5_000)).usd.total).toBeCloseTo(estimator.estimate().usd.total, 9);
   });
 
-  it("leaves out documents that are refused, a repeated id among them", () => {
+  it("excludes refused documents, including one with a repeated id", () => {
     const named = JSON.stringify({ id: "a", query: "q", contexts: ["c"] });
     const documents = [named, named, "{}", text].map((one, index) => ({ line: index + 1, text: one }));
     const { totals, sizes } = measureFile({ documents }, submission);
     expect([totals.documents, ...sizes.keys()]).toEqual([2, "a", `${submission}-3`]);
   });
 
-  it("knows to the byte what a part's message holds", () => {
+  it("computes the exact size of a part's message", () => {
     const { sizes } = measureFile(fileOf(3), submission);
     const packer = new PartPacker(header);
     for (const index of [0, 1, 2]) {

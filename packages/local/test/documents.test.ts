@@ -11,7 +11,7 @@ const documents = [...there].filter((path) => path.endsWith(".md"));
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const withoutCode = (text: string) => text.replaceAll(/^ *```[\s\S]*?^ *```/gm, "");
 
-/** The anchors of a document's headings, as GitHub makes them. */
+/** The anchors of a document's headings, as GitHub generates them. */
 function anchorsOf(path: string): string[] {
   const headings = withoutCode(read(path)).matchAll(/^#+ (.+)$/gm);
   return [...headings].map(([, heading = ""]) =>
@@ -22,7 +22,7 @@ function anchorsOf(path: string): string[] {
   );
 }
 
-/** Relative links that lead nowhere. */
+/** Relative links with a missing target. */
 function brokenLinks(path: string): string[] {
   const targets = [...withoutCode(read(path)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
   return targets.filter((target) => {
@@ -36,7 +36,7 @@ function brokenLinks(path: string): string[] {
 const FILE = /^[\w@.-]+(\/[\w@.-]+)*\.(ts|js|md|json|jsonc|sql|ndjson|py|sh)$/;
 const FOLDER = /^([\w.-]+\/)+$/;
 
-/** Files and folders named in backticks that are not there. A path that does not begin at the root may be the end of one. */
+/** Files and folders in backticks that do not exist. A path that does not begin at the root may be a suffix of one. */
 function missingPaths(path: string): string[] {
   const words = [...withoutCode(read(path)).matchAll(/`([^`\s]+)`/g)].map(([, word = ""]) => word);
   return words.filter((word) => {
@@ -47,11 +47,11 @@ function missingPaths(path: string): string[] {
   });
 }
 
-/** Files that only a reader has, or that a command writes. */
+/** Files of the reader, or files that a command writes. */
 const NOT_OURS = ["FILE.ndjson", "FILE.rejected.ndjson", "wrangler.jsonc", "index.js"];
 
 describe.each(documents)("%s", (path) => {
-  it("has no link that leads nowhere", () => {
+  it("has no broken link", () => {
     expect(brokenLinks(path)).toEqual([]);
   });
 

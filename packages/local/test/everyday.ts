@@ -4,7 +4,7 @@ import { memberText, parseDocument, type Document } from "@sluice/core";
 
 const FILE = join(import.meta.dirname, "../sample/everyday.ndjson");
 
-/** The sample's documents, as the producer would take them in. */
+/** The sample's documents, as the producer would parse them. */
 export function readSample(): Document[] {
   const lines = readFileSync(FILE, "utf8").trimEnd().split("\n");
   return lines.map((line, index) => {
@@ -15,18 +15,18 @@ export function readSample(): Document[] {
   });
 }
 
-/** A member of the document's metadata. */
+/** A field of the document's metadata. */
 export function metadataOf(document: Document, name: string): unknown {
   return (JSON.parse(document.metadata ?? "{}") as Record<string, unknown>)[name];
 }
 
-/** The index of the context that answers the query, or -1 where the metadata names none. */
+/** The index of the context that answers the query, or -1 if the metadata names none. */
 export function bestIndex(document: Document): number {
   const ids = document.contextIds ?? document.contexts.map((_, index) => String(index));
   return ids.indexOf(String(metadataOf(document, "best")));
 }
 
-/** Whether word search has nothing to find the best context by. */
+/** Whether the best context shares no word with the query. */
 export function sharesNoWord(document: Document): boolean {
   const words = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
   const best = words(document.contexts[bestIndex(document)] ?? "");

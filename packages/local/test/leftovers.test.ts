@@ -14,12 +14,12 @@ function submission(id: SubmissionId, counts: Partial<Submission["counts"]>): Su
   return { ...open, counts: { ...open.counts, total: 30, ...counts } };
 }
 
-/** A client of a stack that always gives back this submission. */
+/** A client of a stack that always returns this submission. */
 function standingStill(one: Submission): Sluice {
   return new Sluice({ url: "http://stack.test", key: "key", fetch: async () => Response.json(one) });
 }
 
-/** What it would show: the arguments of each call, and the lines. */
+/** A fake progress display that records the arguments of each call, and the lines. */
 function recorder() {
   const shown: { readonly hold: string | null; readonly wait: string | undefined }[] = [];
   const lines: string[] = [];
@@ -34,8 +34,8 @@ function recorder() {
   return { shown, lines, progress };
 }
 
-describe("what an earlier run left open", () => {
-  it("is described by where it is: in D1, lost with the Queue, or not sent yet", () => {
+describe("documents of an earlier run", () => {
+  it("are described as in D1, lost with the Queue, or not sent yet", () => {
     const leftovers = {
       unfinished: [
         { submission: first, recorded: 0, staged: 30, queued: 0 },
@@ -54,27 +54,27 @@ describe("what an earlier run left open", () => {
           `^lost +6 documents of ${second}: .*failed as message_lost\\. Push the same file again to score them\\.$`,
         ),
       ),
-      expect.stringMatching(new RegExp(`^lost +2 documents of ${third}, canceled before: .*failed as message_lost$`)),
+      expect.stringMatching(new RegExp(`^lost +2 documents of ${third}, already canceled: .*failed as message_lost$`)),
       expect.stringMatching(
         new RegExp(
-          `^incomplete +7 documents of ${second}: .*The same push under the same key resumes it, within an hour$`,
+          `^incomplete +7 documents of ${second}: .*Push the same file with the same key within an hour to resume it$`,
         ),
       ),
     ]);
   });
 
-  it("names the first submissions of many, with their documents", () => {
+  it("are listed for the first of many submissions", () => {
     const lost = ["a", "b", "c", "d", "e"].map((id) => ({ submission: `sub_${id}` as SubmissionId, documents: 1_000 }));
     expect(listed(lost)).toBe(
       "5,000 documents (1,000 of sub_a, 1,000 of sub_b, 1,000 of sub_c, and of 2 more submissions)",
     );
   });
 
-  it("is not mentioned if there is nothing", () => {
+  it("are not mentioned if there are none", () => {
     expect(describeLeftovers({ unfinished: [], lost: [] })).toEqual([]);
   });
 
-  it("is given up if nothing moves for three minutes", async () => {
+  it("are given up after three minutes without progress", async () => {
     const { shown, lines, progress } = recorder();
     let time = 0;
     const shortcomings = await finishLeftovers(
@@ -91,7 +91,7 @@ describe("what an earlier run left open", () => {
     expect(shortcomings).toEqual([expect.stringMatching(/has not ended: none of its documents moved for 3 min\./)]);
   });
 
-  it("is waited for while staged parts are to be recorded, not for what only its push can bring", async () => {
+  it("are waited for while parts are staged, but not for unsent ones", async () => {
     const { progress } = recorder();
     const counts = [
       { queued: 11, processing: 0 },
@@ -117,7 +117,7 @@ describe("a wait", () => {
   const wait = (reason: WaitingReason, until: number | null) =>
     describeWait({ waiting: { reason, until: until === null ? null : new Date(until).toISOString() } }, 0);
 
-  it("is shown with the time left, if a person would notice it", () => {
+  it("is shown with the remaining time if it is long", () => {
     expect([wait("answer", 1_000), wait("queue", null), describeWait({ waiting: null }, 0)]).toEqual(["", "", ""]);
     expect(wait("answer", 14_100)).toBe("waits for its answer, in 14 s");
     expect(wait("dispatch", 14_000)).toBe("waits for its turn, in 14 s");
@@ -125,7 +125,7 @@ describe("a wait", () => {
 });
 
 describe("following a submission", () => {
-  it("shows what holds it back", async () => {
+  it("shows what blocks it", async () => {
     const { shown, progress } = recorder();
     const paused = { ...submission(first, { processing: 30 }), waiting: { reason: "paused" as const, until: null } };
     const signal = new AbortController().signal;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readNew, showErrors } from "../src/log.ts";
 
-it("reads what is added to a log, and nothing from before", () => {
+it("reads only what is appended to a log", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-log-"));
   const path = join(folder, "sluice.log");
   const fromEmpty = readNew(path);
@@ -17,7 +17,7 @@ it("reads what is added to a log, and nothing from before", () => {
   rmSync(folder, { recursive: true });
 });
 
-it("shows a build's error without its colours, from the first error on", () => {
+it("shows a build error without colors, from the first error on", () => {
   const escape = "\u001B";
   const output = `⎔ Starting\n${escape}[31m✘ ${escape}[41;31m[${escape}[41;97mERROR${escape}[41;31m]${escape}[0m Build failed\n\n  index.ts:1:1\n`;
   expect(showErrors(output)).toBe("✘ [ERROR] Build failed\n  index.ts:1:1");

@@ -16,7 +16,7 @@ const KEY = "lost-queue-key-0123456789";
 const LIMIT_MS = 300_000;
 const DOCUMENT = { query: "capital of France", contexts: ["Paris", "Bananas are yellow"] };
 
-/** The consumer's Queues hold what they are sent until they have a hundred messages, or for a minute. */
+/** The consumer's Queues wait for a hundred messages, or for a minute. */
 const slow: Adapt = (worker, configuration) =>
   worker !== "consumer"
     ? configuration
@@ -32,7 +32,7 @@ const slow: Adapt = (worker, configuration) =>
         },
       };
 
-describe("a stack that is stopped with messages in its Queue", () => {
+describe("a stack stopped with messages in its Queue", () => {
   let state: string;
   let stack: Stack | null = null;
   beforeEach(() => {
@@ -60,7 +60,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
   }
 
   it(
-    "says so, ends them at its next start once, and scores them when the same file is pushed again",
+    "reports them, fails them once at the next start, and scores a repeated push",
     async () => {
       await start(slow);
       const url = () => stack?.url ?? "";
@@ -70,8 +70,8 @@ describe("a stack that is stopped with messages in its Queue", () => {
       expect(await before.cancel(canceled)).toMatchObject({ status: "canceling", counts: { queued: 1 } });
       await stack?.stop();
       expect(await describeStop(state)).toBe(
-        `Stopped. D1 stays in ${state}.\nLost with the local Queue, which is in memory: 3 documents (2 of ${lost}, 1 of ${canceled}). ` +
-          "Nothing of them is recorded. Push the same file again to score them.",
+        `Stopped. The data is kept in ${state}.\nLost with the local Queue, which is in memory: 3 documents (2 of ${lost}, 1 of ${canceled}). ` +
+          "None of them is recorded. Push the same file again to score them.",
       );
 
       const client = await start();
@@ -92,7 +92,7 @@ describe("a stack that is stopped with messages in its Queue", () => {
       expect(await client.wait(lost)).toMatchObject({ status: "completed", counts: { total: 2, succeeded: 2 } });
       await stack?.stop();
 
-      expect(await describeStop(state)).toBe(`Stopped. D1 stays in ${state}.`);
+      expect(await describeStop(state)).toBe(`Stopped. The data is kept in ${state}.`);
       expect(await withStateDatabase(state, (db) => endQueue(db, Date.now()))).toEqual([]);
     },
     LIMIT_MS,

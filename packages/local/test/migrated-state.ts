@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { migratedSchema, migrationFiles } from "../src/sql/schema.ts";
 import { databasePath } from "../src/state-database.ts";
 
-/** Gives a state folder an empty D1 with all migrations, as a stack that ran there before leaves it. */
+/** Creates an empty D1 with all migrations in a state folder, as left by an earlier stack. */
 export function migrateState(state: string): void {
   mkdirSync(dirname(databasePath(state)), { recursive: true });
   using database = new DatabaseSync(databasePath(state));

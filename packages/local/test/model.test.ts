@@ -8,7 +8,7 @@ import { bestIndex, readSample, sharesNoWord } from "./everyday.ts";
 const SERVER = fileURLToPath(import.meta.resolve("../src/model/server.ts"));
 const started: ChildProcess[] = [];
 
-/** Where the process listens whose model the tests share; those that end one start their own. */
+/** The URL of the shared model process. Tests that end a process start their own. */
 let shared = "";
 beforeAll(async () => {
   shared = (await start()).url;
@@ -32,13 +32,13 @@ async function start() {
 
 const post = (url: string, body: unknown) => fetch(url, { method: "POST", body: JSON.stringify(body) });
 
-test("a batch is scored in the background, a paraphrase higher than something else", { timeout: 60_000 }, async () => {
+test("scores a batch in the background, a paraphrase higher than an unrelated text", { timeout: 60_000 }, async () => {
   const url = shared;
   const contexts = [{ text: "Bananas are rich in potassium." }, { text: "You may set a new one on the sign-in page." }];
   const body = { requests: [{ query: "how do I change my password", contexts }] };
   expect((await fetch(`${url}/batches/one`)).status).toBe(404);
   expect((await post(`${url}/batches/one`, body)).status).toBe(202);
-  // Turns go round, so whatever began later and is as long is done later.
+  // Batches take turns, so one that starts later with the same length ends later.
   const direct = (await (await post(`${url}/score`, body)).json()) as { scores: number[][] };
   const batch = (await (await fetch(`${url}/batches/one`)).json()) as { state: string; scores: number[][] };
   expect(batch).toEqual({ state: "done", scores: direct.scores });
@@ -46,7 +46,7 @@ test("a batch is scored in the background, a paraphrase higher than something el
   expect(paraphrase).toBeGreaterThan(other + 0.1);
 });
 
-test("what is no batch is refused", { timeout: 60_000 }, async () => {
+test("refuses an invalid batch", { timeout: 60_000 }, async () => {
   const url = shared;
   for (const body of [null, {}, { requests: [{ query: "q" }] }, { requests: [{ query: "q", contexts: ["t"] }] }]) {
     expect((await post(`${url}/score`, body)).status).toBe(400);
@@ -54,7 +54,7 @@ test("what is no batch is refused", { timeout: 60_000 }, async () => {
   expect((await post(`${url}/nothing`, {})).status).toBe(404);
 });
 
-test("the model puts the intended context of the sample first", { timeout: 120_000 }, async () => {
+test("the model ranks the intended context of the sample first", { timeout: 120_000 }, async () => {
   const url = shared;
   const sample = readSample();
   const requests = sample.map(({ query, contexts }) => ({ query, contexts: contexts.map((text) => ({ text })) }));
@@ -69,7 +69,7 @@ test("the model puts the intended context of the sample first", { timeout: 120_0
   );
 });
 
-test("the process ends quietly when its stdin closes, and at a signal", { timeout: 60_000 }, async () => {
+test("the process exits quietly when its stdin closes, and on a signal", { timeout: 60_000 }, async () => {
   for (const end of [(child: ChildProcess) => child.stdin?.end(), (child: ChildProcess) => child.kill("SIGINT")]) {
     const { child } = await start();
     let errors = "";
@@ -81,7 +81,7 @@ test("the process ends quietly when its stdin closes, and at a signal", { timeou
   }
 });
 
-test("the process does not outlive a parent that is killed", { timeout: 60_000 }, async () => {
+test("the process does not outlive a killed parent", { timeout: 60_000 }, async () => {
   const script = `require("node:child_process").spawn(process.execPath, [process.argv[1]], { stdio: ["pipe", "inherit", "inherit"] })`;
   const parent = spawn(process.execPath, ["-e", script, SERVER], { stdio: ["ignore", "pipe", "inherit"] });
   const url = await portOf(parent);

@@ -22,7 +22,7 @@ const DOCUMENT = {
   contexts: ["Hens lay eggs.", { id: "six", text: "Boil an egg for six minutes." }],
 };
 
-/** Wrangler in a folder outside the workspace, run as `dev` prints it, on any free port. */
+/** Wrangler in a folder outside the workspace, run as `dev` prints it, on a free port. */
 async function runOwn(command: string, folder: string): Promise<{ url: string; stop: () => Promise<void> }> {
   const [assignment = "", npx, wrangler, ...args] = command.split(" ");
   expect([npx, wrangler]).toEqual(["npx", "wrangler"]);
@@ -81,7 +81,7 @@ describe("a Worker outside the workspace, beside a running stack", () => {
     const { bindings, run } = ownWorker(settings);
     const rest = '"name": "own-worker", "main": "index.ts", "compatibility_date": "2026-08-15"';
     writeFileSync(join(folder, "wrangler.jsonc"), `{ ${bindings.join("\n")}\n${rest} }`);
-    // The example itself holds what is printed.
+    // The example contains the printed bindings.
     const example = parse(readFileSync(join(EXAMPLE, "wrangler.jsonc"), "utf8")) as unknown;
     expect(example).toEqual(parse(readFileSync(join(folder, "wrangler.jsonc"), "utf8")));
     own = await runOwn(run, folder);
@@ -93,7 +93,7 @@ describe("a Worker outside the workspace, beside a running stack", () => {
   }, LIMIT_MS);
 
   it(
-    "pushes over RPC and reads scores from the same D1, with what dev prints",
+    "pushes over RPC and reads scores from the same D1, as printed by dev",
     async () => {
       const pushed = await fetch(own?.url ?? "", { method: "POST", body: JSON.stringify(DOCUMENT) });
       const { submission } = (await pushed.json()) as { submission: string };
@@ -108,10 +108,10 @@ describe("a Worker outside the workspace, beside a running stack", () => {
   );
 
   it(
-    "keeps its binding when the stack is started again",
+    "keeps its binding when the stack restarts",
     async () => {
       expect(await stack?.restartAfterKill()).toMatchObject({ ok: true });
-      // Wrangler notices the new Workers a moment after they serve.
+      // Wrangler notices the new Workers shortly after they serve.
       await vi.waitFor(
         async () => {
           const pushed = await fetch(own?.url ?? "", { method: "POST", body: JSON.stringify(DOCUMENT) });

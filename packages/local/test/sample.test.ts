@@ -17,19 +17,19 @@ test("every document names its topic and the one context that answers it", () =>
   }
 });
 
-test("contexts are sentences of 12 to 40 words, none of them twice", () => {
+test("contexts are unique sentences of 12 to 40 words", () => {
   const contexts = sample.flatMap((document) => document.contexts);
   expect(new Set(contexts).size).toBe(contexts.length);
   expect(contexts.filter((text) => text.split(" ").length < 12 || text.split(" ").length > 40)).toEqual([]);
 });
 
-test("some documents name their contexts and some leave it to the index", () => {
+test("some documents have context ids and some use the index", () => {
   const named = sample.filter(({ contextIds }) => contextIds !== null).length;
   expect(named).toBeGreaterThan(10);
   expect(named).toBeLessThan(30);
 });
 
-test("in at least 12 documents word search puts the best context last, for want of a shared word", () => {
+test("in at least 12 documents word search ranks the best context last", () => {
   const hard = sample.filter(sharesNoWord);
   expect(hard.length).toBeGreaterThanOrEqual(12);
   for (const document of hard) {

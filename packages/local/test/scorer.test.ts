@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Embed } from "../src/model/embedding.ts";
 import { Scorer } from "../src/model/scorer.ts";
 
-/** Embeds a text as its length, and tells which texts were asked for together. */
+/** Embeds a text as its length, and records which texts were embedded together. */
 function makeEmbed() {
   const calls: string[][] = [];
   const embed: Embed = (texts) => {
@@ -15,18 +15,18 @@ function makeEmbed() {
 const request = (query: string, ...texts: string[]) => ({ query, contexts: texts.map((text) => ({ text })) });
 const manyTexts = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
-test("a score is the dot product of query and context, in their own place", async () => {
+test("a score is the dot product of query and context, in order", async () => {
   const scorer = new Scorer(makeEmbed().embed, 10);
   expect(await scorer.score([request("aa", "b", "bbb"), request("a", "bb")])).toEqual([[2, 6], [2]]);
 });
 
-test("a text that comes several times in a batch is embedded once", async () => {
+test("embeds a repeated text of a batch once", async () => {
   const { calls, embed } = makeEmbed();
   await new Scorer(embed, 10).score([request("same", "same", "other"), request("other", "same")]);
   expect(calls.flat()).toEqual(["same", "other"]);
 });
 
-test("a small batch does not wait until a big one is done", async () => {
+test("a small batch does not wait for a large one", async () => {
   const { calls, embed } = makeEmbed();
   const scorer = new Scorer(embed, 10);
   const big = scorer.score([request("q", ...manyTexts("big", 40))]);
@@ -36,7 +36,7 @@ test("a small batch does not wait until a big one is done", async () => {
   expect(Math.max(...calls.map((texts) => texts.length))).toBeLessThan(24);
 });
 
-test("a batch runs, is done, and is begun only once", async () => {
+test("a batch runs once and ends", async () => {
   const { calls, embed } = makeEmbed();
   const scorer = new Scorer(embed, 10);
   expect(scorer.progress("one")).toBeNull();
@@ -49,7 +49,7 @@ test("a batch runs, is done, and is begun only once", async () => {
   expect(calls.flat()).toEqual(["aa", "b", "later", "x"]);
 });
 
-test("finished batches are forgotten, the oldest first", async () => {
+test("forgets the oldest finished batches", async () => {
   const scorer = new Scorer(makeEmbed().embed, 2);
   for (const id of ["one", "two", "three"]) scorer.begin(id, [request("q", id)]);
   await scorer.score([request("q", "last")]);
@@ -58,7 +58,7 @@ test("finished batches are forgotten, the oldest first", async () => {
   expect(scorer.progress("three")).toMatchObject({ state: "done" });
 });
 
-test("a batch that cannot be embedded fails, and the next one is scored", async () => {
+test("fails a batch that cannot be embedded, and scores the next one", async () => {
   const { embed } = makeEmbed();
   const scorer = new Scorer((texts) => (texts.includes("bad") ? Promise.reject(new Error("no")) : embed(texts)), 10);
   scorer.begin("bad", [request("q", "bad")]);

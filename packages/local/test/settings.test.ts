@@ -4,7 +4,7 @@ import { DEFAULT_STATE, readSettings } from "../src/settings.ts";
 
 const read = (env: Record<string, string>) => readSettings(env, "/home/me", 60);
 
-/** Nothing is sent: the dispatcher fails in its place. */
+/** Sends nothing: the dispatcher fails instead. */
 async function isBlocked(port: number): Promise<boolean> {
   const notSent = new Error("not sent");
   const dispatcher = {
@@ -21,7 +21,7 @@ async function isBlocked(port: number): Promise<boolean> {
 }
 
 describe("settings", () => {
-  it("have defaults, for variables that are empty too", () => {
+  it("have defaults, also for empty variables", () => {
     const value = { port: 8787, state: DEFAULT_STATE, tickSeconds: 60, localAi: "minilm", events: true, apiKey: null };
     expect(read({})).toEqual({ ok: true, value });
     expect(
@@ -32,7 +32,7 @@ describe("settings", () => {
     });
   });
 
-  it("are what the environment says", () => {
+  it("are read from the environment", () => {
     const env = {
       SLUICE_PORT: "0",
       SLUICE_STATE: "state",
@@ -62,12 +62,12 @@ describe("settings", () => {
     [{ SLUICE_LOCAL_AI: "gpt" }, "SLUICE_LOCAL_AI must be one of minilm, lexical, instant"],
     [{ SLUICE_EVENTS: "no" }, "SLUICE_EVENTS must be on or off"],
     [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 characters"],
-  ])("refuse %j in one line that says what is allowed", (env, line) => {
+  ])("refuse %j in one line with the allowed values", (env, line) => {
     const settings = read(env);
     expect(settings).toEqual({ ok: false, error: [expect.stringContaining(line)] });
   });
 
-  it("refuse the ports that fetch blocks, and no other", async () => {
+  it("refuse exactly the ports that fetch blocks", async () => {
     const around = [...BLOCKED_PORTS].flatMap((port) => [port - 1, port, port + 1]);
     const ports = [...new Set([...around, 80, 443, 8080, 8787, 65_535])].filter((port) => port > 0);
     const refused = ports.filter((port) => !read({ SLUICE_PORT: String(port) }).ok);
@@ -77,7 +77,7 @@ describe("settings", () => {
     expect(blocked.toSorted((a, b) => a - b)).toEqual([...BLOCKED_PORTS]);
   });
 
-  it("name everything that is wrong at once, and never the key", () => {
+  it("report all errors at once, and never the key", () => {
     const settings = read({ SLUICE_PORT: "x", SLUICE_LOCAL_AI: "x", SLUICE_API_KEY: "a secret" });
     expect(settings).toMatchObject({ ok: false, error: { length: 3 } });
     expect(JSON.stringify(settings)).not.toContain("secret");

@@ -3,11 +3,11 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Lines of bash that a test runs, each in a process group of its own. */
+/** Lines of bash that a test runs, each in its own process group. */
 export class Shell {
   readonly #children: ChildProcess[] = [];
 
-  /** Runs a line, in which `$node` is Node. */
+  /** Runs a line in which `$node` is Node. */
   start(line: string, folder: string, env: Readonly<Record<string, string>> = {}) {
     const child = spawn("bash", ["-c", line], {
       detached: true,
@@ -22,7 +22,7 @@ export class Shell {
     return { child, told, ended };
   }
 
-  /** Kills what still runs. */
+  /** Kills the processes that still run. */
   kill(): void {
     for (const { pid, exitCode } of this.#children.splice(0)) {
       if (exitCode === null) process.kill(-Number(pid), "SIGKILL");
@@ -30,12 +30,12 @@ export class Shell {
   }
 }
 
-/** A command whose reader takes so many lines and leaves; the line's exit code is the command's. */
+/** A command whose reader exits after this number of lines. The line's exit code is the command's. */
 export function headed(command: string, lines: number): string {
   return `"$node" --no-warnings ${command} | head -n ${lines}; exit "\${PIPESTATUS[0]}"`;
 }
 
-/** Processes of a child's group by their command, zombies aside. Linux only. */
+/** Processes of a child's group by command, without zombies. Linux only. */
 function groupOf(child: ChildProcess): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -45,13 +45,13 @@ function groupOf(child: ChildProcess): string[] {
         const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
         return group === String(child.pid) && state !== "Z" ? [stat.slice(0, stat.lastIndexOf(")") + 1)] : [];
       } catch {
-        // It ended meanwhile.
+        // It has just ended.
         return [];
       }
     });
 }
 
-/** Waits until no process of a shell's group is left: a killed one takes a moment to end. */
+/** Waits until the shell's process group is empty: a killed process takes a moment to end. */
 export async function expectNoProcess(child: ChildProcess): Promise<void> {
   await expect.poll(() => groupOf(child), { timeout: 5_000 }).toEqual([]);
 }

@@ -25,12 +25,12 @@ describe("SQL that only reads", () => {
     "SELECT * FROM d1_migrations",
     "SELECT 1; -- the end",
     "SELECT 1; /* the end",
-  ])("is run: %s", (sql) => {
+  ])("runs: %s", (sql) => {
     expect(checkStatements(sql, schema)).toEqual({ kind: "reads" });
   });
 });
 
-describe("SQL that does more than read", () => {
+describe("SQL that may write", () => {
   it.each([
     "DROP TABLE pauses",
     "-- note\nDROP TABLE pauses",
@@ -62,11 +62,11 @@ describe("SQL that does more than read", () => {
     "/* a */ DELETE FROM jobs AS /* b */ explain",
     "-- a\nDELETE FROM jobs AS -- b\n explain",
     "EXPLAIN SELECT 1; DELETE FROM jobs",
-  ])("is not run: %s", (sql) => {
+  ])("does not run: %s", (sql) => {
     expect(kindOf(sql)).toBe("writes");
   });
 
-  it("is named, the statement alone", () => {
+  it("is reported as the single statement", () => {
     expect(checkStatements("SELECT 1;\n DROP TABLE pauses; SELECT 2", schema)).toEqual({
       kind: "writes",
       statement: "DROP TABLE pauses;",
@@ -77,7 +77,7 @@ describe("SQL that does more than read", () => {
     ["SELEC 1", 'near "SELEC": syntax error'],
     ["SELECT 1 FROM nowhere", "no such table: nowhere"],
     ["DELETE FROM nowhere", "no such table: nowhere"],
-  ])("cannot be told where it does not compile: %s", (sql, reason) => {
+  ])("reports SQL that does not compile: %s", (sql, reason) => {
     expect(checkStatements(sql, schema)).toEqual({ kind: "unknown", reason });
   });
 });
@@ -99,15 +99,15 @@ describe("the arguments of sql", () => {
     [["SELECT 1", "--env=x", "--remote"], "SELECT 1"],
     [["--command", "-- note\nSELECT 1"], "-- note\nSELECT 1"],
     [["--command=SELECT 1"], "SELECT 1"],
-  ])("have their statement found: %j", (args, sql) => {
+  ])("include the statement: %j", (args, sql) => {
     expect(read(...args)).toMatchObject({ sql, file: null, write: false });
   });
 
-  it("hand the environment on to wrangler", () => {
+  it("pass the environment name to wrangler", () => {
     expect(read("--env", "x", "SELECT 1", "--remote")).toMatchObject({ remote: true, flags: ["--env=x"] });
   });
 
-  it("may name a file, which is checked by nobody", () => {
+  it("may name a file, which is not checked", () => {
     expect(read("--file", "x.sql", "--write")).toMatchObject({ sql: null, file: "x.sql", write: true });
   });
 
@@ -121,7 +121,7 @@ describe("the arguments of sql", () => {
     [["SELECT 1", "--remote", "--local"]],
     [["-x", "SELECT 1"]],
     [[""]],
-  ])("are refused where they are not one text and known options: %j", (args) => {
+  ])("are refused unless they are one text and known options: %j", (args) => {
     expect(readSqlArguments(args).ok).toBe(false);
   });
 });

@@ -16,12 +16,12 @@ beforeEach(() => {
 afterEach(() => rmSync(state, { recursive: true }));
 
 describe("a state's database", () => {
-  it("is found beside those of other Workers that run on the same state", async () => {
+  it("is found beside those of other Workers on the same state", async () => {
     for (const id of ["a", "b", "c", "d"]) new DatabaseSync(databasePath(state, id)).close();
     expect(await withStateDatabase(state, (db) => endQueue(db, Date.now()))).toEqual([]);
   });
 
-  it("has the migrations that are recorded in it, and no others", () => {
+  it("has exactly the migrations recorded in it", () => {
     expect(hasMigrations(state, migrationFiles())).toBe(true);
     expect(hasMigrations(state, [...migrationFiles(), "9999_new.sql"])).toBe(false);
     using database = new DatabaseSync(databasePath(state));

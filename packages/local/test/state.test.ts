@@ -18,12 +18,12 @@ afterEach(() => {
   rmSync(state, { recursive: true });
 });
 
-/** Another process that takes the lock, says so, and waits to be killed. */
+/** Another process that takes the lock, reports it, and waits to be killed. */
 async function holdElsewhere() {
   const lock = JSON.stringify(import.meta.resolve("../src/lock.ts"));
   const program = `const { lockState } = await import(${lock});
     const { ok } = lockState(${JSON.stringify(state)}, process.pid);
-    // Nobody refers to the lock any more: it must hold all the same.
+    // The lock must hold although nothing references it anymore.
     globalThis.gc();
     console.log(ok);
     setInterval(() => undefined, 1000);`;
@@ -37,12 +37,12 @@ async function holdElsewhere() {
 }
 
 describe("the lock of a state", () => {
-  it("refuses a second stack and names the process that has it", async () => {
+  it("refuses a second stack and names the process that holds it", async () => {
     const child = await holdElsewhere();
     expect(lockState(state, process.pid)).toEqual({ ok: false, error: { holder: String(child.pid) } });
   });
 
-  it("is taken over from a process that was killed", async () => {
+  it("is taken over from a killed process", async () => {
     const child = await holdElsewhere();
     child.kill("SIGKILL");
     await once(child, "exit");
@@ -52,7 +52,7 @@ describe("the lock of a state", () => {
     if (lock.ok) lock.value.release();
   });
 
-  it("takes no notice of the process id that a dead holder left, be it somebody else's by now", () => {
+  it("ignores the process id of a dead holder, even if it is reused", () => {
     writeFileSync(join(state, "lock.pid"), `${process.ppid}\n`);
     const lock = lockState(state, process.pid);
     expect(lock.ok).toBe(true);
@@ -72,7 +72,7 @@ describe("the lock of a state", () => {
 });
 
 describe("a state folder", () => {
-  it("is made where it is missing, with those above it, and stays usable", () => {
+  it("is created if missing, with its parents, and stays usable", () => {
     const path = join(state, "a", "b");
     expect(prepareState(path)).toEqual({ ok: true, value: undefined });
     const lock = lockState(path, process.pid);
@@ -81,15 +81,15 @@ describe("a state folder", () => {
     expect(prepareState(path).ok).toBe(true);
   });
 
-  it.each(["api-key", "lock", "lock.pid", "sluice.log"])("is refused in one line where %s is a folder", (name) => {
+  it.each(["api-key", "lock", "lock.pid", "sluice.log"])("is refused in one line if %s is a folder", (name) => {
     mkdirSync(join(state, name));
     expect(prepareState(state)).toEqual({
       ok: false,
-      error: `SLUICE_STATE cannot be ${state}: ${join(state, name)} is a folder. Set it to a folder that you may write to.`,
+      error: `SLUICE_STATE cannot be ${state}: ${join(state, name)} is a folder. Set it to a writable folder.`,
     });
   });
 
-  it.each(["config", "registry", "v3"])("is refused in one line where %s is a file", (name) => {
+  it.each(["config", "registry", "v3"])("is refused in one line if %s is a file", (name) => {
     writeFileSync(join(state, name), "");
     expect(prepareState(state)).toMatchObject({
       ok: false,
@@ -97,7 +97,7 @@ describe("a state folder", () => {
     });
   });
 
-  it.each(["file", "file/below", "file/far/below"])("is refused in one line where it is %s", (name) => {
+  it.each(["file", "file/below", "file/far/below"])("is refused in one line if it is %s", (name) => {
     const file = join(state, "file");
     writeFileSync(file, "");
     expect(prepareState(join(state, name))).toMatchObject({
@@ -106,17 +106,17 @@ describe("a state folder", () => {
     });
   });
 
-  // Making it with those above it, as Node does in one call, goes on for ever there.
-  it.runIf(existsSync("/proc/self"))("is refused where the system lets nobody make one", () => {
+  // Node's own recursive mkdir loops forever there.
+  it.runIf(existsSync("/proc/self"))("is refused if the system does not allow it", () => {
     expect(prepareState("/proc/sluice/state")).toMatchObject({
       ok: false,
-      error: expect.stringContaining("/proc/sluice cannot be made there"),
+      error: expect.stringContaining("/proc/sluice cannot be created"),
     });
   });
 });
 
-describe("the key that is made", () => {
-  it("stays the same for a state, for its owner alone", () => {
+describe("the created key", () => {
+  it("stays the same for a state, readable only by its owner", () => {
     const key = keepApiKey(state, new Uint8Array(24).fill(1));
     expect(key).toMatch(/^sluice_[\w-]{32}$/);
     expect(keepApiKey(state, new Uint8Array(24).fill(2))).toBe(key);

@@ -12,15 +12,15 @@ describe("the rankings", () => {
     expect(context).toBeGreaterThan(15);
   });
 
-  it("have a text on one line of exactly the width, and cut no emoji in halves", () => {
+  it("put a text on one line of exactly the width, without splitting an emoji", () => {
     expect(column("a\nb  c", 10)).toBe("a b c     ");
     expect(column("😀😀😀😀", 5)).toBe("😀😀…");
     expect(column("日本語のテキスト", 8)).toBe("日本語… ");
   });
 });
 
-describe("a line to copy", () => {
-  it("finds the state that this command used, whichever command it is", () => {
+describe("a command to copy", () => {
+  it("includes the state folder for every command", () => {
     const settings = { state: "/tmp/my state" };
     expect(commandLine(settings, ["demo", "--kill"])).toBe(
       "SLUICE_STATE='/tmp/my state' npx -y pnpm@12.4.2 demo --kill",
@@ -32,7 +32,7 @@ describe("a line to copy", () => {
 });
 
 describe("an answer of D1", () => {
-  it("is rows under each other, a row a line", () => {
+  it("is printed one row per line", () => {
     const said = JSON.stringify([
       {
         results: [
@@ -48,7 +48,7 @@ describe("an answer of D1", () => {
     expect(renderAnswer(said, 2)).toContain("a…");
   });
 
-  it("stays in columns where characters take two cells, and cuts none of them in halves", () => {
+  it("aligns characters of two cells without splitting them", () => {
     const said = JSON.stringify([
       {
         results: [
@@ -61,13 +61,13 @@ describe("an answer of D1", () => {
     expect(renderAnswer(said, 4)?.split("\n").slice(1)).toEqual(["日…   a", "x😀…  b"]);
   });
 
-  it("is harmless to a terminal, in its names and its cells", () => {
+  it("has control characters escaped in names and cells", () => {
     const hostile = "\u001B]0;x\u0007\u202E";
     const said = JSON.stringify([{ results: [{ [hostile]: hostile }, { [hostile]: { a: hostile } }] }]);
     expect(renderAnswer(said, 60)).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
   });
 
-  it("may be an error, of which the text is told, or no JSON", () => {
+  it("may be an error, whose text is reported, or not JSON", () => {
     expect(renderAnswer(JSON.stringify({ error: { text: "no such table: x" } }), 60)).toBe("no such table: x");
     expect(renderAnswer("something else", 60)).toBeNull();
   });

@@ -29,7 +29,7 @@ interface QueueResult {
   readonly retryMessages: readonly { readonly msgId: string }[];
 }
 
-/** The Worker as the Queue calls it: the ids of what it acknowledged, and of what it wants again. */
+/** Calls the Worker as the Queue does. Returns the ids of acknowledged and retried messages. */
 export async function queueDelivery(
   bindings: { readonly DB: D1Database; readonly AI: unknown },
   messages: readonly TestMessage[],
@@ -55,7 +55,7 @@ describe("the consumer", () => {
     vi.restoreAllMocks();
   });
 
-  it("acknowledges what it recorded", async () => {
+  it("acknowledges recorded messages", async () => {
     const submission = await open(io.db, { total: 2 });
     const messages = [0, 1].map((number) => messageOf(part(submission, number, [document(`d${number}`)], number)));
     const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
@@ -68,7 +68,7 @@ describe("the consumer", () => {
     ]);
   });
 
-  it("wants again what D1 did not take, and acknowledges the rest", async () => {
+  it("retries messages that D1 did not store, and acknowledges the rest", async () => {
     const submission = await open(io.db, { total: 1 });
     const recorded = messageOf(part(submission, 0, [document("old")]));
     await deliver(io, [recorded]);
@@ -76,7 +76,7 @@ describe("the consumer", () => {
     const { d1 } = unreliableDatabase(
       env.DB,
       (_, sql) => (sql.includes("INSERT INTO parts") ? "before" : null),
-      "D1_ERROR: something that no retry mends",
+      "D1_ERROR: something that no retry fixes",
     );
     const { acknowledged, again } = await queueDelivery({ DB: d1, AI: service }, [
       recorded,
@@ -87,7 +87,7 @@ describe("the consumer", () => {
     expect(again).toEqual([next.id]);
   });
 
-  it("acknowledges a message that nobody can read, and its neighbours", async () => {
+  it("acknowledges an unreadable message and its neighbors", async () => {
     const submission = await open(io.db, { total: 1 });
     const messages = [{ id: "bad", body: { not: "a part" } }, messageOf(part(submission, 0, [document("d")]))];
     const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
@@ -96,7 +96,7 @@ describe("the consumer", () => {
   });
 
   it.each(["sluice-bulk-dead", "sluice-interactive-dead"])(
-    "records what is valid in %s like any other",
+    "records valid messages of %s like any other",
     async (queue) => {
       const submission = await open(io.db, { total: 1 });
       const messages = [messageOf(part(submission, 0, [document("d")])), { id: "bad", body: "not JSON" }];
@@ -110,7 +110,7 @@ describe("the consumer", () => {
     },
   );
 
-  it("dispatches at most what it recorded: its queue's name is no part of the work", async () => {
+  it("dispatches the jobs it recorded, whatever the name of the queue", async () => {
     const submission = await open(io.db, { total: 1 });
     const message = messageOf(part(submission, 0, [document("d")]));
     await queueDelivery({ DB: env.DB, AI: service }, [message], QUEUE);
@@ -119,7 +119,7 @@ describe("the consumer", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ total: 1, recorded: 1 });
   });
 
-  it("retries what D1 refuses with its delay", async () => {
+  it("retries messages that D1 refuses after a delay", async () => {
     const submission = await open(io.db, { total: 2 });
     const refused = { id: "bad", attempts: 2, body: bodyOf(part(submission, 0, documents("a", 3))) };
     const retried: unknown[] = [];

@@ -14,7 +14,7 @@ interface Item {
   readonly external_reference?: string | null;
 }
 
-/** Contexts come from some place on, then around: their order is no more to be relied on than that of the items. */
+/** Rotates the contexts by some number: like the items, they come in no reliable order. */
 function scoreList(scores: readonly number[], start: number): Score[] {
   const list: Score[] = [];
   for (let i = 0; i < scores.length; i += 1) {
@@ -33,7 +33,7 @@ function withFirstScore(item: Item, scores: readonly Score[], change: (first: Sc
   return { ...item, result: { response } };
 }
 
-/** The items that come instead of `item`. `scores` is what it holds, `count` how many requests its batch has. */
+/** The items that replace `item`. `scores` are its scores, `count` is the number of requests in its batch. */
 function strike(item: Item, fault: ItemFault, scores: readonly Score[], count: number): Item[] {
   switch (fault) {
     case "missing":
@@ -73,7 +73,7 @@ function orderItems(count: number, requestId: string, faults: ReadonlySet<Answer
   return faults.has("reversed") ? order.toReversed() : order;
 }
 
-/** The items of the answer, in the order that this batch has at every poll. */
+/** The items of the answer, in the same order for every poll of the batch. */
 function listItems(
   requestId: string,
   batch: Batch,
@@ -109,7 +109,7 @@ function withoutReferences(items: readonly Item[], faults: ReadonlySet<AnswerFau
   return items;
 }
 
-/** A finished batch as a poll gives it: shape A of the Batch API, or what the faults make of it. */
+/** The answer to a poll of a finished batch: shape A of the Batch API, or a variant made by faults. */
 export function buildAnswer(
   requestId: string,
   batch: Batch,
@@ -128,7 +128,7 @@ export function buildAnswer(
   return faults.has("stream") ? byteStream(answer) : answer;
 }
 
-/** What the binding gives when a body's content type is not exactly `application/json`. */
+/** The binding's result for a body whose content type is not exactly `application/json`. */
 export function byteStream(value: unknown): ReadableStream | null {
   return new Response(JSON.stringify(value)).body;
 }

@@ -3,17 +3,17 @@ import { lastingFault } from "./faults.ts";
 import type { EventType } from "./plan.ts";
 import { phaseEnd, phaseOf, scoresOf } from "./poll.ts";
 
-/** How long the model may take until it is asked again, in milliseconds. */
+/** Milliseconds between polls of the model. */
 const MODEL_INTERVAL_MS = 250;
 
 export type BatchEnd =
   | { readonly kind: "ended"; readonly type: Extract<EventType, "succeeded" | "failed"> }
-  /** Not yet: `lookAt` is when to look again, in milliseconds since the epoch. */
+  /** Not yet: `lookAt` is when to check again, in milliseconds since the epoch. */
   | { readonly kind: "running"; readonly lookAt: number }
-  /** It never ends, or nobody knows it. */
+  /** It never ends, or it is unknown. */
   | { readonly kind: "never" };
 
-/** Whether a batch has ended, by the state that polls of it report. */
+/** Whether a batch has ended, by the state that polls report. */
 export async function findEnd(requestId: string, deps: Deps): Promise<BatchEnd> {
   const batch = await deps.store.batch(requestId);
   if (batch === null) return { kind: "never" };
@@ -23,7 +23,7 @@ export async function findEnd(requestId: string, deps: Deps): Promise<BatchEnd> 
   const phase = phaseOf(batch, plan, deps);
   if (phase !== "done") return { kind: "running", lookAt: phaseEnd(batch, plan, deps) };
   if (fault === "failed") return { kind: "ended", type: "failed" };
-  // A model that does not answer for a while is asked again: the batch has not ended.
+  // A model that does not answer now is polled again: the batch has not ended.
   const scores = batch.scores ?? (await scoresOf(requestId, batch, deps).catch(() => null));
   if (scores === null) return { kind: "running", lookAt: deps.now() + MODEL_INTERVAL_MS };
   return { kind: "ended", type: scores === "failed" ? "failed" : "succeeded" };

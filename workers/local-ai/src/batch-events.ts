@@ -7,11 +7,11 @@ export interface PlannedEvent {
   readonly body: BatchEvent;
   /** When to send it, in milliseconds since the epoch. */
   readonly sendAt: number;
-  /** Sent once another event has been sent, at `sendAt` at the latest. */
+  /** Sent after the next event, at `sendAt` at the latest. */
   readonly behindNext: boolean;
 }
 
-/** An event as a subscription of Workers AI sends it. */
+/** An event in the form of a Workers AI subscription. */
 export interface BatchEvent {
   readonly type: `cf.workersAi.model.batch.${EventType}`;
   readonly source: { readonly type: "workersAi.model"; readonly modelName: string };
@@ -24,7 +24,7 @@ export interface BatchEvent {
   };
 }
 
-/** The messages that report a state of a batch: one, or what the plan's faults make of it. */
+/** The messages for a state of a batch: one, unless faults change that. */
 export function planEvents(
   plan: Plan,
   requestId: string,

@@ -4,24 +4,24 @@ import type { Plan } from "./plan.ts";
 /** One list for each request of a batch, a score for each of its contexts. */
 export type Scores = readonly (readonly number[])[];
 
-/** A batch that was taken in: what its answer needs, and no text. */
+/** An accepted batch: the data for its answer, without texts. */
 export interface Batch {
   readonly model: string;
-  /** Its number among the batches taken in since the plan was set or the runtime started. */
+  /** Its number among the batches accepted since the plan was set or the runtime started. */
   readonly number: number;
-  /** When it was taken in, in milliseconds since the epoch. */
+  /** When it was accepted, in milliseconds since the epoch. */
   readonly submittedAt: number;
-  /** One for each request; `null` where the caller sent none. */
+  /** One for each request; `null` if the caller sent none. */
   readonly references: readonly (string | null)[];
-  /** `null` while the model is at work. */
+  /** `null` while the model is working. */
   readonly scores: Scores | null;
   readonly tokens: number;
   readonly struck: readonly StruckItem[];
 }
 
 /**
- * What the stand-in remembers, in KV: the local runtime keeps it on disk, so it outlives a restart.
- * A value holds 25 MB, a payload is under 10.
+ * The stand-in's storage, in KV: the local runtime keeps it on disk, so it survives a restart. A value may have 25 MB;
+ * a payload has less than 10 MB.
  */
 export class Store {
   readonly #kv: KVNamespace;
@@ -30,7 +30,7 @@ export class Store {
     this.#kv = kv;
   }
 
-  /** Only this code writes these values, so they are read back as what they were. */
+  /** Only this code writes these values, so they are cast to their types. */
   async batch(requestId: string): Promise<Batch | null> {
     return this.#kv.get<Batch>(`batch:${requestId}`, "json");
   }

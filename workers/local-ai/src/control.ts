@@ -4,7 +4,7 @@ import { NO_FAULTS, parsePlan } from "./plan.ts";
 
 const ROUTES = "POST /plan sets a fault plan, GET /plan shows it, DELETE /plan removes it, GET /calls counts calls";
 
-/** The stand-in's own routes: what tests set and read. Workers AI has nothing like them. */
+/** The stand-in's own routes for tests. Workers AI has no such routes. */
 export async function control(request: Request, store: Store, ledger: Ledger): Promise<Response> {
   const { pathname } = new URL(request.url);
   switch (`${request.method} ${pathname}`) {

@@ -4,10 +4,10 @@ import { readMilliseconds, readMode, sendsEvents, type Env } from "./env.ts";
 import { Ledger } from "./ledger.ts";
 import { ModelProcess } from "./model-process.ts";
 
-/** One for the isolate: the local runtime has one isolate for each Worker, its Durable Objects included. */
+/** One per isolate: the local runtime has one isolate for each Worker, including its Durable Objects. */
 export const ledger = new Ledger();
 
-/** Of the bindings and vars, everything that `run` works with. */
+/** Creates the context of `run` from the bindings and vars. */
 export function depsOf(env: Env): Deps {
   return {
     mode: readMode(env),

@@ -3,10 +3,10 @@ import type { Mode } from "./env.ts";
 import type { Ledger } from "./ledger.ts";
 import type { ModelProcess } from "./model-process.ts";
 
-/** Everything that `run` works with, passed in. */
+/** The context of `run`. */
 export interface Deps {
   readonly mode: Mode;
-  /** How long a batch says `queued`, then `running`, in milliseconds, where the plan does not say. */
+  /** How long a batch is `queued`, then `running`, in milliseconds, unless the plan says otherwise. */
   readonly queuedMs: number;
   readonly runningMs: number;
   readonly store: Store;
@@ -15,6 +15,6 @@ export interface Deps {
   readonly now: () => number;
   readonly newRequestId: () => string;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Has the states of a batch reported as events. */
+  /** Requests that the states of a batch are reported as events. */
   readonly watch: (requestId: string) => Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Errors of Workers AI by its internal code. `env.AI.run` throws them with the message
- * `CODE: description`, which is all that a caller can tell them apart by.
+ * Errors of Workers AI by internal code. `env.AI.run` throws them with the message `CODE: description`, the only way
+ * for a caller to distinguish them.
  */
 export const SERVICE_ERRORS = {
   "3003": "Invalid or incomplete data in the request",
@@ -39,7 +39,7 @@ export function serviceError(code: ServiceCode, detail: string = SERVICE_ERRORS[
   return namedError(SERVICE_ERROR_NAME, `${code}: ${detail}`);
 }
 
-/** Failures that carry no code: a proxy's page, an empty body, a broken line, a body that is no JSON, an abort. */
+/** Failures without a code: a proxy's page, an empty body, a broken connection, a body that is not JSON, an abort. */
 export const codelessErrors = ["html", "empty", "network", "syntax", "aborted"] as const;
 export type CodelessError = (typeof codelessErrors)[number];
 
@@ -62,7 +62,7 @@ export function codelessError(kind: CodelessError): Error {
   }
 }
 
-/** The error that a fault of this name throws, or `null` where it does something else. */
+/** The error thrown by a fault, or `null` if the fault does something else. */
 export function thrownFault(fault: string): Error | null {
   const code = serviceCodes.find((one) => one === fault);
   if (code !== undefined) return serviceError(code);
@@ -70,7 +70,7 @@ export function thrownFault(fault: string): Error | null {
   return kind === undefined ? null : codelessError(kind);
 }
 
-/** What the service gives when it answers 200 and yet did not do it. */
+/** The service's answer when it returns 200 for a failed call. */
 export function unsuccessful(code: ServiceCode): unknown {
   return {
     success: false,

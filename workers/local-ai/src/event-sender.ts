@@ -9,13 +9,13 @@ import type { EventType } from "./plan.ts";
 type WatchedRow = Record<"request_id", string>;
 type OutboxRow = { id: number; body: string };
 
-/** `sendBatch` takes 100 messages. */
+/** `sendBatch` accepts 100 messages. */
 const MAX_SENT = 100;
 
 /**
- * Sends the events of Workers AI. Nothing runs in a Worker between two requests, so an alarm does: it is stored, fires
- * at its time without anybody asking, one at a time, and outlives a restart of the local runtime with what is watched.
- * An event that was sent when the runtime dies is sent again.
+ * Sends the events of Workers AI. A Worker runs nothing between two requests, so this uses alarms: an alarm is stored,
+ * fires on time without a request, runs alone, and survives a restart of the local runtime together with the watched
+ * batches. An event that is being sent when the runtime dies is sent again.
  */
 export class EventSender extends DurableObject<Env> {
   readonly #sql: SqlStorage;
@@ -29,7 +29,7 @@ export class EventSender extends DurableObject<Env> {
     );
   }
 
-  /** Reports a batch as queued, and its end once it has one. */
+  /** Reports a batch as queued, and its end once it ends. */
   async watch(requestId: string): Promise<void> {
     const deps = depsOf(this.env);
     await this.#report(requestId, "queued");
@@ -69,7 +69,7 @@ export class EventSender extends DurableObject<Env> {
     );
   }
 
-  /** Sends what is due; behind it, what waits for another event to be sent first. */
+  /** Sends the due events, followed by those that wait for another event to be sent first. */
   async #send(now: number): Promise<void> {
     const due = this.#sql.exec<OutboxRow>("SELECT id, body FROM outbox WHERE send_at <= ? ORDER BY id", now).toArray();
     await this.#sendAll(due);

@@ -2,7 +2,7 @@ import { fractionOf } from "./hash.ts";
 import type { ScoringRequest } from "./inputs.ts";
 import { isAnswerFault, type AnswerFault, type ItemFault, type Plan, type PollRule, type SubmitRule } from "./plan.ts";
 
-/** Decides what fails, from the plan, its seed and the numbers of the call. No state and no clock. */
+/** Decides which faults apply, from the plan, its seed and the numbers of the call. No state and no clock. */
 
 function strikesByChance(seed: Plan["seed"], probability: number | undefined, draw: string): boolean {
   return probability === undefined || fractionOf(`${seed}:${draw}`) < probability;
@@ -18,7 +18,7 @@ function holds(requests: readonly ScoringRequest[], text: string): boolean {
   );
 }
 
-/** The rule that the submit call number `call` meets, or `null`. */
+/** The rule that applies to submit call number `call`, or `null`. */
 export function decideSubmit(plan: Plan, call: number, requests: readonly ScoringRequest[]): SubmitRule | null {
   const struck = plan.submit.find(
     (rule, index) =>
@@ -31,22 +31,22 @@ export function decideSubmit(plan: Plan, call: number, requests: readonly Scorin
 }
 
 interface PollNumbers {
-  /** Of the poll call, among all of them. */
+  /** The number of the poll among all polls. */
   readonly call: number;
-  /** Of the batch, in the order in which they were taken in. */
+  /** The number of the batch, in order of acceptance. */
   readonly batch: number;
-  /** Of this poll, among those of its batch. */
+  /** The number of this poll among those of its batch. */
   readonly pollOfBatch: number;
 }
 
 interface PollFaults {
   /** Why the poll has no answer, or `null`. */
   readonly silent: PollRule | null;
-  /** What the answer goes through. */
+  /** The faults that change the answer. */
   readonly answer: ReadonlySet<AnswerFault>;
 }
 
-/** Faults that a batch keeps: drawn once for each, not anew at every poll. */
+/** Faults that last for a batch: drawn once per batch, not for every poll. */
 const LASTING: ReadonlySet<PollRule["fault"]> = new Set(["stuck", "forgotten", "failed"]);
 
 export function decidePoll(plan: Plan, numbers: PollNumbers): PollFaults {
@@ -66,7 +66,7 @@ export function decidePoll(plan: Plan, numbers: PollNumbers): PollFaults {
   return { silent, answer };
 }
 
-/** The fault that a batch keeps at every poll, or `null`. Rules for single polls are left out. */
+/** The fault that applies to a batch at every poll, or `null`. Rules for single polls are ignored. */
 export function lastingFault(plan: Plan, batch: number): PollRule["fault"] | null {
   const rule = plan.poll.find(
     ({ fault, at, polls, batches, probability }, index) =>
@@ -83,8 +83,8 @@ export function lastingFault(plan: Plan, batch: number): PollRule["fault"] | nul
 export type StruckItem = readonly [index: number, fault: ItemFault];
 
 /**
- * What goes wrong with the items of the batch number `batch`. `strikes` counts how often each rule
- * struck each query; what strikes now is counted in it.
+ * Decides the item faults of batch number `batch`. `strikes` counts how often each rule applied to each query, and is
+ * updated.
  */
 export function decideItems(
   plan: Plan,

@@ -1,4 +1,7 @@
-/** A 32-bit hash of a text: FNV-1a, then mixed so that texts that differ at their end differ everywhere. */
+/**
+ * A 32-bit hash of a text: FNV-1a with a final mix, so that texts that differ only at the end get very different
+ * hashes.
+ */
 export function hash32(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -17,7 +20,7 @@ export function fractionOf(text: string): number {
   return hash32(text) / 2 ** 32;
 }
 
-/** `0 … count − 1` in an order that depends on `seed` only, and is never the plain one where there are two or more. */
+/** A permutation of `0 … count − 1` that depends on `seed` only. It is never the identity if there are two or more. */
 export function shuffledIndexes(count: number, seed: string): number[] {
   const order = Array.from({ length: count }, (_, index) => index);
   const start = hash32(seed);

@@ -7,7 +7,7 @@ import { run } from "./run.ts";
 
 export { EventSender } from "./event-sender.ts";
 
-/** Stands in for the `ai` binding: the same method, the same answers, the same errors. */
+/** Replaces the `ai` binding: the same method, the same answers, the same errors. */
 export class WorkersAI extends WorkerEntrypoint<Env> {
   async run(model: unknown, inputs: unknown, options?: unknown): Promise<unknown> {
     return run(model, inputs, options, depsOf(this.env));

@@ -1,6 +1,6 @@
 import { err, isSurelyTooLong, modelNames, ok, utf8Length, type ModelName, type Result } from "@sluice/core";
 
-/** One request of a batch, as the model's schema has it. */
+/** One request of a batch, according to the model's schema. */
 export interface ScoringRequest {
   readonly query: string;
   readonly contexts: readonly { readonly text: string }[];
@@ -11,10 +11,10 @@ export interface ScoringRequest {
 
 /** A payload must stay under this many bytes, serialized. */
 const MAX_PAYLOAD_BYTES = 10_000_000;
-/** A UTF-16 unit is at most six bytes of JSON (`\u0000`), and one where the text holds nothing to escape. */
+/** A UTF-16 unit is at most six bytes of JSON (`\u0000`), and at least one. */
 const MAX_BYTES_PER_UNIT = 6;
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Most bytes of JSON around a request and around a context, besides their texts. */
+/** Maximum bytes of JSON around a request and around a context, in addition to their texts. */
 const REQUEST_FRAME = 100;
 const CONTEXT_FRAME = 12;
 
@@ -30,7 +30,7 @@ function isRequest(value: unknown): value is ScoringRequest {
   return isObject(value) && requestFlaw(value) === null;
 }
 
-/** What makes `request` no input for the model, with its place inside it. */
+/** Why `request` is not a valid input for the model, with the location inside it. */
 function requestFlaw(request: Record<string, unknown>): string | null {
   const { query, contexts, truncate_inputs: truncate, external_reference: reference } = request;
   const missing = ["query", "contexts"].filter((name) => request[name] === undefined);
@@ -60,7 +60,7 @@ function windowFlaw(model: ModelName, request: ScoringRequest): string | null {
   return index < 0 ? null : `/contexts/${index}/text: ${detail}`;
 }
 
-/** Checks one request at `place` (a JSON Pointer). The flaw names where it is, and holds no text of it. */
+/** Validates one request at `pointer` (a JSON Pointer). The error names its location and contains none of its text. */
 export function checkRequest(model: ModelName, value: unknown, place: string): Result<ScoringRequest, string> {
   if (!isObject(value)) return err(`Error: ${place || "/"}: must be an object`);
   if (!isRequest(value)) return err(`Error: ${place}${requestFlaw(value) ?? ""}`);
@@ -68,7 +68,7 @@ export function checkRequest(model: ModelName, value: unknown, place: string): R
   return flaw === null ? ok(value) : err(`Error: ${place}${flaw}`);
 }
 
-/** Checks every request of a batch. One flaw refuses them all, as the service is taken to do. */
+/** Validates every request of a batch. One invalid request refuses them all, as the service is assumed to do. */
 export function checkRequests(model: ModelName, requests: unknown): Result<readonly ScoringRequest[], string> {
   if (!Array.isArray(requests)) return err("Error: /requests: must be an array");
   if (requests.length === 0) return err("Error: /requests: must hold at least 1 item");
@@ -81,7 +81,7 @@ export function checkRequests(model: ModelName, requests: unknown): Result<reado
   return ok(accepted);
 }
 
-/** Whether the payload is under the limit. Counts bytes one by one only where that is near. */
+/** Whether the payload is under the limit. Counts exact bytes only if an estimate is near the limit. */
 export function fitsPayload(requests: readonly ScoringRequest[]): boolean {
   let most = 0;
   for (const request of requests) {
@@ -92,7 +92,7 @@ export function fitsPayload(requests: readonly ScoringRequest[]): boolean {
   return most < MAX_PAYLOAD_BYTES || utf8Length(JSON.stringify({ requests })) < MAX_PAYLOAD_BYTES;
 }
 
-/** Most bytes that a text has as JSON, its quotes left out. */
+/** Maximum bytes of a text as JSON, without its quotes. */
 function mostBytes(text: string): number {
   return PLAIN.test(text) ? text.length : text.length * MAX_BYTES_PER_UNIT;
 }

@@ -1,7 +1,7 @@
 import type { Store } from "./batches.ts";
 import { NO_FAULTS, type Plan } from "./plan.ts";
 
-/** What `GET /calls` tells. Numbers since the plan was set or removed, or the runtime started. */
+/** The answer of `GET /calls`. Counts since the plan was set or removed, or the runtime started. */
 export interface Calls {
   submit: { calls: number; taken: number; requests: number; contexts: number };
   poll: { calls: number; answered: number };
@@ -17,17 +17,17 @@ function noCalls(): Calls {
 }
 
 /**
- * The plan in force and everything counted under it. Counts live in the memory of the one isolate
- * that the local runtime gives a Worker; the plan is kept in the store.
+ * The active plan and the counts under it. Counts are in the memory of the one isolate that the local runtime gives a
+ * Worker; the plan is in the store.
  */
 export class Ledger {
   #plan: Plan | null = null;
   calls: Calls = noCalls();
-  /** How often each rule for items struck each query. */
+  /** How often each rule for items applied to each query. */
   strikes = new Map<string, number>();
   readonly #polls = new Map<string, number>();
 
-  /** Counts a poll of this batch and gives its number among them. */
+  /** Counts a poll of this batch and returns its number. */
   countPoll(requestId: string): number {
     const number = (this.#polls.get(requestId) ?? 0) + 1;
     this.#polls.set(requestId, number);
@@ -42,7 +42,7 @@ export class Ledger {
     return this.#plan;
   }
 
-  /** `null` removes the plan. Either way everything is counted anew. */
+  /** `null` removes the plan. Either way all counts restart. */
   async setPlan(store: Store, plan: Plan | null): Promise<void> {
     await (plan === null ? store.deletePlan() : store.putPlan(plan));
     this.#plan = plan ?? NO_FAULTS;

@@ -1,11 +1,11 @@
 import { fractionOf } from "./hash.ts";
 
-/** How far texts with the same words are told apart: far below what one shared word makes. */
+/** Maximum difference between texts with the same words: far less than that of one shared word. */
 const TIE_BREAK = 0.001;
-/** Longer words say more than short ones: that is all the weighting there is. */
+/** The only weighting: longer words count more than short ones. */
 const HEAVIEST_WORD = 8;
 
-/** The words of a text, lowercased, with how often each occurs. */
+/** The words of a text, in lower case, with their counts. */
 function countWords(text: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -23,9 +23,9 @@ function length(counts: ReadonlyMap<string, number>): number {
 }
 
 /**
- * Scores a query's contexts by the words they share with it: the cosine of their weighted word
- * counts, in [0, 1]. Each score depends on the query and that context only, to the last bit, so that
- * anyone can compute it again; two different contexts hardly ever have the same.
+ * Scores a query's contexts by shared words: the cosine of their weighted word counts, in [0, 1]. Each score depends
+ * exactly on the query and that context only, so that tests can recompute it. Two different contexts hardly ever have
+ * the same score.
  */
 export function lexicalScores(query: string, contexts: readonly { readonly text: string }[]): number[] {
   const queryWords = countWords(query);
@@ -42,7 +42,7 @@ export function lexicalScores(query: string, contexts: readonly { readonly text:
   });
 }
 
-/** The score of one pair: what `lexicalScores` gives for it in any batch. */
+/** The score of one pair, equal to that of `lexicalScores` in any batch. */
 export function lexicalScore(query: string, text: string): number {
   return lexicalScores(query, [{ text }])[0] ?? 0;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the process with the model says of a batch. */
+/** The state of a batch in the model process. */
 const progressSchema = z.discriminatedUnion("state", [
   z.object({ state: z.literal("running") }),
   z.object({ state: z.literal("failed") }),
@@ -12,7 +12,7 @@ const scoresSchema = z.object({ scores: z.array(z.array(z.number())) });
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The process with the real model, over HTTP. Every method throws when it does not answer as it should. */
+/** The process with the real model, over HTTP. Every method throws on an unexpected answer. */
 export class ModelProcess {
   readonly #url: string;
   readonly #fetch: Fetch;
@@ -26,15 +26,15 @@ export class ModelProcess {
     try {
       return await this.#fetch(`${this.#url}${path}`, init);
     } catch {
-      throw new Error(`no process with the model answers at MODEL_URL ${JSON.stringify(this.#url)}`);
+      throw new Error(`no model process answers at MODEL_URL ${JSON.stringify(this.#url)}`);
     }
   }
 
-  /** Has a batch scored. Asking twice for the same one changes nothing. */
+  /** Starts scoring a batch. Idempotent. */
   async begin(requestId: string, payload: string): Promise<void> {
     const response = await this.#call(`/batches/${requestId}`, { method: "POST", body: payload });
     await response.body?.cancel();
-    if (!response.ok) throw new Error(`the process with the model refused a batch with status ${response.status}`);
+    if (!response.ok) throw new Error(`the model process refused a batch with status ${response.status}`);
   }
 
   async progress(requestId: string): Promise<Progress> {
@@ -46,7 +46,7 @@ export class ModelProcess {
     return progressSchema.parse(await response.json());
   }
 
-  /** Scores at once, and waits for it. */
+  /** Scores at once, and waits for the result. */
   async score(payload: string): Promise<readonly (readonly number[])[]> {
     const response = await this.#call("/score", { method: "POST", body: payload });
     return scoresSchema.parse(await response.json()).scores;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { codelessErrors, serviceCodes } from "./errors.ts";
 
 /**
- * How the stand-in is told to fail: `POST /plan` with this as JSON. Example:
+ * The faults of the stand-in: `POST /plan` with this as JSON. Example:
  *
  *     { "seed": 7, "queued_ms": 0, "running_ms": 0,
  *       "submit": [{ "fault": "3040", "at": [1, 2] }, { "fault": "5006", "match": "POISON" }],
@@ -10,10 +10,10 @@ import { codelessErrors, serviceCodes } from "./errors.ts";
  *       "items":  [{ "fault": "failed_text", "match": "flaky", "times": 1 }],
  *       "events": [{ "fault": "lost", "types": ["succeeded"], "batches": [2] }] }
  *
- * A rule strikes where all that it names holds; a rule that names nothing strikes always. Numbers
- * count from 1 since the plan was set or the runtime started, whichever is later. The plan itself is
- * kept with the batches and lasts until it is replaced or removed. Chance depends on the seed and
- * those numbers only, so the same calls under the same plan fail in the same way.
+ * A rule applies if all its conditions hold; a rule without conditions always applies. Numbers count from 1 since the
+ * plan was set or the runtime started, whichever is later. The plan is stored with the batches and lasts until it is
+ * replaced or removed. Probabilities depend only on the seed and those numbers, so the same calls with the same plan
+ * fail in the same way.
  */
 const seed = z.union([z.string(), z.number()]).default(0);
 const numbers = z.array(z.int().min(1)).optional();
@@ -22,14 +22,14 @@ const milliseconds = z.int().min(0).optional();
 const hangMilliseconds = z.int().min(1).default(600_000);
 
 /**
- * Of a call that submits a batch; the first rule that strikes counts.
+ * Faults of a call that submits a batch. The first rule that applies is used.
  *
  * - a code such as `3040`, or `html`, `empty`, `network`, `syntax`, `aborted`: throws that error
- * - `unsuccessful`: gives `{ success: false, errors }` and does not throw
- * - `answer_lost`: takes the batch in, then throws `Network connection lost.`
- * - `no_request_id`: takes the batch in, and the answer has no `request_id`
- * - `stream`: takes the batch in, and the answer is a byte stream of its JSON
- * - `hang`: gives no answer for `hang_ms`, then throws 3007
+ * - `unsuccessful`: returns `{ success: false, errors }` and does not throw
+ * - `answer_lost`: accepts the batch, then throws `Network connection lost.`
+ * - `no_request_id`: accepts the batch, but the answer has no `request_id`
+ * - `stream`: accepts the batch, and the answer is a byte stream of its JSON
+ * - `hang`: does not answer for `hang_ms`, then throws 3007
  */
 const submitFaults = [
   ...serviceCodes,
@@ -45,21 +45,21 @@ const submitRule = z.strictObject({
   /** Numbers of submit calls. */
   at: numbers,
   probability,
-  /** Only batches with this text in a query or a context: with `5006`, one bad document poisons its batch. */
+  /** Only batches with this text in a query or a context: with `5006`, one bad document fails its batch. */
   match: z.string().min(1).optional(),
-  /** Only batches of more requests than this. */
+  /** Only batches with more requests than this. */
   over_requests: z.int().min(0).optional(),
   hang_ms: hangMilliseconds,
 });
 
 /**
- * Of a call that polls a batch. The first that gives no answer counts; those that change the answer add up.
+ * Faults of a call that polls a batch. The first one without an answer is used; those that change the answer add up.
  *
  * - a code, `html`, `empty`, `network`, `syntax`, `aborted`, `unsuccessful`, `hang`: as for submits
- * - `pending`: the batch is not done yet at its first `polls` polls (without `polls`: at this one)
- * - `stuck`: as `pending`, without end
+ * - `pending`: the batch is not done for its first `polls` polls (without `polls`: for this one)
+ * - `stuck`: like `pending`, forever
  * - `forgotten`: throws 3042
- * - `failed`: gives `{ status: "failed" }`
+ * - `failed`: returns `{ status: "failed" }`
  * - `shape_b`: `{ results: [{ index, … }] }`; `shape_b_nested`: the same under `result`
  * - `nested`: the whole answer under `result`
  * - `references_null`, `references_absent`: no item has its `external_reference`
@@ -92,26 +92,26 @@ const pollRule = z.strictObject({
   fault: z.enum([...silentFaults, ...answerFaults]),
   /** Numbers of poll calls. */
   at: numbers,
-  /** Numbers of batches, in the order in which they were taken in. */
+  /** Numbers of batches, in order of acceptance. */
   batches: numbers,
-  /** Drawn once a batch for `stuck`, `forgotten` and `failed`, else once a call. */
+  /** Drawn once per batch for `stuck`, `forgotten` and `failed`, else once per call. */
   probability,
   polls: z.int().min(1).optional(),
   hang_ms: hangMilliseconds,
 });
 
 /**
- * Of one item in a batch's answer. Drawn when the batch is taken in, so every poll of it tells the
- * same. Several may strike one item, in the order of the plan.
+ * Faults of one item in a batch's answer. Drawn when the batch is accepted, so every poll of it returns the same. Several
+ * may apply to one item, in the order of the plan.
  *
- * - `missing`, `duplicated`: not there, or there twice
- * - `extra`: a further item with an id that no request has
+ * - `missing`, `duplicated`: absent, or repeated
+ * - `extra`: an additional item with an id that no request has
  * - `failed_text`, `failed_object`, `failed_list`: `success: false`, the error in one of three forms
- * - `mismatched`: carries another `external_reference`
- * - `score_nan`, `score_null`, `score_text`: its first score is no number
- * - `score_absent`, `score_missing`: its first score has no `score`, or is not there
+ * - `mismatched`: has another `external_reference`
+ * - `score_nan`, `score_null`, `score_text`: its first score is not a number
+ * - `score_absent`, `score_missing`: its first score has no `score`, or is absent
  * - `no_result`: successful, with `result: null`
- * - `nested`: its result is one level deeper
+ * - `nested`: its result is nested one level deeper
  */
 const itemFaults = [
   "missing",
@@ -134,7 +134,7 @@ const itemRule = z.strictObject({
   /** Only requests with this text in their query. */
   match: z.string().min(1).optional(),
   probability,
-  /** How often the rule strikes one and the same query. */
+  /** How often the rule applies to the same query. */
   times: z.int().min(1).optional(),
 });
 
@@ -142,8 +142,8 @@ const eventTypes = ["queued", "succeeded", "failed"] as const;
 export type EventType = (typeof eventTypes)[number];
 
 /**
- * Of an event that reports a batch's state. Drawn once for each batch and state. Several may strike one event, in the
- * order of the plan.
+ * Faults of an event that reports a batch's state. Drawn once for each batch and state. Several may apply to one event,
+ * in the order of the plan.
  *
  * - `lost`: not sent
  * - `repeated`: sent twice
@@ -155,7 +155,7 @@ const eventRule = z.strictObject({
   fault: z.enum(eventFaults),
   /** Only events that report these states. */
   types: z.array(z.enum(eventTypes)).optional(),
-  /** Numbers of batches, in the order in which they were taken in. */
+  /** Numbers of batches, in order of acceptance. */
   batches: numbers,
   probability,
   delay_ms: z.int().min(0).default(5_000),
@@ -167,9 +167,9 @@ const planSchema = z.strictObject({
   poll: z.array(pollRule).default([]),
   items: z.array(itemRule).default([]),
   events: z.array(eventRule).default([]),
-  /** Instead of the var QUEUED_MS, and in mode `instant` too. */
+  /** Overrides the var QUEUED_MS, and applies in mode `instant` too. */
   queued_ms: milliseconds,
-  /** Instead of the var RUNNING_MS, and in mode `instant` too. */
+  /** Overrides the var RUNNING_MS, and applies in mode `instant` too. */
   running_ms: milliseconds,
 });
 
@@ -185,7 +185,7 @@ export function isAnswerFault(fault: PollRule["fault"]): fault is AnswerFault {
   return answerFaults.some((one) => one === fault);
 }
 
-/** Parses a plan; says in words where it is wrong. */
+/** Parses a plan. Throws a readable error for an invalid one. */
 export function parsePlan(value: unknown): { readonly plan: Plan } | { readonly problem: string } {
   const parsed = planSchema.safeParse(value);
   return parsed.success ? { plan: parsed.data } : { problem: z.prettifyError(parsed.error) };

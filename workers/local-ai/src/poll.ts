@@ -8,10 +8,10 @@ import type { ScoringRequest } from "./inputs.ts";
 import type { Plan, PollRule } from "./plan.ts";
 import { scoreAtOnce } from "./scoring.ts";
 
-/** No request id is longer; a longer text cannot be a key of the store either. */
+/** Maximum length of a request id. A longer text cannot be a key of the store. */
 const MAX_REQUEST_ID = 100;
 
-/** Answers a poll: how the batch stands, or its results. A batch is known under its own model only. */
+/** Answers a poll: the state of the batch, or its results. A batch is known only to the model of its submit. */
 export async function poll(model: ModelName, requestId: unknown, deps: Deps): Promise<unknown> {
   const { calls } = deps.ledger;
   const plan = await deps.ledger.plan(deps.store);
@@ -29,7 +29,7 @@ export async function poll(model: ModelName, requestId: unknown, deps: Deps): Pr
     return keepSilent(faults.silent, pending(phase === "queued" ? "queued" : "running"), deps);
   }
   if (phase === "queued") return pending("queued");
-  // The model is asked as soon as the queue is behind, so that its scores are there when `running` is.
+  // Poll the model as soon as the batch leaves the queue, so that its scores are there when `running` ends.
   const scores = batch.scores ?? (await scoresOf(requestId, batch, deps));
   if (scores === "failed") return failed(requestId, model);
   if (phase === "running" || scores === null) return pending("running");
@@ -37,7 +37,7 @@ export async function poll(model: ModelName, requestId: unknown, deps: Deps): Pr
   return buildAnswer(requestId, batch, scores, faults.answer);
 }
 
-/** How far the batch is by the clock; scores of a model may take longer. */
+/** The phase of the batch by the clock. Scores of a model may take longer. */
 export function phaseOf(batch: Batch, plan: Plan, deps: Deps): "queued" | "running" | "done" {
   const age = deps.now() - batch.submittedAt;
   const { queuedMs, runningMs } = waitsOf(plan, deps);
@@ -62,7 +62,7 @@ function failed(requestId: string, model: string): unknown {
   return { status: "failed", request_id: requestId, model, error: "the batch failed" };
 }
 
-/** Does what the rule has the service do instead of answering. */
+/** Applies the fault of the rule instead of answering. */
 async function keepSilent(
   rule: PollRule,
   pending: { readonly request_id: string; readonly model: string },
@@ -86,32 +86,32 @@ async function keepSilent(
 }
 
 /**
- * Scores of a batch that was taken in without: by the model, or by what the stand-in scores with since
- * it was started anew. `null` while the model is at work.
+ * The scores of a batch that has none yet: from the model, or from the current mode if the stand-in was restarted in
+ * another one. `null` while the model is working.
  */
 export async function scoresOf(requestId: string, batch: Batch, deps: Deps): Promise<Scores | "failed" | null> {
   if (deps.mode === "minilm") return askModel(requestId, batch, deps);
   const payload = await deps.store.payload(requestId);
   if (payload === null) return keptMeanwhile(requestId, deps);
-  // Only `submit` writes payloads, of requests that it checked.
+  // Only `submit` writes payloads, with requests that it validated.
   const { requests } = JSON.parse(payload) as { readonly requests: readonly ScoringRequest[] };
   const scores = scoreAtOnce(deps.mode, requests);
   return scores === null ? null : keep(requestId, batch, scores, deps);
 }
 
-/** Keeps the scores with the batch, and its texts no longer. */
+/** Stores the scores with the batch and deletes its texts. */
 async function keep(requestId: string, batch: Batch, scores: Scores, deps: Deps): Promise<Scores> {
   await deps.store.putBatch(requestId, { ...batch, scores });
   await deps.store.deletePayload(requestId);
   return scores;
 }
 
-/** A payload is absent only where another poll has just kept the scores and removed it. */
+/** A payload is absent only if another poll has just stored the scores and deleted it. */
 async function keptMeanwhile(requestId: string, deps: Deps): Promise<Scores | null> {
   return (await deps.store.batch(requestId))?.scores ?? null;
 }
 
-/** The model's scores. Hands the batch over again to a process that does not know it: one that was started anew. */
+/** The model's scores. Sends the batch again to a process that does not know it because it was restarted. */
 async function askModel(requestId: string, batch: Batch, deps: Deps): Promise<Scores | "failed" | null> {
   try {
     const progress = await deps.model.progress(requestId);

@@ -5,7 +5,7 @@ import { poll } from "./poll.ts";
 import { scoreAtOnce } from "./scoring.ts";
 import { submit } from "./submit.ts";
 
-/** The binding's method: submits a batch, polls one, or scores at once, by what it is given. */
+/** The binding's method: submits a batch, polls one, or scores at once, depending on its arguments. */
 export async function run(model: unknown, inputs: unknown, options: unknown, deps: Deps): Promise<unknown> {
   const name = findModel(model);
   if (name === null) throw serviceError("5007", `No such model ${String(model)} or task`);

@@ -16,7 +16,7 @@ export function scoreAtOnce(mode: Mode, requests: readonly ScoringRequest[]): nu
   }
 }
 
-/** The tokens of a batch, by the estimate that `sluice push --estimate` uses. */
+/** The tokens of a batch, by the estimate of `sluice push --estimate`. */
 export function batchTokens(model: ModelName, requests: readonly ScoringRequest[]): number {
   let tokens = 0;
   for (const { query, contexts } of requests) {

@@ -8,7 +8,7 @@ import { checkRequests, fitsPayload, type ScoringRequest } from "./inputs.ts";
 import type { SubmitRule } from "./plan.ts";
 import { batchTokens, scoreAtOnce } from "./scoring.ts";
 
-/** Takes a batch in. Throws, as the service does, where it is refused or the plan has it fail. */
+/** Accepts a batch. Throws, as the service does, if it is invalid or the plan says so. */
 export async function submit(model: ModelName, input: unknown, deps: Deps): Promise<unknown> {
   const { calls } = deps.ledger;
   const plan = await deps.ledger.plan(deps.store);
@@ -48,7 +48,7 @@ export async function submit(model: ModelName, input: unknown, deps: Deps): Prom
   return rule?.fault === "stream" ? byteStream(answer) : answer;
 }
 
-/** Throws where the rule's fault keeps the batch from being taken in by an error. */
+/** Throws if the rule's fault refuses the batch with an error. */
 async function refuse(rule: SubmitRule, deps: Deps): Promise<void> {
   const error = thrownFault(rule.fault);
   if (error !== null) throw error;
@@ -63,10 +63,10 @@ async function takeIn(requestId: string, requests: readonly ScoringRequest[], ba
     await deps.store.putBatch(requestId, batch);
     return;
   }
-  // The payload first: a batch that is known can always be scored, whatever breaks off here.
+  // The payload first: a known batch can then always be scored, even after a crash here.
   const payload = JSON.stringify({ requests });
   await deps.store.putPayload(requestId, payload);
   await deps.store.putBatch(requestId, batch);
-  // Where the process does not answer now, the first poll that needs it hands the batch over again.
+  // If the process does not answer now, the first poll that needs it sends the batch again.
   await deps.model.begin(requestId, payload).catch(() => undefined);
 }

@@ -21,7 +21,7 @@ test("a batch is queued, then running, then answered in shape A without a status
   expect(answer.responses).toHaveLength(3);
 });
 
-test("usage counts the query with each context, as the client's estimate does", async () => {
+test("usage counts the query with each context, like the client's estimate", async () => {
   const standIn = makeStandIn();
   const contexts = Array.from({ length: 100 }, () => ({ text: "c".repeat(40) }));
   const requests = makeRequests(20).map((request) => ({ ...request, query: "q".repeat(400), contexts }));
@@ -36,7 +36,7 @@ test("usage counts Chinese by the character", async () => {
   expect(usage.total_tokens).toBe(3);
 });
 
-test("every item carries the scores of its own request, whatever its place", async () => {
+test("every item has the scores of its own request, whatever its position", async () => {
   const standIn = makeStandIn();
   const requests = makeRequests(50);
   const { responses } = await standIn.poll(await standIn.submit(requests));
@@ -58,7 +58,7 @@ test("two requests already come in another order, the same at every poll", async
   expect(await standIn.poll(requestId)).toEqual(first);
 });
 
-test("a batch outlives the stand-in that took it in", async () => {
+test("a batch survives a restart of the stand-in", async () => {
   const requestId = await makeStandIn().submit(makeRequests(4));
   const { responses } = await makeStandIn().poll(requestId);
   expect(responses).toHaveLength(4);
@@ -80,13 +80,13 @@ test("a direct call scores at once", async () => {
   expect(answer).toEqual({ response: scores });
 });
 
-test("a request id that was never given is not found", async () => {
+test("an unknown request id is not found", async () => {
   const standIn = makeStandIn();
   expect((await errorOf(standIn.poll("nothing"))).message).toMatch(/^3042: /);
   expect((await errorOf(standIn.poll("x".repeat(2_000)))).message).toMatch(/^3042: /);
 });
 
-test("a batch is not found under another model than it was submitted to", async () => {
+test("a batch is not found under another model", async () => {
   const standIn = makeStandIn();
   const requestId = await standIn.submit(makeRequests(1));
   const batch = await standIn.store.batch(requestId);
@@ -95,7 +95,7 @@ test("a batch is not found under another model than it was submitted to", async 
   expect((await errorOf(standIn.poll(requestId))).message).toMatch(/^3042: /);
 });
 
-test("an unknown model is refused, for submits and for polls", async () => {
+test("an unknown model is refused for submits and polls", async () => {
   const standIn = makeStandIn();
   const requestId = await standIn.submit(makeRequests(1));
   for (const inputs of [{ requests: makeRequests(1) }, { request_id: requestId }]) {

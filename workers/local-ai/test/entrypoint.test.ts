@@ -2,7 +2,7 @@ import { exports } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
 import { errorOf, makeRequests, MODEL, type Answer } from "./stand-in.ts";
 
-/** The binding as a Worker sees it: the generated type cannot say what a promise of `unknown` becomes. */
+/** The binding as a Worker uses it: the generated type cannot express a promise of `unknown`. */
 const ai = exports.WorkersAI as unknown as {
   run(model: string, inputs: unknown, options?: unknown): Promise<unknown>;
 };
@@ -30,7 +30,7 @@ test("an error keeps its name and message through the binding", async () => {
   });
 });
 
-test("a stream and a number that is none come through the binding", async () => {
+test("a stream and NaN pass through the binding", async () => {
   await setPlan({ poll: [{ fault: "stream", at: [1] }], items: [{ fault: "score_nan" }] });
   const { request_id: requestId } = await submit();
   const stream = (await ai.run(MODEL, { request_id: requestId })) as ReadableStream;
@@ -49,7 +49,7 @@ test("a plan is shown, and removing it resets the counts", async () => {
   expect(await (await ask("GET", "/calls")).json()).toMatchObject({ submit: { calls: 1, taken: 1, requests: 2 } });
 });
 
-test("a plan that is wrong is refused with its place, and the one in force stays", async () => {
+test("an invalid plan is refused with its location, and the active one stays", async () => {
   await setPlan({ submit: [{ fault: "unsuccessful" }] });
   const wrong = await setPlan({ submit: [{ fault: "nonsense" }], pol: [] });
   expect(wrong.status).toBe(400);
@@ -60,7 +60,7 @@ test("a plan that is wrong is refused with its place, and the one in force stays
   expect(await submit()).toMatchObject({ success: false });
 });
 
-test("an unknown control route says which there are", async () => {
+test("an unknown control route lists the routes", async () => {
   const response = await ask("GET", "/nothing");
   expect(response.status).toBe(404);
   expect((await response.json<{ error: string }>()).error).toContain("POST /plan");

@@ -6,7 +6,7 @@ import { ledger } from "../src/deps-of.ts";
 import { parsePlan } from "../src/plan.ts";
 import { makeRequests, makeStandIn, MODEL } from "./stand-in.ts";
 
-/** What the stand-in sends to the queue, in its order, as `STATE BATCH`. */
+/** The messages that the stand-in sends to the queue, in order, as `STATE BATCH`. */
 class SentEvents {
   readonly all: BatchEvent[] = [];
   #waiting: (() => void)[] = [];
@@ -27,7 +27,7 @@ class SentEvents {
 }
 
 let senders = 0;
-/** A stand-in that reports its batches through a sender of its own. */
+/** A stand-in that reports its batches through its own sender. */
 async function withEvents(plan: unknown) {
   senders += 1;
   const sent = new SentEvents();
@@ -62,7 +62,7 @@ test("a batch is reported as queued, and as succeeded once a poll has its answer
   });
 });
 
-test("a batch is reported when its time is over, and not before", async () => {
+test("a batch is reported when its time is over, not before", async () => {
   const { sent, standIn, submit } = await withEvents({ queued_ms: 20, running_ms: 30 });
   const before = Date.now();
   const id = await submit();
@@ -71,7 +71,7 @@ test("a batch is reported when its time is over, and not before", async () => {
   expect(await standIn.poll(id)).toHaveProperty("responses");
 });
 
-test("a batch that fails is reported so, one that is stuck is not", async () => {
+test("a failed batch is reported as failed, a stuck one is not reported", async () => {
   const { sent, submit } = await withEvents({
     poll: [
       { fault: "failed", batches: [1] },
@@ -84,7 +84,7 @@ test("a batch that fails is reported so, one that is stuck is not", async () => 
   );
 });
 
-test("an event can be lost or repeated, by the state that it reports", async () => {
+test("an event can be lost or repeated, depending on its state", async () => {
   const { sent, submit } = await withEvents({
     events: [
       { fault: "lost", types: ["queued"] },
@@ -120,7 +120,7 @@ test("an event can be overtaken by the next one", async () => {
   expect(await sent.until(2)).toEqual([`succeeded ${second}`, `succeeded ${first}`]);
 });
 
-test("chance decides by the seed: the same events of the same batches are lost each time", () => {
+test("the same seed loses the same events of the same batches", () => {
   const parsed = parsePlan({ seed: "s", events: [{ fault: "lost", probability: 0.5 }] });
   if (!("plan" in parsed)) throw new Error(parsed.problem);
   const kept = () =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { makeRequests, makeStandIn, type Answer, type Item } from "./stand-in.ts";
 
-/** The items that a batch of two gives where a fault strikes the second request; the first is as ever. */
+/** The items of a batch of two with a fault for the second request; the first is unaffected. */
 async function strikeSecond(fault: string): Promise<Item[]> {
   const standIn = makeStandIn();
   await standIn.setPlan({ items: [{ fault, match: "number 1" }], poll: [{ fault: "in_order" }] });
@@ -12,7 +12,7 @@ async function strikeSecond(fault: string): Promise<Item[]> {
 
 const firstScores = (item: Item | undefined) => item?.result.response.filter(({ id }) => id === 0);
 
-test("an item can be missing, be there twice, or have company that nobody asked for", async () => {
+test("an item can be missing, repeated, or followed by an extra one", async () => {
   expect(await strikeSecond("missing")).toEqual([]);
   const [one, two] = await strikeSecond("duplicated");
   expect(one).toMatchObject({ id: 1 });
@@ -51,20 +51,20 @@ test("an item can have no result, or one that is nested deeper", async () => {
   expect((await strikeSecond("nested"))[0]).toMatchObject({ result: { result: { response: expect.any(Array) } } });
 });
 
-test("a rule with times strikes a query that often and then leaves it alone", async () => {
+test("a rule with times applies to a query that often", async () => {
   const standIn = makeStandIn();
   await standIn.setPlan({ items: [{ fault: "missing", times: 2 }] });
   const counts: number[] = [];
   for (let i = 0; i < 3; i += 1) {
     const requestId = await standIn.submit(makeRequests(3));
-    // The same at every poll of a batch: a second one does not use a strike up.
+    // The same at every poll of a batch: another poll does not use up a strike.
     await standIn.poll(requestId);
     counts.push((await standIn.poll(requestId)).responses.length);
   }
   expect(counts).toEqual([0, 0, 3]);
 });
 
-test("chance strikes some items, the same ones under the same seed", async () => {
+test("a probability affects some items, the same ones with the same seed", async () => {
   const answered = async (seed: string): Promise<number[]> => {
     const standIn = makeStandIn();
     await standIn.setPlan({ seed, items: [{ fault: "missing", probability: 0.3 }], poll: [{ fault: "in_order" }] });

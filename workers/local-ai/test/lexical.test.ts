@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { lexicalScore, lexicalScores } from "../src/lexical.ts";
 
-test("a pair's score does not depend on what it is scored with", () => {
+test("a pair's score does not depend on the other contexts", () => {
   const query = "how to keep bread fresh";
   const texts = ["Keep bread in a linen bag.", "The moon is far away.", "bread bread bread"];
   expect(
@@ -21,11 +21,11 @@ test("a text that shares more of the query's words scores higher", () => {
   expect(near).toBeGreaterThan(far);
 });
 
-test("case and punctuation do not count as differences between words", () => {
+test("case and punctuation do not matter", () => {
   expect(lexicalScore("Straße, ÉTÉ", "straße été")).toBeGreaterThan(0.99);
 });
 
-test("scores stay in 0 to 1, also for texts without a word", () => {
+test("scores are between 0 and 1, also for texts without words", () => {
   for (const [query, text] of [
     ["same words", "same words"],
     ["?!", "…"],

@@ -3,7 +3,7 @@ import { errorOf, makeRequests, makeStandIn, MODEL, type Answer } from "./stand-
 
 const bodyOf = ({ body }: RequestInit): string => (typeof body === "string" ? body : "");
 
-/** A process that scores when told to, and may forget everything. */
+/** A fake model process that scores on request, and can forget everything. */
 function makeProcess() {
   const known = new Map<string, string>();
   const state = { posts: 0, done: false, down: false, failed: false };
@@ -45,7 +45,7 @@ test("a batch runs until the model is done, then gives its scores", async () => 
   ]);
 });
 
-test("a process that was started anew is handed the batch again", async () => {
+test("a restarted process receives the batch again", async () => {
   const process = makeProcess();
   const standIn = makeStandIn({ mode: "minilm", fetch: process.fetch });
   const requestId = await standIn.submit(makeRequests(2));
@@ -56,7 +56,7 @@ test("a process that was started anew is handed the batch again", async () => {
   expect((await standIn.poll(requestId)).responses).toHaveLength(2);
 });
 
-test("a finished batch is answered without the process, and its texts are not kept", async () => {
+test("a finished batch is answered without the process, and its texts are deleted", async () => {
   const process = makeProcess();
   const standIn = makeStandIn({ mode: "minilm", fetch: process.fetch });
   const requestId = await standIn.submit(makeRequests(2));
@@ -68,7 +68,7 @@ test("a finished batch is answered without the process, and its texts are not ke
   expect(await standIn.store.payload(requestId)).toBeNull();
 });
 
-test("a batch is taken in while the process is down, and scored when it is back", async () => {
+test("a batch is accepted while the process is down, and scored when it is back", async () => {
   const process = makeProcess();
   process.state.down = true;
   const standIn = makeStandIn({ mode: "minilm", fetch: process.fetch });
@@ -82,7 +82,7 @@ test("a batch is taken in while the process is down, and scored when it is back"
 });
 
 test.each(["lexical", "instant"] as const)(
-  "a batch that the model has not scored is scored in mode %s once that is the mode",
+  "a batch without scores is scored in mode %s after a restart in that mode",
   async (mode) => {
     const process = makeProcess();
     const taken = makeStandIn({ mode: "minilm", fetch: process.fetch });
@@ -102,7 +102,7 @@ test.each(["lexical", "instant"] as const)(
   },
 );
 
-test("what the model cannot score is a failed batch", async () => {
+test("a batch that the model cannot score fails", async () => {
   const process = makeProcess();
   process.state.failed = true;
   const standIn = makeStandIn({ mode: "minilm", fetch: process.fetch });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { errorOf, makeRequests, makeStandIn, type Answer } from "./stand-in.ts";
 
-/** A stand-in under a plan with one batch in it. */
+/** A stand-in with a plan and one batch. */
 async function withBatch(plan: unknown, count = 4) {
   const standIn = makeStandIn();
   await standIn.setPlan(plan);
@@ -29,7 +29,7 @@ test("a batch can stay pending for a number of its polls", async () => {
   expect(await poll()).toMatchObject({ status: "running", request_id: requestId });
   expect(await poll()).toMatchObject({ status: "running" });
   expect(await poll()).toHaveProperty("responses");
-  // A second batch has polls of its own.
+  // A second batch has its own polls.
   expect(await standIn.poll(await standIn.submit(makeRequests(1)))).toMatchObject({ status: "running" });
 });
 
@@ -40,7 +40,7 @@ test("one batch can be stuck while another is answered", async () => {
   expect(await standIn.poll(other)).toHaveProperty("responses");
 });
 
-test("a batch that chance makes stuck is stuck at every poll", async () => {
+test("a batch that is stuck with a probability is stuck at every poll", async () => {
   const standIn = makeStandIn();
   await standIn.setPlan({ seed: "s", poll: [{ fault: "stuck", probability: 0.5 }] });
   const states: string[] = [];

@@ -35,7 +35,7 @@ interface Options {
 
 let lastRequest = 0;
 
-/** A stand-in with a clock of its own, on the runtime's real KV. */
+/** A stand-in with a fake clock, on the runtime's real KV. */
 export function makeStandIn(options: Options = {}) {
   const clock = { now: 1_000_000, waited: 0 };
   const deps: Deps = {
@@ -91,7 +91,7 @@ export function makeRequests(count: number): (ScoringRequest & { readonly extern
   }));
 }
 
-/** Of a promise that must reject. */
+/** The error of a promise that must reject. */
 export async function errorOf(promise: Promise<unknown>): Promise<Error> {
   const value = await promise.then(
     () => null,

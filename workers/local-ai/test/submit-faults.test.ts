@@ -4,7 +4,7 @@ import { errorOf, makeRequests, makeStandIn, MODEL, type Answer } from "./stand-
 
 const taken = (standIn: ReturnType<typeof makeStandIn>) => standIn.ledger.calls.submit.taken;
 
-test.each(serviceCodes)("a submit can fail with %s, and nothing is taken in", async (code) => {
+test.each(serviceCodes)("a submit can fail with %s, and nothing is accepted", async (code) => {
   const standIn = makeStandIn();
   await standIn.setPlan({ submit: [{ fault: code, at: [1] }] });
   const error = await errorOf(standIn.submit(makeRequests(2)));
@@ -40,7 +40,7 @@ test("a submit can be unsuccessful without an error thrown", async () => {
   expect(taken(standIn)).toBe(0);
 });
 
-test("a batch whose answer is lost is taken in and can be polled", async () => {
+test("a batch whose answer is lost is accepted and can be polled", async () => {
   const standIn = makeStandIn();
   const ids: string[] = [];
   const put = standIn.store.putBatch.bind(standIn.store);
@@ -94,7 +94,7 @@ test("a limit on the number of requests can be set", async () => {
   await standIn.submit(makeRequests(2));
 });
 
-test("chance repeats under the same seed and differs under another", async () => {
+test("faults repeat with the same seed and differ with another", async () => {
   const outcomes = async (seed: number) => {
     const standIn = makeStandIn();
     await standIn.setPlan({ seed, submit: [{ fault: "3040", probability: 0.5 }] });

@@ -5,9 +5,9 @@ import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
 import { runPoller, type PollerContext } from "@sluice/pipeline/job/run-poller.ts";
 
 interface PollerEnv extends ContextEnv {
-  /** A batch without an answer for this long is dispatched again. */
+  /** Minutes after which a batch without an answer is dispatched again. */
   readonly STUCK_AFTER_MINUTES: string;
-  /** The queue that events of Workers AI arrive in. Runs that hand on send their messages to it too. */
+  /** The queue for Workers AI's events. Runs that continue in another one send their messages to it too. */
   readonly EVENTS: Queue;
 }
 

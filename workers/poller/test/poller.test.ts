@@ -24,7 +24,7 @@ beforeEach(() => {
   io = testIo(env.DB, service);
 });
 
-/** An event as a subscription sends it. */
+/** An event in the form of a subscription. */
 function ended(requestId: string, how: "succeeded" | "failed" = "succeeded") {
   return {
     type: `cf.workersAi.model.batch.${how}`,
@@ -39,7 +39,7 @@ interface QueueResult {
   readonly retryMessages: readonly { readonly msgId: string }[];
 }
 
-/** The Worker as the queue `sluice-events` calls it: the ids of the messages that it acknowledged and retried. */
+/** Calls the Worker as the queue `sluice-events` does. Returns the ids of acknowledged and retried messages. */
 async function deliver(bodies: readonly unknown[], d1 = env.DB) {
   const messages = bodies.map((body, n) => ({ id: `m${n}`, body, attempts: 1, timestamp: new Date(0) }));
   const batch = createMessageBatch("sluice-events", messages);
@@ -63,13 +63,13 @@ describe("a delivery of the events queue", () => {
     vi.restoreAllMocks();
   });
 
-  it("acknowledges what needs nothing, and retries what is unknown", async () => {
+  it("acknowledges events without effect, and retries unknown ones", async () => {
     const bodies = ["not JSON", { type: "cf.workersAi.model.batch.queued" }, ended("foreign")];
     expect(await deliver(bodies)).toEqual({ acknowledged: ["m0", "m1"], retried: ["m2"] });
     expect(service.calls).toEqual([]);
   });
 
-  it("fails as a whole where D1 does not take the claim, so that all of it comes again", async () => {
+  it("fails as a whole if D1 refuses the claim, so that all of it is repeated", async () => {
     const { d1 } = unreliableDatabase(env.DB, () => "before", "D1_ERROR: no such table: jobs");
     await expect(deliver([ended("batch-1"), "not JSON"], d1)).rejects.toThrow("events_broke_off");
   });
@@ -85,7 +85,7 @@ describe("the poller", () => {
     vi.restoreAllMocks();
   });
 
-  it("works through what is due when its cron fires", async () => {
+  it("processes due jobs when its cron fires", async () => {
     const now = Date.now();
     await recordJob(io.db, documents("d", 2), { now, dueAt: now });
     await worker.scheduled(createScheduledController(), {

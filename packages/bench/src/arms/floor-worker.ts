@@ -4,11 +4,11 @@ import type { BenchDocument } from "../documents.ts";
 import { INSERT_DOCUMENTS, INSERT_OUTCOMES } from "./tables.ts";
 
 /*
- * The least that any design does in this runtime: the bytes parsed, the documents inserted, an outcome
- * inserted for each. No Queue, no AI, no check, no way back from an error.
+ * The minimum work of any design in this runtime: parse the bytes, insert the documents, insert an outcome for each. No
+ * Queue, no AI, no checks, no error recovery.
  */
 
-/** What one bound value of D1 holds. */
+/** Maximum bytes of one bound value of D1. */
 const CHUNK_LENGTH = 1_800_000;
 
 interface FloorEnv {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Stack } from "../runtime/stack.ts";
 import type { Arm } from "./arm.ts";
 
-/** Between two cron runs where time is measured, and between two looks at a table, in milliseconds. */
+/** Milliseconds between cron runs and between table reads in timed runs. */
 const TICK = 40;
 const MAX_TICKS = 20_000;
 
@@ -11,7 +11,7 @@ export async function tickUntil(done: () => Promise<boolean>, tick = TICK): Prom
     if (await done()) return;
     await wait(tick);
   }
-  throw new Error(`not done after ${MAX_TICKS} looks`);
+  throw new Error(`not done after ${MAX_TICKS} reads`);
 }
 
 async function post(

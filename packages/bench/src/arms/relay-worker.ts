@@ -6,15 +6,15 @@ import type { BenchDocument } from "../documents.ts";
 import { INSERT_DOCUMENTS, INSERT_OUTCOMES } from "./tables.ts";
 
 /*
- * The floor's work on the way that Sluice's documents take: lines packed into full messages, a batch at
- * Workers AI for what a delivery holds, its answer polled and inserted in one transaction. Nothing is
- * checked, hashed, counted or kept safe: what is between this and Sluice is what Sluice's promises cost;
- * what is between this and the floor is the Queue's and Workers AI's stand-ins.
+ * The work of the floor arm on the path of Sluice's documents: lines packed into full messages, one batch at Workers AI
+ * per delivery, its answer polled and inserted in one transaction. Nothing is checked, hashed, counted or recovered.
+ * The difference to Sluice is the cost of Sluice's promises; the difference to the floor is the cost of the stand-ins
+ * for the Queue and Workers AI.
  */
 
 const MESSAGE_LENGTH = 127_000;
 const MESSAGES_A_CALL = 2;
-/** What one bound value of D1 holds, and one batch. */
+/** Maximum bytes of one bound value of D1, and of one batch. */
 const CHUNK_LENGTH = 1_800_000;
 const BATCH_LENGTH = 9_000_000;
 
@@ -29,7 +29,7 @@ interface BatchItem {
   readonly result: { readonly response: readonly { readonly id: number; readonly score: number }[] };
 }
 
-/** Cuts pieces of text into groups of at most `most` characters. */
+/** Groups texts into lists of at most `max` characters. */
 function groupsOf(texts: readonly string[], most: number): string[][] {
   const groups: string[][] = [];
   let length = Infinity;

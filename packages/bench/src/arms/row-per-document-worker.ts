@@ -5,11 +5,10 @@ import { counted } from "../counting/counted.ts";
 import type { BenchDocument } from "../documents.ts";
 
 /*
- * The other common shape: a job row for each document, which a cron run polls. A message a document; what
- * a delivery holds becomes rows and one batch; every poll updates every row of its batch, and the answer
- * is written into them. A statement a row: each by itself, six at a time, as such projects do it; or,
- * with BATCHED, in one `batch()` for each delivery, poll and answer. Nothing fails here; what becomes of
- * the design under faults, with the care it takes, is in the simulation's baseline of the same name.
+ * The other common design: a job row for each document, polled by cron. One message per document; a delivery becomes
+ * rows and one batch; every poll updates every row of its batch, and the answer is written into them. One statement per
+ * row, six at a time, as such projects do it; or, with BATCHED, one `batch()` for each delivery, poll and answer.
+ * Nothing fails here: the simulation's baseline of the same name shows the design under faults.
  */
 
 const AT_ONCE = 6;

@@ -11,7 +11,7 @@ const floor = [
   "CREATE TABLE outcomes (document_id TEXT PRIMARY KEY, scores TEXT NOT NULL) WITHOUT ROWID",
 ];
 
-/** The tables of the arms that are not Sluice. */
+/** The tables of the other arms. */
 export const tables = {
   floor,
   relay: [
@@ -23,7 +23,7 @@ export const tables = {
   "row-per-document-batched": requests,
 } as const;
 
-/** Inserts a JSON list of documents, and one of `[id, scores]`: the same for the floor and the relay. */
+/** Inserts a JSON list of documents, and a list of `[id, scores]`: the same for the floor and the relay. */
 export const INSERT_DOCUMENTS = `
   INSERT INTO documents SELECT d.value ->> 'id', d.value ->> 'query', d.value -> 'contexts' FROM json_each(?1) d
   WHERE true ON CONFLICT DO NOTHING`;

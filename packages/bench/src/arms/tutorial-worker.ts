@@ -5,9 +5,9 @@ import { counted } from "../counting/counted.ts";
 import type { BenchDocument } from "../documents.ts";
 
 /*
- * The shape of a queue tutorial: a message, a direct call to Workers AI and an INSERT for each document.
- * Sends are as full as the Queue takes, deliveries of 100 are worked through six at a time, and the
- * table has no index besides its key. The simulation's baseline of the same name is this under faults.
+ * The design of a queue tutorial: a message, a direct call to Workers AI and an INSERT for each document. Sends are as
+ * large as the Queue accepts, deliveries of 100 are processed six at a time, and the table has only its primary key
+ * index. The simulation's baseline of the same name shows this design under faults.
  */
 
 const AT_ONCE = 6;

@@ -1,6 +1,6 @@
 import type { Counts } from "./counts.ts";
 
-/** The one method of Workers AI's binding, as everything here calls it. */
+/** The one method of the Workers AI binding that is used here. */
 export interface AiBinding {
   run(model: string, inputs: Record<string, unknown>, options?: { queueRequest: true }): Promise<unknown>;
 }

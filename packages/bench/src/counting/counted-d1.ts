@@ -2,7 +2,7 @@ import { noStatement, type Counts } from "./counts.ts";
 
 const originals = new WeakMap<D1PreparedStatement, { statement: D1PreparedStatement; sql: string }>();
 
-/** A D1 binding that counts its calls, and what `meta` tells of every statement, into `counts()`. */
+/** A D1 binding that adds its calls, and the `meta` of every statement, to `counts()`. */
 export function countedD1(d1: D1Database, counts: () => Counts): D1Database {
   const note = (sql: string, { meta }: D1Result): void => {
     const { statements } = counts().d1;
@@ -23,7 +23,7 @@ export function countedD1(d1: D1Database, counts: () => Counts): D1Database {
       bind: (...values: unknown[]) => wrap(statement.bind(...values), sql),
       all,
       run: all,
-      // `raw` and `first` drop the meta, so their rows come by `all`.
+      // `raw` and `first` drop the meta, so rows are read with `all`.
       raw: async () => (await all<Record<string, unknown>>()).results.map((row) => Object.values(row)),
       first: async (column?: string) => {
         const row = (await all<Record<string, unknown>>()).results[0] ?? null;
@@ -38,7 +38,7 @@ export function countedD1(d1: D1Database, counts: () => Counts): D1Database {
     batch: async <Row>(statements: D1PreparedStatement[]) => {
       const known = statements.map((statement) => {
         const original = originals.get(statement);
-        if (original === undefined) throw new TypeError("a batch holds a statement that was not prepared here");
+        if (original === undefined) throw new TypeError("a batch contains a statement that was not prepared here");
         return original;
       });
       counts().d1.calls += 1;

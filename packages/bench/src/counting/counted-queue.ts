@@ -24,7 +24,7 @@ export function countedQueue(queue: Queue, counts: () => Counts): Queue {
   } as unknown as Queue;
 }
 
-/** A delivery whose messages are counted as read, and as deleted where they are not to come again. */
+/** A delivery whose messages count as read, and as deleted unless they are retried. */
 export function countedDelivery(batch: MessageBatch, counts: () => Counts): { batch: MessageBatch; done: () => void } {
   const { queue: counted } = counts();
   const again = new Set<string>();

@@ -4,7 +4,7 @@ import { countedDelivery, countedQueue } from "./counted-queue.ts";
 import { noCounts, type Counts } from "./counts.ts";
 import { benchRoute } from "./routes.ts";
 
-/** One for the isolate: the local runtime has one isolate for each Worker. */
+/** One per isolate: the local runtime has one isolate for each Worker. */
 let counts: Counts = noCounts();
 const current = (): Counts => counts;
 
@@ -43,8 +43,8 @@ async function timed<T>(kind: keyof Counts["busy"], work: () => T | Promise<T>):
 }
 
 /**
- * A Worker's own handlers, with everything they use counted at their bindings. Routes under `/bench/`
- * give the counts and look after the tables; they are not counted.
+ * Wraps a Worker's handlers and counts everything they use at their bindings. Routes under `/bench/` return the counts
+ * and maintain the tables; they are not counted.
  */
 export function counted<Env extends { readonly DB: D1Database }>(handlers: ExportedHandler<Env>): ExportedHandler<Env> {
   const { fetch, queue, scheduled } = handlers;

@@ -1,22 +1,22 @@
-/** What a statement did, over all its runs. */
+/** The totals of a statement over all its runs. */
 export interface StatementCounts {
   runs: number;
   rowsRead: number;
   rowsWritten: number;
-  /** SQL time as D1 tells it. */
+  /** SQL time reported by D1. */
   milliseconds: number;
 }
 
-/** What a Worker used of what is billed, and how long its handlers took. */
+/** A Worker's billable usage, and the time of its handlers. */
 export interface Counts {
   /** Invocations: HTTP requests, deliveries, cron runs. */
   requests: number;
   d1: { calls: number; statements: Record<string, StatementCounts> };
-  /** Operations of 64 KB begun, of each message. */
+  /** Queue operations: one for each started 64 KB of each message. */
   queue: { messages: number; bytes: number; written: number; read: number; deleted: number };
   ai: { submits: number; polls: number; direct: number };
   deliveries: { messages: number; submits: number }[];
-  /** Milliseconds that handlers took, waiting included. */
+  /** Milliseconds of handlers, including waiting. */
   busy: { fetch: number; queue: number; scheduled: number };
 }
 

@@ -2,7 +2,7 @@ import type { Counts } from "./counts.ts";
 
 const PAGE = 2_000;
 
-/** Answers a route under `/bench/`; `null` for any other. Nothing done here is counted. */
+/** Answers a route under `/bench/`; `null` for any other. None of this is counted. */
 export async function benchRoute(request: Request, db: D1Database, take: () => Counts): Promise<Response | null> {
   const url = new URL(request.url);
   switch (url.pathname) {
@@ -38,7 +38,7 @@ async function countRows(db: D1Database, table: string, where: string): Promise<
   return Response.json(row);
 }
 
-/** Reads every document's scores once, in pages by key: the same for all arms. */
+/** Reads every document's scores once, in pages by key. All arms use it. */
 async function readBack(db: D1Database, table: string): Promise<Response> {
   const page = db.prepare(
     `SELECT document_id, scores FROM "${table}" WHERE document_id > ?1 ORDER BY document_id LIMIT ${PAGE}`,

@@ -6,7 +6,7 @@ import { percentile } from "./freshness.ts";
 /** Small: one document of 0.3 KB. Full: as much as a job may hold. */
 export type JobSize = "small" | "full";
 
-/** A steady load: each push is delivered alone, so that it is a job. */
+/** A steady load. Each push is delivered alone, so that it becomes one job. */
 export interface LoadCase {
   readonly kind: "load";
   readonly events: boolean;
@@ -17,22 +17,22 @@ export interface LoadCase {
   readonly serviceSeconds: number;
 }
 
-/** What a load led to. Times are from accepted to queryable, in seconds. */
+/** The result of a load. Times are from accepted to queryable, in seconds. */
 export interface Load extends LoadCase {
-  /** Jobs of the load's second half that got their scores within it, a minute. */
+  /** Jobs per minute, of those accepted in the load's second half, that got their scores within it. */
   readonly endedPerMinute: number;
   readonly p50: number;
   readonly p99: number;
-  /** By the quarter of the load in which the documents were accepted: flat, or growing. */
+  /** By the quarter of the load in which the documents were accepted: constant or growing. */
   readonly p99ByQuarter: readonly number[];
   /** The median of those that got their scores in the load's last minute. */
   readonly last: number;
-  /** Documents without scores at the end, some minutes after the load. They count as if they got them then. */
+  /** Documents without scores some minutes after the load. They count as if they got scores at that time. */
   readonly open: number;
   readonly use: PlatformUse;
 }
 
-/** What was asked of the platform. */
+/** Platform usage. */
 export interface PlatformUse {
   readonly submits: number;
   readonly maxSubmitsPerMinute: number;
@@ -42,13 +42,13 @@ export interface PlatformUse {
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-/** What a load may add to the service's time at most, and how much longer is waited for what is late. */
+/** Seconds that a load may add to the service's time, and extra seconds to wait for late documents. */
 export const MAX_ADDED_SECONDS = 75;
 const LATE_SECONDS = 120;
 
 /**
- * A delivery of one message. As many small ones at once as Queues allow; a full job is what a full delivery
- * makes, of which as many are under way as the configuration has it.
+ * A delivery of one message. Small jobs use Queues' maximum concurrency. A full job comes from a full delivery, with
+ * the concurrency of the configuration.
  */
 const ALONE = {
   small: { batchSize: 1, batchTimeout: 0, concurrency: 250 },
@@ -58,7 +58,7 @@ const ALONE = {
 /** Full jobs come from backfills. */
 const LANE = { small: "interactive", full: "bulk" } as const;
 
-/** Documents in a full job, and how many each stands for: 9.3 MB. */
+/** Documents in a full job, and how many documents each represents: 9.3 MB. */
 const FULL = { documents: 20, scale: 310 };
 
 export async function measureLoad(one: LoadCase): Promise<Load> {
@@ -98,7 +98,7 @@ export async function measureLoad(one: LoadCase): Promise<Load> {
   };
 }
 
-/** Jobs that all become due at once: recorded during a pause that then ends, or done while cron was silent. */
+/** Jobs that all become due at once: recorded during a pause that then ends, or done while cron did not run. */
 export interface BacklogCase {
   readonly kind: "backlog";
   readonly events: boolean;
@@ -108,7 +108,7 @@ export interface BacklogCase {
 }
 
 export interface Backlog extends BacklogCase {
-  /** Minutes from when it became due until its last scores. */
+  /** Minutes from the time they became due to the last scores. */
   readonly minutes: number;
   readonly endedPerMinute: number;
   readonly use: PlatformUse;
@@ -136,7 +136,7 @@ export async function measureBacklog(one: BacklogCase): Promise<Backlog> {
   return { ...one, minutes, endedPerMinute: world.endedAt.size / minutes, use: platformUse(world) };
 }
 
-/** Pushes jobs one by one, not in step with the cron. Gives the first document of each. */
+/** Pushes jobs one by one, out of phase with cron. Returns the first document of each. */
 function pushEvenly(world: VirtualWorld, size: JobSize, jobs: number, spacing: number): string[] {
   const firsts: string[] = [];
   for (let index = 0; index < jobs; index += 1) {
@@ -148,7 +148,7 @@ function pushEvenly(world: VirtualWorld, size: JobSize, jobs: number, spacing: n
   return firsts;
 }
 
-/** Texts are the same in each job, which nothing looks at. */
+/** Each job has the same texts: nothing depends on them. */
 const TEXTS: Readonly<Record<JobSize, readonly BenchDocument[]>> = {
   small: makeDocuments(SMALL, 1, 23),
   full: makeDocuments(MIDDLE, FULL.documents, 23),

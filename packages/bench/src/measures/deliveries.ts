@@ -3,15 +3,15 @@ import { sluice } from "../arms/index.ts";
 import { LARGE, makeDocuments, MIDDLE, SMALL, toBodies, type DocumentShape } from "../documents.ts";
 import type { Stack } from "../runtime/stack.ts";
 
-/** How the jobs of one delivery came out: the largest there was. */
+/** The jobs of one delivery, the largest in the run. */
 export interface Delivery {
   readonly shape: string;
   readonly messages: number;
   readonly documents: number;
   readonly jobs: number;
-  /** No packing has fewer: the largest of the sums over a job's limits. */
+  /** The lower bound for any packing: the largest ratio of a total to a job's limit. */
   readonly fewest: number;
-  /** Of all jobs but the last, the least share of the limit that binds. */
+  /** The lowest use of the limiting resource over all jobs but the last. */
   readonly leastFull: number;
 }
 
@@ -21,7 +21,7 @@ export interface DeliveryCase {
   readonly count: number;
 }
 
-/** As many documents as a delivery of 100 messages takes, or more, for each limit of a job that may bind. */
+/** Enough documents for a delivery of 100 messages, for each limit of a job that may be reached first. */
 export const CASES: readonly DeliveryCase[] = [
   { shape: MIDDLE, count: 8_600 },
   { shape: SMALL, count: 40_000 },
@@ -36,7 +36,7 @@ interface JobRow {
   readonly members: number;
 }
 
-/** Lets the Queue deliver as much at once as it does, 100 messages, and looks at the jobs that they become. */
+/** Lets the Queue deliver its maximum of 100 messages, and reads the resulting jobs. */
 export async function measureDeliveries(stack: Stack, cases: readonly DeliveryCase[]): Promise<Delivery[]> {
   const deliveries: Delivery[] = [];
   await stack.plan({});

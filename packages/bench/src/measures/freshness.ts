@@ -1,26 +1,26 @@
 import { makeDocuments, SMALL } from "../documents.ts";
 import { VirtualWorld } from "../virtual/world.ts";
 
-/** How long documents of one stream took from accepted to queryable, in seconds. */
+/** Seconds from accepted to queryable for the documents of one stream. */
 export interface Freshness extends FreshnessCase {
   readonly documents: number;
   readonly p50: number;
   readonly p99: number;
-  /** Seconds until the last of the backlog, or of the stream, was done. */
+  /** Seconds until the last document of the backlog, or of the stream, was done. */
   readonly allDone: number;
 }
 
-/** A stream of pushes into the interactive lane, delivered as the configuration has it. */
+/** A stream of pushes into the interactive lane, delivered as configured. */
 export interface FreshnessCase {
   readonly kind: "freshness";
   readonly documentsPerSecond: number;
-  /** Documents in each push. */
+  /** Documents per push. */
   readonly push: number;
   readonly minutes: number;
   /** Seconds that Workers AI takes for a batch. */
   readonly serviceSeconds: number;
   readonly events: boolean;
-  /** Documents that were pushed to the bulk lane just before. */
+  /** Documents pushed to the bulk lane just before. */
   readonly backlog: number;
 }
 
@@ -28,7 +28,7 @@ const SECOND = 1_000;
 const BACKLOG_PUSH = 50_000;
 const MAX_HOURS = 12;
 
-/** Half a minute of the backlog's head start, so that it is in the way. */
+/** Milliseconds between the backlog and the stream, so that the stream meets the backlog. */
 const HEAD_START = 30 * SECOND;
 
 export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
@@ -39,7 +39,7 @@ export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
   }
   const documents = makeDocuments(SMALL, Math.round(one.documentsPerSecond * one.minutes * 60), 22, "stream-");
   for (let first = 0; first < documents.length; first += one.push) {
-    // Not in step with the cron.
+    // Out of phase with cron.
     const time = start + ((first + one.push / 3) / one.documentsPerSecond) * SECOND;
     world.pushAt(time, "interactive", documents.slice(first, first + one.push));
   }
@@ -57,7 +57,7 @@ export async function measureFreshness(one: FreshnessCase): Promise<Freshness> {
   };
 }
 
-/** The value that a share of `sorted` is not above. */
+/** The quantile of `sorted` at `share`. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }

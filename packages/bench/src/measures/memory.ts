@@ -6,7 +6,7 @@ import { migrateDev, queryDev } from "../runtime/dev-d1.ts";
 import { fireCron, startDev, type DevRuntime } from "../runtime/dev.ts";
 import type { Inspector } from "../runtime/inspector.ts";
 
-/** A Worker's heap while it did something, in bytes. What is garbage and not yet collected is in it. */
+/** A Worker's heap during an operation, in bytes. It includes garbage that is not yet collected. */
 export interface HeapUse {
   readonly what: string;
   readonly worker: string;
@@ -14,7 +14,7 @@ export interface HeapUse {
   readonly samples: number;
   readonly lowest: number;
   readonly peak: number;
-  /** Most bytes of buffers outside of the heap. */
+  /** Maximum bytes of buffers outside the heap. */
   readonly buffers: number;
 }
 
@@ -29,7 +29,7 @@ const BATCH_SECONDS = 8;
 type Watched = "producer" | "consumer" | "poller";
 type Watch = (what: string, work: () => Promise<void>) => Promise<HeapUse>;
 
-/** Watches the heap of each Worker under the largest input that it may get. */
+/** Measures the heap of each Worker under its largest possible input. */
 export async function measureMemory(): Promise<HeapUse[]> {
   return [
     ...(await withWorker("producer", async (dev, watch) => [
@@ -56,14 +56,14 @@ async function withWorker(
 ): Promise<HeapUse[]> {
   await using dev = await startDev(configurations(), `sluice-${worker}`);
   await migrateDev(dev.url);
-  // Everything has run once before it is watched.
+  // Warm up each operation before it is measured.
   await pushAndRecord(dev, makeDocuments(MIDDLE, 1, 30, "first"));
   await pollAll(dev);
-  // Awaited here: the runtime ends with this block.
+  // Awaited here, because the runtime ends with this block.
   return await measure(dev, (what, work) => watchHeap(dev.inspector, worker, what, work));
 }
 
-/** The product as it is, with a Queue that waits for full deliveries. */
+/** The real Workers, with a Queue that waits for full deliveries. */
 function configurations(): Configuration[] {
   const local = localConfigurations({
     mode: "instant",
@@ -93,12 +93,12 @@ async function watchHeap(
   const sampling = (async () => {
     while (!over.signal.aborted) {
       const usage = await inspector.ask<{ usedSize: number; backingStorageSize?: number }>("Runtime.getHeapUsage");
-      if (usage === null) throw new Error("the inspector does not tell the heap's usage");
+      if (usage === null) throw new Error("the inspector does not report the heap usage");
       seen.push({ used: usage.usedSize, buffers: usage.backingStorageSize ?? 0 });
       await wait(SAMPLE_EVERY);
     }
   })();
-  // Where the work fails, that is what is told.
+  // If the work fails, report that error.
   sampling.catch(() => undefined);
   try {
     await work();
@@ -133,7 +133,7 @@ async function pushStream(dev: DevRuntime): Promise<void> {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      // The same texts under other ids.
+      // The same texts with other ids.
       const text = chunk.replaceAll('{"id":"d0', `{"id":"${String(sent / chunk.length)}-`);
       sent += chunk.length;
       controller.enqueue(new TextEncoder().encode(text));
@@ -143,7 +143,7 @@ async function pushStream(dev: DevRuntime): Promise<void> {
   await post(dev, body, "application/x-ndjson");
 }
 
-/** What a push holds of each document that it has read is its id: the most that a body of this size can have. */
+/** A push keeps the id of each document it has read, so this body has the maximum number and size of ids. */
 async function pushMany(dev: DevRuntime): Promise<void> {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({
@@ -202,7 +202,7 @@ async function until(done: () => Promise<boolean>): Promise<void> {
 
 const GREEK = "αβγδεζηθικλμνξοπρστυφχψωάέή";
 
-/** Letters of two bytes: a string of them takes as much memory as its UTF-8, and twice that of ASCII. */
+/** Letters of two bytes: a string of them takes as much memory as its UTF-8, and twice as much as ASCII. */
 function inGreek(documents: readonly BenchDocument[]): BenchDocument[] {
   const turn = (text: string) => text.replace(/[a-z]/g, (letter) => GREEK[letter.charCodeAt(0) - 97] ?? letter);
   return documents.map(({ id, query, contexts }) => ({

@@ -4,11 +4,11 @@ import { aiCalls, queueOperations, rowsRead, rowsWritten, type Counts } from "..
 import { makeDocuments, MIDDLE, toBodies, type BenchDocument } from "../documents.ts";
 import type { Stack } from "../runtime/stack.ts";
 
-/** What one way of pushing costs, a document. */
+/** The cost of one way of pushing, per document. */
 export interface Usage {
   readonly arm: ArmName;
   readonly way: "bulk" | "one by one";
-  /** How often each batch was asked for; 0 where there are none. */
+  /** Polls per batch; 0 for designs without polls. */
   readonly polls: number;
   readonly documents: number;
   readonly rowsWritten: number;
@@ -16,18 +16,18 @@ export interface Usage {
   readonly queueOperations: number;
   readonly requests: number;
   readonly aiCalls: number;
-  /** Bytes of D1 a document; `null` where the database was not new. */
+  /** D1 bytes per document; `null` if the database was not new. */
   readonly storageBytes: number | null;
-  /** Documents in a job, on average. Sluice's only. */
+  /** Documents per job on average; Sluice only. */
   readonly meanJob: number | null;
 }
 
 const BODY_BYTES = 45_000_000;
-/** Pushes of one document that are under way together. */
+/** Pushes of one document that run in parallel. */
 const PUSHES_AT_ONCE = 8;
 const ONE_BY_ONE = 200;
 
-/** Counts what every arm uses, in bulk and one by one, each batch polled once and ten times. */
+/** Counts the usage of every arm, in bulk and one by one, with one poll and with ten polls per batch. */
 export async function countOperations(
   stack: Stack,
   options: {
@@ -116,7 +116,7 @@ export async function pushOne(stack: Stack, document: BenchDocument): Promise<vo
   });
 }
 
-/** A run of the poller as production has it, a minute after the one before: what is open is due again. */
+/** A poller run as in production, a minute after the previous one: open jobs are due again. */
 export async function pollAsEachMinute(stack: Stack): Promise<void> {
   await stack.sql("UPDATE jobs SET due_at = 0 WHERE due_at IS NOT NULL");
   await stack.scheduled("sluice-poller");
@@ -128,7 +128,7 @@ export interface Lookup {
   readonly rowsRead: number;
 }
 
-/** Rows that reading one document's scores takes, with other documents around it. */
+/** Rows read for one document's scores, among other documents. */
 export async function countLookups(stack: Stack): Promise<Lookup[]> {
   const lookups: Lookup[] = [];
   await stack.plan({});
@@ -149,7 +149,7 @@ export async function countLookups(stack: Stack): Promise<Lookup[]> {
         id,
       );
       if (results.length !== (what === "scores" ? contexts : 1))
-        throw new Error(`${what} shows ${results.length} rows of ${id}`);
+        throw new Error(`${what} has ${results.length} rows for ${id}`);
       lookups.push({ what: `SELECT … FROM ${what}`, contexts, rowsRead: meta.rows_read });
     }
     await stack.takeCounts("sluice");

@@ -3,30 +3,30 @@ import { makeDocuments, toBodies } from "../documents.ts";
 import type { Stack } from "../runtime/stack.ts";
 import { pollAsEachMinute } from "./operations.ts";
 
-/** What it takes until the good documents among bad ones have their scores. */
+/** The cost of scoring the good documents among bad ones. */
 export interface Poison {
   readonly strategy: "bisection" | "one by one" | "whole again";
   readonly documents: number;
   readonly bad: number;
   /** Calls that submit a batch. */
   readonly calls: number;
-  /** Of these, at most: 2·k·log2 N + 2. Bisection only. */
+  /** The limit of these calls: 2·k·log2 N + 2. Bisection only. */
   readonly bound: number | null;
-  /** Runs of the poller, a minute each, until every good document is done; `null`: never. */
+  /** Poller runs, a minute each, until every good document is done; `null`: never. */
   readonly minutes: number | null;
   readonly good: number;
 }
 
 const DOCUMENTS = 1_000;
 const MAX_RUNS = 60;
-/** Calls that one run of a poller makes, given to all of them: a dispatch takes about nine of the 1,000 statements. */
+/** Calls of one poller run, the same for all designs: a dispatch takes about nine of the 1,000 statements. */
 export const CALLS_PER_RUN = 100;
 const BAD_TEXT = "POISON";
 
 /**
- * Pushes 1,000 documents of which k make Workers AI refuse any batch that they are in. Bisection is
- * Sluice as it is; the others follow from what they do: after the refusal a call for each document, or
- * the same batch again and again.
+ * Pushes 1,000 documents of which k make Workers AI refuse any batch that contains them. Bisection is measured with the
+ * real Sluice. The others are computed from their design: after the refusal, a call for each document, or the same
+ * batch again and again.
  */
 export async function measurePoison(stack: Stack, bad: readonly number[]): Promise<Poison[]> {
   const measured: Poison[] = [];
@@ -38,7 +38,7 @@ export async function measurePoison(stack: Stack, bad: readonly number[]): Promi
       bad: k,
       calls: 1 + DOCUMENTS,
       bound: null,
-      // The run that hears of the refusal, those that submit, and one that fetches the last answers.
+      // The run that receives the refusal, the runs that submit, and one that fetches the last answers.
       minutes: 1 + Math.ceil((2 * DOCUMENTS) / CALLS_PER_RUN),
       good: DOCUMENTS - k,
     });
@@ -62,7 +62,7 @@ async function bisect(stack: Stack, k: number): Promise<Poison> {
     isBad(place, k) ? { ...document, query: `${BAD_TEXT} ${document.query}` } : document,
   );
   await sluice.push(stack, toBodies(documents, 45_000_000));
-  // Until the consumer has heard of the refusal.
+  // Wait until the consumer has received the refusal.
   await tickUntil(async () => (await stack.sql("SELECT id FROM jobs WHERE status = 'split'")).results.length > 0);
   const good = DOCUMENTS - k;
   for (let minutes = 1; minutes <= MAX_RUNS; minutes += 1) {
@@ -78,7 +78,7 @@ async function bisect(stack: Stack, k: number): Promise<Poison> {
   throw new Error(`${k} bad documents keep ${DOCUMENTS} from ending within ${MAX_RUNS} runs of the poller`);
 }
 
-/** Bad ones spread evenly: the farther apart, the more pieces they spoil. */
+/** Bad documents spread evenly: the farther apart they are, the more batches they affect. */
 function isBad(place: number, k: number): boolean {
   return Math.floor(((place + 1) * k) / DOCUMENTS) !== Math.floor((place * k) / DOCUMENTS);
 }

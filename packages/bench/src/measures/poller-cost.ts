@@ -3,7 +3,7 @@ import { sluice } from "../arms/index.ts";
 import type { Stack } from "../runtime/stack.ts";
 import { pushOne } from "./operations.ts";
 
-/** What one run of the poller takes. */
+/** The cost of one poller run. */
 export interface PollerRun {
   readonly open: number;
   readonly finished: number;
@@ -21,13 +21,13 @@ const IDLE_RUNS = 8;
 const ROWS_AT_ONCE = 50_000;
 const NEVER = 9_000_000_000_000_000;
 
-/** Runs the poller over a D1 that holds so many open and finished jobs. */
+/** Runs the poller on a D1 with the given numbers of open and finished jobs. */
 export async function measurePoller(
   stack: Stack,
   cases: readonly { readonly open: number; readonly finished: number }[],
 ): Promise<PollerRun[]> {
   await stack.clear("sluice");
-  // A batch that stays queued: every open job is one of it.
+  // A batch that stays queued. Every open job refers to it.
   await stack.plan({ queued_ms: 1_000_000_000 });
   await pushOne(stack, { id: "only", query: "one", contexts: ["a", "b"] });
   await sluice.recorded(stack, 1);
@@ -40,7 +40,7 @@ export async function measurePoller(
     finished = wanted.finished;
     await stack.sql("DELETE FROM jobs WHERE due_at IS NOT NULL");
     await addOpen(stack, wanted.open, template.requestId);
-    // Now and then a run writes the heartbeat, and every fifth looks after submissions: not these.
+    // Some runs write the heartbeat, and every fifth checks submissions: exclude these.
     const idle: PollerRun[] = [];
     for (let n = 0; n < IDLE_RUNS; n += 1) idle.push(await run(stack, wanted, false));
     const plain = idle.toSorted((a, b) => a.rowsRead + a.rowsWritten - b.rowsRead - b.rowsWritten)[0];

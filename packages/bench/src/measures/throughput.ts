@@ -3,19 +3,19 @@ import { arms, tickUntil } from "../arms/index.ts";
 import { makeDocuments, toBodies, type BenchDocument, type DocumentShape } from "../documents.ts";
 import type { Stack } from "../runtime/stack.ts";
 
-/** One arm taking documents in until all their scores have been read. Seconds. */
+/** One run of an arm, from the push until all scores are read. In seconds. */
 export interface ThroughputRun {
   readonly arm: ArmName;
   readonly shape: string;
   readonly documents: number;
   readonly bytes: number;
-  /** Until it answered for all of them. */
+  /** Until all pushes are answered. */
   readonly push: number;
-  /** From then until all had scores. */
+  /** From then until all have scores. */
   readonly finish: number;
-  /** From then until all were read. */
+  /** From then until all are read. */
   readonly read: number;
-  /** What its handlers took, waiting for one another included, and D1's own time. */
+  /** Time of its handlers, including waiting, and D1's own time. */
   readonly handlers: {
     readonly fetch: number;
     readonly queue: number;
@@ -26,14 +26,14 @@ export interface ThroughputRun {
 
 export interface ThroughputCase {
   readonly shape: DocumentShape;
-  /** How many documents each arm takes in, one arm after the other: few for those that need a call for each. */
+  /** Documents for each arm: few for arms that need a call per document. */
   readonly arms: Partial<Record<ArmName, number>>;
   readonly rounds: number;
 }
 
 const BODY_BYTES = 45_000_000;
 
-/** Runs the arms of a case one after another, round by round, so that none has the better machine. */
+/** Runs the arms of a case in turns, round by round, so that all see the same machine load. */
 export async function measureThroughput(
   stack: Stack,
   one: ThroughputCase,
@@ -48,7 +48,7 @@ export async function measureThroughput(
       if (count === undefined) continue;
       const run = await runOnce(stack, arm, one.shape, documents.slice(0, count));
       runs.push(run);
-      tell(`${arm.name}, ${count} documents of ${one.shape.name}: ${Math.round(rate(run))} a second`);
+      tell(`${arm.name}, ${count} documents of ${one.shape.name}: ${Math.round(rate(run))} per second`);
     }
   }
   return runs;
@@ -73,8 +73,7 @@ async function runOnce(
   const finishedAt = performance.now();
   const read = await stack.readBack(arm.name, arm.table);
   const readAt = performance.now();
-  if (read.documents !== documents)
-    throw new Error(`${arm.name} gave scores for ${read.documents} of ${documents} documents`);
+  if (read.documents !== documents) throw new Error(`${arm.name} scored ${read.documents} of ${documents} documents`);
   const { busy, d1 } = await stack.takeCounts(arm.name);
   return {
     arm: arm.name,
@@ -97,23 +96,23 @@ export function seconds({ push, finish, read }: ThroughputRun): number {
   return push + finish + read;
 }
 
-/** Documents a second, pushed to read. */
+/** Documents per second, from the push until they are read. */
 export function rate(run: ThroughputRun): number {
   return run.documents / seconds(run);
 }
 
-/** The run in the middle. */
+/** The median run. */
 export function medianRun(runs: readonly ThroughputRun[]): ThroughputRun | undefined {
   return runs.toSorted((a, b) => rate(a) - rate(b))[Math.floor(runs.length / 2)];
 }
 
-/** The run in the middle of each arm and number of documents. */
+/** The median run of each arm and number of documents. */
 export function medians(runs: readonly ThroughputRun[]): ThroughputRun[] {
   const groups = Map.groupBy(runs, ({ arm, documents }) => `${documents} ${arm}`);
   return [...groups.values()].flatMap((group) => medianRun(group) ?? []);
 }
 
-/** By which power of the number of documents the time grows: 1 is linear. Least squares over logarithms. */
+/** The exponent with which the time grows with the number of documents: 1 is linear. Least squares over logarithms. */
 export function growthExponent(runs: readonly ThroughputRun[]): number {
   const points = runs.map((run) => [Math.log(run.documents), Math.log(seconds(run))] as const);
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -3,7 +3,7 @@ import { measureBacklog, measureLoad } from "./capacity.ts";
 import { measureFreshness } from "./freshness.ts";
 import type { VirtualCase, VirtualResult } from "./virtual-threads.ts";
 
-/** One case on the virtual clock, in a thread of its own. */
+/** Measures one case on the virtual clock, in its own thread. */
 parentPort?.postMessage(await measure(workerData as VirtualCase));
 
 async function measure(one: VirtualCase): Promise<VirtualResult> {

@@ -9,7 +9,10 @@ export type VirtualResult = Load | Backlog | Freshness;
 
 const THREAD = join(import.meta.dirname, "virtual-thread.ts");
 
-/** Measures each case, as many at once as there are cores: nothing here depends on the machine's clock. In the order given. */
+/**
+ * Measures each case, in parallel on all cores: the machine's clock does not matter here. Returns results in the given
+ * order.
+ */
 export async function measureVirtual(
   cases: readonly VirtualCase[],
   tell: (line: string) => void,
@@ -35,17 +38,17 @@ function measureInThread(one: VirtualCase): Promise<VirtualResult> {
   });
 }
 
-/** A case in words. */
+/** Describes a case. */
 export function describeCase(one: VirtualCase): string {
   const service = `service ${one.serviceSeconds} s${one.events ? ", with events" : ""}`;
   switch (one.kind) {
     case "load":
-      return `${count(one.jobsPerMinute)} ${one.jobs} jobs a minute for ${one.minutes} minutes, ${service}`;
+      return `${count(one.jobsPerMinute)} ${one.jobs} jobs per minute for ${one.minutes} minutes, ${service}`;
     case "backlog":
       return `a backlog of ${count(one.jobs)} ${one.of} small jobs, ${service}`;
     case "freshness": {
       const behind = one.backlog > 0 ? ` behind ${count(one.backlog)} in bulk` : "";
-      return `${count(one.documentsPerSecond)} documents a second in pushes of ${one.push}${behind}, ${service}`;
+      return `${count(one.documentsPerSecond)} documents per second in pushes of ${one.push}${behind}, ${service}`;
     }
   }
 }

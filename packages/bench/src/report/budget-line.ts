@@ -1,4 +1,4 @@
-/** What was counted, beside what it may be. */
+/** A measured value with its limit. */
 export interface BudgetLine {
   readonly what: string;
   readonly budget: string;

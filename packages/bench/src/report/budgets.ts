@@ -21,25 +21,25 @@ export interface Counted {
 const BULK_JOB = 1_000;
 const SMALL_JOB = 100;
 
-/** The counted budgets: these fail a run. What the clock says never does. */
+/** The counted budgets: these fail a run. Times never do. */
 export function judge({ usages, lookups, deliveries, pollerRuns, poison, capacity, freshness }: Counted): BudgetLine[] {
   const [bulk, single] = (["bulk", "one by one"] as const).map((way) => tenPolls(usages, way));
   const perContext = lookups.map(({ rowsRead, contexts }) => rowsRead / contexts);
   const idle = pollerRuns.filter(({ due }) => !due);
   return [
     {
-      ...atMost("rows written a document, bulk, ten polls", bulk?.rowsWritten, 2.1),
+      ...atMost("rows written per document, bulk, ten polls", bulk?.rowsWritten, 2.1),
       ...largeEnough(bulk, BULK_JOB),
     },
     {
-      ...atMost("rows written a document, one by one, ten polls", single?.rowsWritten, 7),
+      ...atMost("rows written per document, one by one, ten polls", single?.rowsWritten, 7),
       ...largeEnough(single, SMALL_JOB),
     },
-    atMost("rows read a document up to its outcome, bulk", bulk?.rowsRead, 12),
-    atMost("rows read a context by a score lookup", perContext.length === 0 ? undefined : Math.max(...perContext), 6),
-    atMost("Queue operations a document of 1.5 KB, bulk", bulk?.queueOperations, 0.1),
+    atMost("rows read per document up to its outcome, bulk", bulk?.rowsRead, 12),
+    atMost("rows read per context by a score lookup", perContext.length === 0 ? undefined : Math.max(...perContext), 6),
+    atMost("Queue operations per document of 1.5 KB, bulk", bulk?.queueOperations, 0.1),
     ...deliveries.map((delivery) => ({
-      what: `jobs of a full delivery, ${delivery.shape}`,
+      what: `jobs per full delivery, ${delivery.shape}`,
       budget: `fewest (${delivery.fewest}), or each but the last ≥ 0.95 full`,
       measured: `${delivery.jobs}, ${figure(delivery.leastFull)} full`,
       ok: delivery.leastFull >= 0.95 && delivery.jobs <= Math.ceil(delivery.fewest / 0.95),
@@ -51,7 +51,7 @@ export function judge({ usages, lookups, deliveries, pollerRuns, poison, capacit
       ok: idle.length > 0 && idle.every(({ d1Calls }) => d1Calls === 1),
     },
     {
-      what: `rows read by it, at ${list(idle.map(({ finished }) => finished))} finished jobs`,
+      what: `rows read by such a run, at ${list(idle.map(({ finished }) => finished))} finished jobs`,
       budget: "all the same",
       measured: list(idle.map(({ rowsRead }) => rowsRead)),
       ok: new Set(idle.map(({ rowsRead }) => rowsRead)).size === 1,
@@ -70,12 +70,12 @@ function tenPolls(usages: readonly Usage[], way: Usage["way"]): Usage | undefine
   return usages.find((usage) => usage.arm === "sluice" && usage.way === way && usage.polls === 10);
 }
 
-/** A budget holds for jobs of some size: smaller ones would say nothing. */
+/** The budget applies to jobs of a minimum size: smaller ones prove nothing. */
 function largeEnough(usage: Usage | undefined, least: number): Pick<BudgetLine, "measured" | "ok"> | null {
   const mean = usage?.meanJob ?? 0;
   return mean >= least
     ? null
-    : { measured: `in jobs of ${figure(mean)} documents: not what the budget is for`, ok: false };
+    : { measured: `in jobs of ${figure(mean)} documents: too small for the budget`, ok: false };
 }
 
 function atMost(what: string, measured: number | undefined, budget: number): BudgetLine {

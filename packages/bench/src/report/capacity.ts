@@ -10,8 +10,9 @@ import { figure, megabytes, table } from "./table.ts";
 /** D1's limit for an invocation. */
 const MAX_STATEMENTS = 1_000;
 /**
- * A Worker has 128 MB. A text is held in up to four copies while it is dispatched: as rows or a message, as requests, as
- * JSON, and on its way. A consumer records before it dispatches: its other texts are there as messages and parsed.
+ * A Worker has 128 MB. During a dispatch a text exists in up to four copies: as rows or a message, as requests, as
+ * JSON, and in transit. A consumer records before it dispatches, so its other texts exist as messages and parsed
+ * values.
  */
 const MAX_HELD_BYTES = {
   consumer: 128e6 / 2,
@@ -19,7 +20,7 @@ const MAX_HELD_BYTES = {
 } as const satisfies Partial<Record<WorkerName, number>>;
 /** Workers AI's limit for embeddings. */
 const MAX_SUBMITS_PER_MINUTE = 3_000;
-/** What the last quarter of a load may take longer than its first. */
+/** The largest ratio of the last quarter's p99 to the first's. */
 const FLAT_SECONDS = 5;
 
 const TARGET = { small: TARGET_SMALL_JOBS, full: TARGET_FULL_JOBS };
@@ -30,7 +31,7 @@ export function judgeCapacity(measured: readonly (Load | Backlog)[]): BudgetLine
     const target = TARGET[jobs];
     if (!measured.filter(isLoad).some((one) => one.jobs === jobs && one.jobsPerMinute === target))
       lines.push({
-        what: `${figure(target)} ${jobs} jobs a minute`,
+        what: `${figure(target)} ${jobs} jobs per minute`,
         budget: "measured",
         measured: "not measured",
         ok: false,
@@ -41,21 +42,21 @@ export function judgeCapacity(measured: readonly (Load | Backlog)[]): BudgetLine
   return [
     ...lines,
     atMost(
-      "D1 statements of an invocation",
+      "D1 statements per invocation",
       workers.map(({ maxStatements }) => maxStatements),
       MAX_STATEMENTS,
       figure,
     ),
     ...(["consumer", "poller"] as const).map((worker) =>
       atMost(
-        `texts that an isolate of the ${worker} holds at once`,
+        `texts held at once in an isolate of the ${worker}`,
         uses.map((use) => use.workers[worker].maxHeldBytes),
         MAX_HELD_BYTES[worker],
         megabytes,
       ),
     ),
     atMost(
-      "submits in a minute",
+      "submits per minute",
       uses.map(({ maxSubmitsPerMinute }) => maxSubmitsPerMinute),
       MAX_SUBMITS_PER_MINUTE,
       figure,
@@ -63,7 +64,7 @@ export function judgeCapacity(measured: readonly (Load | Backlog)[]): BudgetLine
   ];
 }
 
-/** What is below the target or at it must be as fast as that; what is above it waits. */
+/** The time limit applies to loads up to the target. Heavier loads may wait. */
 function judgeLoad(load: Load): BudgetLine[] {
   if (load.jobsPerMinute > TARGET[load.jobs]) return [];
   const first = load.p99ByQuarter[0] ?? Number.NaN;
@@ -79,17 +80,17 @@ function judgeLoad(load: Load): BudgetLine[] {
 function judgeDrain(backlog: Backlog): BudgetLine {
   const { endedPerMinute } = backlog;
   return {
-    what: `jobs a minute that end of ${describeCase(backlog)}`,
+    what: `ended jobs per minute of ${describeCase(backlog)}`,
     budget: `≥ ${figure(TARGET_SMALL_JOBS)}`,
     measured: figure(Math.round(endedPerMinute)),
     ok: endedPerMinute >= TARGET_SMALL_JOBS,
   };
 }
 
-/** Seconds beyond the service's that a document takes, with events: half of them, and nearly all. */
+/** Seconds in addition to the service's time, with events: the median and the 99th percentile. */
 const FRESH = { p50: 3, p99: 10 };
 
-/** Streams with nothing in their way; without events they wait for cron as a load does. */
+/** Streams without a backlog. Without events they wait for cron as a load does. */
 export function judgeFreshness(measured: readonly Freshness[]): BudgetLine[] {
   const judged = measured.filter(({ backlog }) => backlog === 0);
   return judged.flatMap((one) => {
@@ -130,21 +131,21 @@ export function describeCapacity(measured: readonly (Load | Backlog)[]): string 
     (["consumer", "poller"] as const).map((worker) => megabytes(one.use.workers[worker].maxHeldBytes)).join(" · ");
   return [
     "## Capacity",
-    "Steady loads on the virtual clock, without batch events. A small job is one document of 0.3 KB that was pushed and delivered alone; " +
-      "a full one is 9.3 MB. A submit takes 0.3 s and the time of its upload, a poll 0.2 s, six at once in an invocation; D1 takes 1 ms a call and " +
-      "0.02 ms a row that it changes, one call at a time. _p99 by quarter_ is by when the documents were accepted: flat, or growing without bound. " +
-      "Statements are the most of an invocation of producer · consumer · poller, texts those that an isolate of consumer · poller holds at once.",
+    "Steady loads on the virtual clock, without batch events. A small job is one document of 0.3 KB pushed and delivered alone;  " +
+      "a full one is 9.3 MB. A submit takes 0.3 s plus its upload, a poll 0.2 s, six at once in an invocation; D1 takes 1 ms a call and " +
+      "0.02 ms a row that it changes, one call at a time. _p99 by quarter_ groups documents by the time they were accepted: constant, or growing without bound. " +
+      "Statements are the maximum per invocation of producer · consumer · poller; texts are the maximum held at once in an isolate of consumer · poller.",
     table(
       [
-        "jobs a minute",
+        "jobs per minute",
         "size",
         "service s",
         "minutes",
-        "ended a minute",
+        "ended per minute",
         "p50 s",
         "p99 s",
         "p99 by quarter",
-        "submits a minute",
+        "submits per minute",
         "statements",
         "texts",
       ],
@@ -162,10 +163,10 @@ export function describeCapacity(measured: readonly (Load | Backlog)[]): string 
         held(one),
       ]),
     ),
-    "![Seconds from accepted to queryable by jobs a minute](capacity.svg)",
-    "Jobs that are due all at once: _undispatched_ ones were recorded during a pause that ends, _unpolled_ ones are done and cron was silent.",
+    "![Seconds from accepted to queryable by jobs per minute](capacity.svg)",
+    "Jobs that become due at once: _undispatched_ ones were recorded during a pause that then ends; _unpolled_ ones finished while cron did not run.",
     table(
-      ["backlog", "jobs", "drained in minutes", "jobs a minute", "submits a minute", "statements", "texts"],
+      ["backlog", "jobs", "drained in minutes", "jobs per minute", "submits per minute", "statements", "texts"],
       backlogs.map((one) => [
         one.of,
         figure(one.jobs),
@@ -187,7 +188,7 @@ function byLoad(a: Load, b: Load): number {
   return a.jobs.localeCompare(b.jobs) * -1 || a.serviceSeconds - b.serviceSeconds || a.jobsPerMinute - b.jobsPerMinute;
 }
 
-/** Latency of small jobs by how many there are, a line for each service time. */
+/** Latency of small jobs by load, one line per service time. */
 export function capacityChart(measured: readonly (Load | Backlog)[]): string {
   const loads = measured
     .filter(isLoad)
@@ -195,14 +196,14 @@ export function capacityChart(measured: readonly (Load | Backlog)[]): string {
     .toSorted(byLoad);
   const services = [...Map.groupBy(loads, ({ serviceSeconds }) => serviceSeconds)];
   const lines = services.flatMap(([serviceSeconds, group], index) =>
-    // The medians of slower services would lie on their p99.
+    // The medians of slower services would overlap their p99.
     (index === 0 ? (["p99", "p50"] as const) : (["p99"] as const)).map((percentile) => ({
       label: `${percentile}, service ${serviceSeconds} s`,
       ours: percentile === "p99",
       points: group.map((one) => [one.jobsPerMinute, one[percentile]] as const),
     })),
   );
-  return logChart("From accepted to queryable as load grows", { x: "small jobs a minute", y: "seconds" }, lines);
+  return logChart("From accepted to queryable as load grows", { x: "small jobs per minute", y: "seconds" }, lines);
 }
 
 function seconds(value: number): string {

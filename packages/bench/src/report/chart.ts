@@ -1,9 +1,9 @@
-/** A bar chart as SVG: a group of bars for each label, or a bar each. Widths are proportional to values. */
+/** Draws a bar chart as SVG: a group of bars for each label, or one bar each. Widths are proportional to values. */
 export interface Bar {
   readonly label: string;
   readonly value: number;
   readonly text: string;
-  /** Drawn in the stronger colour. */
+  /** Drawn in the accent color. */
   readonly ours: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Line {
   readonly ours: boolean;
 }
 
-/** Lines over two logarithmic axes: a straight line of slope 1 is linear growth. */
+/** Draws lines over two logarithmic axes: a straight line of slope 1 is linear growth. */
 export function logChart(
   title: string,
   axes: { readonly x: string; readonly y: string },

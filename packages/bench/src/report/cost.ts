@@ -2,7 +2,7 @@ import { DEFAULT_MODEL, estimateTokens, PRICES } from "@sluice/core";
 import { makeDocuments, MIDDLE } from "../documents.ts";
 import type { Usage } from "../measures/operations.ts";
 
-/** What a million documents cost besides tokens and storage. */
+/** The cost of a million documents without tokens and storage. */
 export function dollarsPerMillion({ rowsWritten, rowsRead, queueOperations, requests }: Usage): number {
   const each =
     rowsWritten * PRICES.rowWritten +

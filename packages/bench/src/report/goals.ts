@@ -9,15 +9,15 @@ const SHAPE = "1.5 KB";
 const STREAMED_GROWTH = 32e6;
 const WORKER_MEMORY = 128e6;
 
-/** What is wanted of Sluice's documents a second over an arm's. */
+/** The required ratio of Sluice's documents per second to an arm's. */
 const TIMES: Partial<Record<ArmName, number>> = { floor: 0.7, relay: 0.7, tutorial: 15, "row-per-document": 10 };
 
-/** What is wanted by the clock and the heap. Both depend on the machine and what else it does. */
+/** Goals for times and heaps. Both depend on the machine and its load. */
 export function judgeTimes({ compared, growth }: Results["throughput"], memory: readonly HeapUse[]): BudgetLine[] {
   const most = Math.max(...growth.map(({ documents }) => documents));
   return [
     ...compareRates(compared.filter(({ shape }) => shape === SHAPE)),
-    // Arms that are not run with so many take the same time for each, so they are compared as they were run.
+    // Arms that do not run at this size take the same time per document, so their own runs are compared.
     ...compareRates([...growth.filter(({ documents }) => documents === most), ...slowOnes(compared, growth)]),
     ...memory.map(({ what, worker, lowest, peak, buffers }) => {
       const streamed = what.includes("NDJSON");
@@ -37,7 +37,7 @@ function slowOnes(compared: readonly ThroughputRun[], growth: readonly Throughpu
   return compared.filter(({ shape, arm }) => shape === SHAPE && !growth.some((run) => run.arm === arm));
 }
 
-/** Sluice's rate over each arm's, by the medians of `runs`. */
+/** The ratio of Sluice's rate to each arm's, by the medians of `runs`. */
 function compareRates(runs: readonly ThroughputRun[]): BudgetLine[] {
   const median = (arm: string) => medianRun(runs.filter((run) => run.arm === arm));
   const ours = median("sluice");
@@ -45,7 +45,7 @@ function compareRates(runs: readonly ThroughputRun[]): BudgetLine[] {
     const theirs = median(arm);
     const measured = ours === undefined || theirs === undefined ? Number.NaN : rate(ours) / rate(theirs);
     return {
-      what: `throughput of ${figure(ours?.documents ?? Number.NaN)} documents over the ${arm} arm's, of ${figure(theirs?.documents ?? Number.NaN)}`,
+      what: `throughput of ${figure(ours?.documents ?? Number.NaN)} documents relative to the ${arm} arm with ${figure(theirs?.documents ?? Number.NaN)}`,
       budget: `≥ ${least}`,
       measured: figure(measured),
       ok: measured >= least,

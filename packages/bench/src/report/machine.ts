@@ -3,7 +3,7 @@ import { cpus, loadavg, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
 import { createRequire } from "node:module";
 
-/** Where and with what a run was made. */
+/** The machine and versions of a run. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
@@ -12,7 +12,7 @@ export interface Machine {
   readonly node: string;
   readonly wrangler: string;
   readonly workerd: string;
-  /** Over the minute before the run: what else the machine was at. */
+  /** The load average over the minute before the run. */
   readonly load: number;
 }
 

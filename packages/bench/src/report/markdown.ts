@@ -8,7 +8,7 @@ import { dollarsPerMillion, tokensPerDocument } from "./cost.ts";
 import type { Results } from "./results.ts";
 import { figure, megabytes, table } from "./table.ts";
 
-/** `RESULTS.md`, from what was measured and nothing else. */
+/** `RESULTS.md`, generated from the measurements only. */
 export function toMarkdown(results: Results): string {
   const { machine, date } = results;
   return [
@@ -16,14 +16,14 @@ export function toMarkdown(results: Results): string {
     `Written by \`pnpm bench\` on ${date.slice(0, 10)}: ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ` +
       `${machine.system}; Node ${machine.node}, wrangler ${machine.wrangler}, workerd ${machine.workerd}; load ${machine.load} before the run. ` +
       "Everything runs in the local runtime, with a stand-in for Workers AI that answers at once. Counts are those of " +
-      "production; times compare designs on one machine, and are no promise for Cloudflare's.",
+      "production; times compare designs on one machine, and do not predict Cloudflare's.",
     ARMS,
     "## Budgets",
     table(
       ["", "budget", "measured", ""],
       results.budgets.map(({ what, budget, measured, ok }) => [what, budget, measured, ok ? "ok" : "**over**"]),
     ),
-    "By the clock and the heap; these fail no run:",
+    "Times and heaps; these never fail a run:",
     table(
       ["", "wanted", "measured", ""],
       results.goals.map(({ what, budget, measured, ok }) => [what, budget, measured, ok ? "ok" : "**missed**"]),
@@ -38,15 +38,15 @@ export function toMarkdown(results: Results): string {
   ].join("\n\n");
 }
 
-const ARMS = `The arms, each a Worker of its own in the same runtime, in \`src/arms/\`:
+const ARMS = `The arms, each its own Worker in the same runtime, in \`src/arms/\`:
 
-- **floor**: the same bytes parsed, inserted, given an outcome and read back. No Queue, no AI, nothing checked.
-- **relay**: the floor's work on the way that Sluice's documents take: through a Queue in full messages, and a batch at
-  Workers AI. Nothing checked, nothing kept safe. Between it and the floor lies what the stand-ins for Queue and Workers AI
-  take; between it and sluice, what Sluice does beyond.
+- **floor**: parses the same bytes, inserts documents and outcomes, and reads them back. No Queue, no AI, no checks.
+- **relay**: the floor's work on the path of Sluice's documents: through a Queue in full messages, and a batch at
+  Workers AI. No checks, no recovery. The difference to the floor is the cost of the stand-ins for Queue and Workers AI;
+  the difference to sluice is the cost of Sluice's promises.
 - **tutorial**: a message, a direct \`AI.run\` and an INSERT for each document. Full sends; six documents at a time.
-- **row-per-document**: a message and a job row a document, a batch a delivery, every row updated at every poll. A D1 call a
-  row, as projects of this shape do it; **batched** makes them one \`batch()\` for each delivery, poll and answer.
+- **row-per-document**: a message and a job row per document, a batch per delivery, every row updated at every poll. A D1 call per
+  row, as projects with this design do it; **batched** combines them into one \`batch()\` for each delivery, poll and answer.
 - **sluice**: the real Workers.`;
 
 function operations({ counted: { usages, lookups, deliveries } }: Results): string {
@@ -63,16 +63,16 @@ function operations({ counted: { usages, lookups, deliveries } }: Results): stri
   const perDocument = tokensPerDocument();
   const tokens = perDocument * 1e6;
   return [
-    "## Billable operations a document",
+    "## Billable operations per document",
     "Documents of 1.5 KB with 5 contexts. D1 rows are the sum of `meta` over every statement; Queue operations are counted " +
-      "for each 64 KB of what is really sent. Dollars are for a million documents at list price, free tiers ignored, without tokens and storage.",
+      "for each 64 KB actually sent. Dollars are for a million documents at list price, free tiers ignored, without tokens and storage.",
     table(
       ["", "rows written", "rows read", "Queue operations", "requests", "AI calls", "bytes in D1", "$ / million"],
       rows,
     ),
-    `Tokens are the same for all: about ${perDocument} a document, so $${(tokens * PRICES.bgeM3Token).toFixed(2)} a million documents ` +
-      `with bge-m3. Direct calls to \`bge-reranker-base\` would take $${(tokens * PRICES.rerankerToken).toFixed(2)} for the same tokens: it cannot ` +
-      "be batched, but where a direct call for each document is fast enough, the tutorial's design with that model is cheaper than any batch. " +
+    `Tokens are the same for all: about ${perDocument} per document, so $${(tokens * PRICES.bgeM3Token).toFixed(2)} per million documents ` +
+      `with bge-m3. Direct calls to \`bge-reranker-base\` would cost $${(tokens * PRICES.rerankerToken).toFixed(2)} for the same tokens: it cannot ` +
+      "be batched, but if a direct call for each document is fast enough, the tutorial's design with that model is cheaper than any batch design.  " +
       `As everywhere here, ${TOKEN_ASSUMPTION}.`,
     "![Dollars for a million documents](costs.svg)",
     "Reading one document's scores:",
@@ -82,7 +82,7 @@ function operations({ counted: { usages, lookups, deliveries } }: Results): stri
     ),
     "The jobs of one delivery:",
     table(
-      ["documents", "messages", "documents in it", "jobs", "fewest possible", "all but the last full to"],
+      ["documents", "messages", "documents", "jobs", "fewest possible", "use of the limit, all but the last"],
       deliveries.map(({ shape, messages, documents, jobs, fewest, leastFull }) => [
         shape,
         ...[messages, documents, jobs, fewest, leastFull].map(figure),
@@ -115,15 +115,15 @@ function throughput({ throughput: { compared, growth } }: Results): string {
   const growing = medians(growth);
   return [
     "## Throughput",
-    "Pushed → every score read, AI answering at once; the median of the rounds, arms in turns. _Ratio_ is sluice's rate over the arm's. " +
-      "Handlers run beside each other and wait for one another, so their seconds overlap.",
+    "Pushed → every score read, AI answering at once; the median of the rounds, with the arms in turns. _Ratio_ is sluice's rate over the arm's. " +
+      "Handlers run in parallel and wait for each other, so their seconds overlap.",
     table(
       ["", "documents", "documents/s", "ratio", "push s", "finish s", "read s", "fetch s", "queue s", "cron s", "D1 s"],
       rows,
     ),
-    "![Documents a second](throughput.svg)",
-    "A run of few documents is waits in part, for a delivery that might become fuller (0.1 s) and for the next look at what is done " +
-      "(0.04 s); they weigh less the more there is to do:",
+    "![Documents per second](throughput.svg)",
+    "Small runs consist partly of delays: for a fuller delivery (0.1 s) and until the next check for results " +
+      "(0.04 s). Their share shrinks with the number of documents:",
     table(
       ["1.5 KB", "documents", "seconds", "documents/s", "ratio"],
       growing.map((run) => {
@@ -132,7 +132,7 @@ function throughput({ throughput: { compared, growth } }: Results): string {
         return [run.arm, figure(run.documents), figure(seconds(run)), figure(Math.round(rate(run))), ratio];
       }),
     ),
-    `The time goes with the number of documents to the power of ${[...Map.groupBy(growing, ({ arm }) => arm)]
+    `The time grows with the number of documents to the power of ${[...Map.groupBy(growing, ({ arm }) => arm)]
       .map(([arm, runs]) => `${growthExponent(runs).toFixed(2)} (${arm})`)
       .join(", ")}; 1 is linear.`,
     "![Seconds by documents](growth.svg)",
@@ -149,19 +149,9 @@ function freshness({ counted: { freshness } }: Results): string {
   return [
     "## Freshness",
     "Accepted → queryable on the virtual clock: the real producer, consumer and poller over SQLite, the deployed batch sizes, waits and " +
-      "concurrency, the cron by the minute, Workers AI done after the time given, with and without its events. Seconds.",
+      "concurrency, cron every minute, Workers AI finishing after the given time, with and without its events. Seconds.",
     table(
-      [
-        "documents/s",
-        "in a push",
-        "service s",
-        "events",
-        "bulk backlog before",
-        "documents",
-        "p50",
-        "p99",
-        "all done after",
-      ],
+      ["documents/s", "per push", "service s", "events", "bulk backlog", "documents", "p50", "p99", "all done after"],
       freshness.map((one) => [
         figure(one.documentsPerSecond),
         figure(one.push),
@@ -177,8 +167,8 @@ function freshness({ counted: { freshness } }: Results): string {
 
 function poller({ counted: { pollerRuns } }: Results): string {
   return [
-    "## One run of the poller",
-    "Over open jobs that are all due, or none of them, and jobs that ended long ago. Open ones are still queued at Workers AI.",
+    "## One poller run",
+    "With open jobs that are all due, or none of them, and jobs that ended long ago. Open jobs are still queued at Workers AI.",
     table(
       ["open", "finished", "due", "D1 calls", "statements", "rows read", "rows written", "AI calls", "ms"],
       pollerRuns.map((run) => [
@@ -194,7 +184,7 @@ function poller({ counted: { pollerRuns } }: Results): string {
 function memory({ memory }: Results): string {
   return [
     "## Memory",
-    "A Worker's heap by its inspector every 20 ms; what is garbage and not collected yet is in it, and the local runtime collects late. " +
+    "A Worker's heap, read from its inspector every 20 ms. It includes uncollected garbage, and the local runtime collects late.  " +
       "A Worker has 128 MB.",
     table(
       ["", "Worker", "lowest", "peak", "growth", "buffers outside", "samples"],
@@ -214,10 +204,10 @@ function memory({ memory }: Results): string {
 function poison({ counted: { poison } }: Results): string {
   return [
     "## Poison",
-    "1,000 documents, of which some make Workers AI refuse any batch that they are in. Runs of the poller, a minute each, until all good " +
-      `ones have their scores. Bisection is measured; the others follow from what they do, at ${CALLS_PER_RUN} calls a run.`,
+    "1,000 documents, some of which make Workers AI refuse any batch that contains them. Poller runs, a minute each, until all good  " +
+      `ones have their scores. Bisection is measured; the others are computed from their design, at ${CALLS_PER_RUN} calls per run.`,
     table(
-      ["", "bad", "calls that submit", "at most", "minutes", "good ones scored"],
+      ["", "bad", "submit calls", "at most", "minutes", "good documents scored"],
       poison.map(({ strategy, bad, calls, bound, minutes, good }) => [
         strategy,
         figure(bad),

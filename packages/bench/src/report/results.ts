@@ -4,16 +4,16 @@ import type { BudgetLine } from "./budget-line.ts";
 import type { Counted } from "./budgets.ts";
 import type { Machine } from "./machine.ts";
 
-/** Everything that a full run measured: `results.json`. */
+/** Everything that a full run measures: `results.json`. */
 export interface Results {
   readonly date: string;
   readonly machine: Machine;
   readonly budgets: readonly BudgetLine[];
-  /** What the clock and the heap say beside what is wanted: told, and never failing. */
+  /** Times and heaps with their goals: reported, and never failing a run. */
   readonly goals: readonly BudgetLine[];
   readonly counted: Counted;
   readonly throughput: {
-    /** All arms, the same documents, in turns. */
+    /** All arms with the same documents, in turns. */
     readonly compared: readonly ThroughputRun[];
     /** The same documents in growing numbers. */
     readonly growth: readonly ThroughputRun[];

@@ -1,4 +1,4 @@
-/** A Markdown table, its columns padded so that it reads as text too; every column but the first is to the right. */
+/** A Markdown table padded so that it is readable as text. Every column but the first is right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) => Math.max(3, cell.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]) => {

@@ -50,5 +50,5 @@ function costChart({ counted: { usages } }: Results): string {
       const value = dollarsPerMillion(usage);
       return { label: `${usage.arm}, ${usage.way}`, value, text: `$${value.toFixed(2)}`, ours: usage.arm === "sluice" };
     });
-  return barChart("Dollars for a million documents, ten polls, without tokens", bars);
+  return barChart("Dollars per million documents, ten polls, without tokens", bars);
 }

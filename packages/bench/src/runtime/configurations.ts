@@ -11,7 +11,7 @@ export interface StackOptions {
   readonly batchSeconds: number;
 }
 
-/** The arms that are not Sluice, each a Worker with a database and a queue of its own. */
+/** The other arms, each a Worker with its own database and queue. */
 export const comparedWorkers = {
   floor: { main: "arms/floor-worker.ts", database: "5111ce00-0000-4000-8000-0000000000f1", vars: {} },
   relay: { main: "arms/relay-worker.ts", database: "5111ce00-0000-4000-8000-0000000000f5", vars: {} },
@@ -28,13 +28,12 @@ export const comparedWorkers = {
   },
 } as const;
 
-/** Runs of the poller follow each other this closely where time is measured, in seconds. */
+/** Seconds between poller runs in timed measurements. */
 const EAGER_TICK_SECONDS = 0.02;
 
 /**
- * Every Worker of every arm, for one runtime. Sluice's are the real ones, by their own configurations,
- * behind entries that count. `sluice-poller` runs by the minute as in production; `eager-poller` is the
- * same with its runs close together.
+ * The configurations of every Worker of every arm, for one runtime. Sluice's are the real ones, behind entries that
+ * count. `sluice-poller` runs every minute as in production; `eager-poller` is the same with shorter intervals.
  */
 export function benchConfigurations(options: StackOptions): Configuration[] {
   const local = localConfigurations({

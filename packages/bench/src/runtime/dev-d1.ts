@@ -1,7 +1,7 @@
 import { migrations } from "./migrations.ts";
 import { LOCAL_DATABASE_ID } from "@sluice/local/configuration";
 
-/** Runs SQL on the D1 of a running `wrangler dev`; gives the rows as lists. */
+/** Runs SQL on the D1 of a running `wrangler dev`. Returns the rows as lists. */
 export async function queryDev(url: string, sql: string): Promise<unknown[][]> {
   const response = await fetch(`${url}/cdn-cgi/local/explorer/api/d1/database/${LOCAL_DATABASE_ID}/raw`, {
     method: "POST",

@@ -8,9 +8,11 @@ import { fileURLToPath } from "node:url";
 import type { Configuration } from "@sluice/local/configuration";
 import { Inspector } from "./inspector.ts";
 
-/** Wrangler's own file: its command puts another process in between. */
+/** wrangler's own script: its command adds another process. */
 const WRANGLER = fileURLToPath(import.meta.resolve("wrangler"));
-/** Seconds that the build of the Worker to be inspected takes longer than the others', try by try: it does not always do. */
+/**
+ * Extra seconds for the build of the inspected Worker, one value per attempt, because a delay does not always suffice.
+ */
 const BUILD_SECONDS = [5, 2, 8, 5, 2, 8, 5, 12, 5, 2, 8, 12];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const START_SECONDS = 120;
@@ -23,9 +25,8 @@ export interface DevRuntime extends AsyncDisposable {
 }
 
 /**
- * Starts Workers with `wrangler dev`; requests go to the first. Of several Workers wrangler passes on the
- * inspector of the one that is built last, so the build of `inspected` waits, and whose inspector it is
- * is looked at.
+ * Starts Workers with `wrangler dev`; requests go to the first. With several Workers wrangler exposes the inspector of
+ * the one built last, so the build of `inspected` is delayed, and the inspector's owner is verified.
  */
 export async function startDev(configurations: readonly Configuration[], inspected: string): Promise<DevRuntime> {
   for (const seconds of BUILD_SECONDS) {
@@ -70,7 +71,7 @@ async function startOnce(
     ],
     {
       stdio: ["ignore", output, output],
-      // A group of its own, so that the runtime ends with it.
+      // Its own process group, so that the runtime ends with it.
       detached: true,
       env: {
         ...process.env,
@@ -91,7 +92,7 @@ async function startOnce(
     try {
       process.kill(-Number(child.pid), name);
     } catch {
-      // Ended already.
+      // Already ended.
     }
   };
   const kill = () => signal("SIGKILL");

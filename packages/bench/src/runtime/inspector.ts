@@ -6,7 +6,7 @@ interface Received {
   readonly params?: { readonly url?: string };
 }
 
-/** A session with a Worker's inspector: Chrome's debugging protocol, as far as workerd speaks it. */
+/** A session with a Worker's inspector: the Chrome DevTools protocol, as far as workerd supports it. */
 export class Inspector {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -28,7 +28,7 @@ export class Inspector {
   }
 
   static async connect(url: string): Promise<Inspector> {
-    // Wrangler turns away whoever does not come from this machine.
+    // Wrangler refuses connections from other hosts.
     const options = { headers: { origin: "http://localhost" } } as unknown as string[];
     const socket = new WebSocket(url, options);
     await new Promise<void>((resolve, reject) => {
@@ -40,7 +40,7 @@ export class Inspector {
     return new Inspector(socket);
   }
 
-  /** `null`: the inspector does not know the method. */
+  /** `null` if the inspector does not know the method. */
   ask<Result>(method: string, parameters: Record<string, unknown> = {}): Promise<Result | null> {
     this.#asked += 1;
     const id = this.#asked;
@@ -50,7 +50,7 @@ export class Inspector {
     return answer.promise as Promise<Result | null>;
   }
 
-  /** Where the scripts of the Worker behind it lie. */
+  /** The folder of the scripts of its Worker. */
   async scripts(): Promise<readonly string[]> {
     await this.ask("Debugger.enable");
     await this.ask("Debugger.disable");

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "@sluice/local/configuration";
 
-/** The product's migrations, a statement each. */
+/** Sluice's migrations, split into statements. */
 export function migrations(): string[] {
   const folder = join(ROOT, "migrations");
   const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));

@@ -4,7 +4,7 @@ import { addCounts, noCounts, type Counts } from "../counting/counts.ts";
 import { benchConfigurations, KEY, type StackOptions } from "./configurations.ts";
 import { migrations } from "./migrations.ts";
 
-/** What the stand-in counted since the plan was set. */
+/** The stand-in's counts since the plan was set. */
 export interface AiCalls {
   readonly submit: { readonly calls: number; readonly taken: number; readonly requests: number };
   readonly poll: { readonly calls: number; readonly answered: number };
@@ -18,7 +18,7 @@ export interface Answer {
 
 const SLUICE = ["sluice-producer", "sluice-consumer", "sluice-poller", "eager-poller"] as const;
 
-/** Every arm's Workers in one runtime, as wrangler runs them. */
+/** The Workers of every arm in one runtime, run by wrangler. */
 export class Stack implements AsyncDisposable {
   readonly #harness: TestHarness;
 
@@ -50,7 +50,7 @@ export class Stack implements AsyncDisposable {
     return { status: response.status, body: isJson ? (JSON.parse(text) as unknown) : text };
   }
 
-  /** The same, where anything but `status` is a mistake of the benchmark or of what it measures. */
+  /** The same, but throws unless the answer has this `status`. */
   async expect<T>(status: number, worker: string, path: string, init?: Parameters<Stack["fetch"]>[2]): Promise<T> {
     const answer = await this.fetch(worker, path, init);
     if (answer.status !== status) {
@@ -63,11 +63,11 @@ export class Stack implements AsyncDisposable {
 
   async scheduled(worker: string): Promise<void> {
     await this.#harness.getWorker(worker).scheduled({ cron: "* * * * *" });
-    // Lines of the Workers' logs are kept until they are cleared.
+    // Log lines of the Workers are buffered until they are cleared.
     this.#harness.clearLogs();
   }
 
-  /** What an arm's Workers used since this was last asked. Nothing of it may be under way. */
+  /** The usage of an arm's Workers since the last call. None of them may be running. */
   async takeCounts(arm: string): Promise<Counts> {
     const counts = noCounts();
     for (const worker of workersOf(arm)) addCounts(counts, await this.expect<Counts>(200, worker, "/bench/counts"));
@@ -98,7 +98,7 @@ export class Stack implements AsyncDisposable {
     return (await this.expect<{ bytes: number }>(200, worker, "/bench/size")).bytes;
   }
 
-  /** Runs SQL on Sluice's database, uncounted. */
+  /** Runs SQL on Sluice's database without counting it. */
   async sql<Row = Record<string, unknown>>(statement: string, ...values: (string | number)[]): Promise<D1Result<Row>> {
     const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
     return DB.prepare(statement)
@@ -106,7 +106,7 @@ export class Stack implements AsyncDisposable {
       .all<Row>();
   }
 
-  /** How the stand-in behaves from here on; its own counts start anew. */
+  /** Sets the stand-in's plan from now on and resets its counts. */
   async plan(plan: Record<string, unknown>): Promise<void> {
     const body = JSON.stringify({ queued_ms: 0, running_ms: 0, ...plan });
     await this.expect(200, "local-ai", "/plan", { method: "POST", body });

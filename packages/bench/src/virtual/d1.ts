@@ -5,21 +5,21 @@ import { Sqlite, type Execution } from "@sluice/simulation/src/d1/sqlite.ts";
 import type { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 import type { VirtualInvocation } from "./invocations.ts";
 
-/** Milliseconds on the way, one way. */
+/** Milliseconds of network time, one way. */
 const WAY_MS = 5;
-/** A call's own work: D1's documentation counts on 1,000 queries a second at 1 ms each. */
+/** Milliseconds of a call itself: D1's documentation says 1,000 queries a second at 1 ms each. */
 const CALL_MS = 1;
-/** Each row that a call changes. */
+/** Milliseconds for each row that a call changes. */
 const ROW_MS = 0.02;
 
-/** Tables with a row, or a share of one, for each document. */
+/** Tables with a row, or part of a row, for each document. */
 const OF_DOCUMENTS: ReadonlySet<string> = new Set(["documents", "outcomes", "contexts"]);
 
-/** D1 over SQLite on virtual time: it does one thing at a time, and nothing fails. */
+/** D1 over SQLite on virtual time: it runs one call at a time, and nothing fails. */
 export class VirtualD1 {
   readonly #timeline: Timeline;
   readonly #sqlite: Sqlite;
-  /** Documents that each recorded document stands for. */
+  /** Documents that each recorded document represents. */
   readonly #scale: number;
   readonly #committed: (changes: readonly Change[]) => void;
   #freeAt = 0;
@@ -46,7 +46,7 @@ export class VirtualD1 {
         by.countStatements(statements.length);
         return new Promise((resolve, reject) => {
           const starts = Math.max(this.#timeline.now + WAY_MS, this.#freeAt);
-          // Held until the work is done: its length is not known before.
+          // Locked until the work is done, because its duration is unknown before.
           this.#freeAt = starts + CALL_MS;
           this.#timeline.at(starts, () => {
             try {
@@ -79,7 +79,7 @@ export class VirtualD1 {
   }
 }
 
-/** Makes documents and jobs weigh as much as all the documents that their own stand for. */
+/** Gives documents and jobs the weight of all the documents they represent. */
 function weighsAs(scale: number): readonly string[] {
   const weighs = (table: string, key: string, event: string, column: string) => `
     CREATE TRIGGER weigh_${table}_${column} AFTER ${event} ON ${table} BEGIN
@@ -88,14 +88,14 @@ function weighsAs(scale: number): readonly string[] {
   return [
     weighs("documents", "collection, document_id, submission_id", "INSERT", "payload_bytes"),
     weighs("jobs", "id", "INSERT", "payload_bytes"),
-    // Counted anew when an attempt starts, from documents that keep their own count.
+    // Recomputed when an attempt starts, from documents that have their own count.
     weighs("jobs", "id", "UPDATE OF context_count", "context_count"),
   ];
 }
 
 const readsTexts = new Map<string, boolean>();
 
-/** Bytes of the documents' texts among what statements returned. */
+/** Bytes of the documents' texts in the results of statements. */
 function textBytes(statements: readonly { readonly sql: string }[], executions: readonly Execution[]): number {
   let bytes = 0;
   for (const [index, { sql }] of statements.entries()) {

@@ -1,18 +1,18 @@
 export type WorkerName = "producer" | "consumer" | "poller";
 
-/** The most that any invocation of a Worker used, and the payload that its isolate held. */
+/** The maximum usage of any invocation of a Worker, and the payload held by its isolate. */
 export interface WorkerUse {
   readonly invocations: number;
   /** D1 statements of one invocation; each statement of a batch counts. */
   readonly maxStatements: number;
-  /** Texts of documents that all open invocations held at once, in bytes, counted once whatever copies there are. */
+  /** Texts of documents that all running invocations hold at once, in bytes. Copies count once. */
   readonly maxHeldBytes: number;
 }
 
-/** Calls to Workers AI that one invocation has open at once: Workers' limit on connections. */
+/** Concurrent calls to Workers AI in one invocation: Workers' limit on connections. */
 const MAX_OPEN_CALLS = 6;
 
-/** Counts what the invocations of one Worker use. All of them run in one isolate. */
+/** Counts the usage of one Worker's invocations. All of them run in one isolate. */
 export class VirtualIsolate {
   #invocations = 0;
   #maxStatements = 0;
@@ -37,7 +37,7 @@ export class VirtualIsolate {
   }
 }
 
-/** One invocation: its statements, the texts it holds, and its open calls to Workers AI. */
+/** One invocation: its statements, its texts in memory, and its open calls to Workers AI. */
 export class VirtualInvocation {
   readonly #uses: { readonly statements: (count: number) => void; readonly held: (change: number) => void };
   #statements = 0;
@@ -66,12 +66,12 @@ export class VirtualInvocation {
     this.#uses.held(-released);
   }
 
-  /** What is held ends with the invocation. */
+  /** Releases everything at the end of the invocation. */
   end(): void {
     this.release(this.#heldBytes);
   }
 
-  /** Makes a call to Workers AI, once fewer than six are open. */
+  /** Calls Workers AI once fewer than six calls are open. */
   async call<T>(run: () => Promise<T>): Promise<T> {
     while (this.#openCalls >= MAX_OPEN_CALLS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#openCalls += 1;

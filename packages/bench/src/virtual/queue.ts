@@ -2,7 +2,7 @@ import type { DeliveredMessage, MessageDecision } from "@sluice/pipeline/message
 import { readConfiguration } from "@sluice/local/configuration";
 import type { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 
-/** How a queue delivers, as its consumer's configuration has it. Times in milliseconds. */
+/** How a queue delivers, according to its consumer's configuration. Times in milliseconds. */
 export interface QueueSettings {
   readonly name: string;
   readonly batchSize: number;
@@ -13,10 +13,10 @@ export interface QueueSettings {
 
 export type Decisions = ReadonlyMap<string, MessageDecision>;
 
-/** What consumes a delivery; `null`: it failed, and every message is delivered again. */
+/** Consumes a delivery. `null`: it failed, and every message is delivered again. */
 type Consume = (name: string, messages: readonly DeliveredMessage[]) => Promise<Decisions | null>;
 
-/** A Queue without faults: a delivery leaves when it is full, or when its first message has waited long enough. */
+/** A Queue without faults. It delivers when the delivery is full, or when the first message has waited long enough. */
 export class VirtualQueue {
   readonly #timeline: Timeline;
   readonly #settings: QueueSettings;
@@ -40,7 +40,7 @@ export class VirtualQueue {
 
   #enqueue(message: DeliveredMessage): void {
     this.#waiting.push({ ...message, since: this.#timeline.now });
-    // Those that are sent together may leave together.
+    // Messages that are sent together may be delivered together.
     this.#timeline.after(0, () => this.#deliver());
     this.#timeline.after(this.#settings.batchTimeout, () => this.#deliver());
   }
@@ -70,7 +70,7 @@ export class VirtualQueue {
   }
 }
 
-/** How a queue of a Worker's deployed configuration delivers. */
+/** The delivery settings of a queue in a Worker's deployed configuration. */
 export function queueSettings(worker: "consumer" | "poller", name: string): QueueSettings {
   const found = readConfiguration(worker).queues?.consumers?.find(({ queue }) => queue === name);
   if (found === undefined) throw new Error(`the configuration of the ${worker} has no queue ${name}`);

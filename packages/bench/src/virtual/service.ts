@@ -10,19 +10,19 @@ interface Batch {
 
 const SUBMIT_MS = 300;
 const POLL_MS = 200;
-/** From the end of a batch to its event in the queue. */
+/** Milliseconds from the end of a batch to its event in the queue. */
 const EVENT_MS = 100;
-/** Uploading a batch. */
+/** Bytes uploaded per millisecond. */
 const BYTES_PER_MS = 10_000;
 const RATE_WINDOW_MS = 60_000;
 
-/** Workers AI without faults, which has every batch done after the same time. */
+/** Workers AI without faults. Every batch takes the same time. */
 export class VirtualService {
   readonly #timeline: Timeline;
   readonly #serviceTime: number;
-  /** Documents that each document of a batch stands for. */
+  /** Documents that each document of a batch represents. */
   readonly #scale: number;
-  /** Hears the event of each batch that is done, if events are on. */
+  /** Receives the event of each finished batch, if events are on. */
   onReady: (event: object) => void = () => undefined;
   readonly #batches = new Map<string, Batch>();
   readonly #submits: number[] = [];
@@ -43,7 +43,7 @@ export class VirtualService {
     return this.#polls;
   }
 
-  /** Submits in the fullest minute. */
+  /** Submits in the busiest minute. */
   get maxSubmitsPerMinute(): number {
     let first = 0;
     let most = 0;
@@ -84,7 +84,7 @@ export class VirtualService {
     return answer;
   }
 
-  /** Carries a call over virtual time: `work` happens when it arrives. */
+  /** Delays a call on virtual time: `work` runs when it arrives. */
   #carry<T>(there: number, back: number, work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#timeline.after(there, () => {

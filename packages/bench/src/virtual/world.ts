@@ -29,34 +29,34 @@ export interface WorldOptions {
   readonly serviceTime: number;
   /** Whether the service sends an event when a batch is done. */
   readonly events?: boolean;
-  /** How the lanes' queues deliver; those of the deployed configuration where nothing is given. */
+  /** The delivery settings of the lanes' queues; the deployed configuration by default. */
   readonly delivery?: Partial<Omit<QueueSettings, "name">>;
-  /** Milliseconds from the start until cron fires for the first time, within the minute. */
+  /** Milliseconds from the start until cron first fires, less than a minute. */
   readonly cronFrom?: number;
   /**
-   * Documents that each pushed document stands for: its job weighs and writes as if they were all there.
-   * A minute of full jobs is a gigabyte, which no measure can afford.
+   * Documents that each pushed document represents: its job has the weight and writes of all of them. A minute of full
+   * jobs is a gigabyte, too much for a measurement.
    */
   readonly scale?: number;
 }
 
 let isPlatformReady = false;
 
-/** Once a thread. The clock waits for no other thread: a digest that one computes would take virtual time. */
+/** Once per thread. The clock does not wait for other threads, so a digest computed in one would take virtual time. */
 function preparePlatform(): void {
   if (!isPlatformReady) standInForPlatform();
   isPlatformReady = true;
 }
 
 /**
- * Producer, consumer and poller as they are, over SQLite, on a clock that jumps: nothing fails, calls
- * take fixed times, D1 does one thing at a time, and the cron fires by the minute. Rates, batch sizes
- * and concurrency are those of the deployed configuration unless `delivery` says otherwise.
+ * The real producer, consumer and poller over SQLite, on a clock that jumps. Nothing fails, calls take fixed times, D1
+ * runs one call at a time, and cron fires every minute. Rates, batch sizes and concurrency are those of the deployed
+ * configuration unless `delivery` says otherwise.
  */
 export class VirtualWorld {
   readonly timeline = new Timeline(START);
   readonly service: VirtualService;
-  /** When each document was accepted, and when its outcome was there: milliseconds from the start. */
+  /** When each document was accepted and when it had its outcome, in milliseconds from the start. */
   readonly acceptedAt = new Map<string, number>();
   readonly endedAt = new Map<string, number>();
   readonly isolates: Readonly<Record<WorkerName, VirtualIsolate>> = {
@@ -123,7 +123,7 @@ export class VirtualWorld {
     this.#startAt(time, "producer", (by) => resumeDispatching(this.#d1.openFor(by), EVERYTHING, this.timeline.now));
   }
 
-  /** Lets time pass until `done`, or until so many milliseconds from the start. */
+  /** Advances time until `done`, or to the given time in milliseconds from the start. */
   async run(until: number, done: () => boolean = () => false): Promise<void> {
     await this.timeline.runUntil(START + until, () => this.#broken !== null || done());
     if (this.#broken !== null) throw this.#broken;
@@ -189,7 +189,7 @@ export class VirtualWorld {
     const options = { collection: "default", model: DEFAULT_MODEL, lane, label: null, truncateInputs: true };
     const items = documents.map((document, place) => {
       const accepted = acceptDocument(document, null, place, options);
-      if (!accepted.ok) throw new Error("a document of the benchmark is not valid");
+      if (!accepted.ok) throw new Error("a document of the benchmark is invalid");
       return accepted.value;
     });
     const { db, databaseTime, randomBytes, log } = this.#contextOf("producer", by);

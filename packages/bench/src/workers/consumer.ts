@@ -1,5 +1,5 @@
 import { counted } from "../counting/counted.ts";
 import consumer from "@sluice/consumer/src/index.ts";
 
-/** The consumer as it is, with what it uses counted. */
+/** The real consumer with its usage counted. */
 export default counted(consumer);

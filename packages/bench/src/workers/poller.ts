@@ -1,5 +1,5 @@
 import { counted } from "../counting/counted.ts";
 import poller from "@sluice/poller/src/index.ts";
 
-/** The poller as it is, with what it uses counted. */
+/** The real poller with its usage counted. */
 export default counted(poller);

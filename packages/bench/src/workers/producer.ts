@@ -1,5 +1,5 @@
 import { counted } from "../counting/counted.ts";
 import producer from "@sluice/producer/src/index.ts";
 
-/** The producer as it is, with what it uses counted. */
+/** The real producer with its usage counted. */
 export default counted(producer);

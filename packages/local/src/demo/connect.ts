@@ -7,12 +7,12 @@ export interface Access {
   readonly key: string;
 }
 
-/** A client of the stack as it runs now: a restart may change its port. */
+/** Creates a client of the running stack. A restart may change its port. */
 export function connect({ stack, key }: Access): Sluice {
   return new Sluice({ url: stack.url, key });
 }
 
-/** The client has ids as plain strings. Throws for what the API cannot have given. */
+/** Brands a submission id of the client, which are plain strings. Throws if it is not a valid id. */
 export function submissionId(id: string): SubmissionId {
   const parsed = parseSubmissionId(id);
   if (parsed === null) throw new Error(`${id} is not the id of a submission`);

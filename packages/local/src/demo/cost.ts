@@ -17,24 +17,24 @@ import { ended } from "./follow.ts";
 import { readParts, type PartMeasured } from "./parts.ts";
 import { readJobsWithParents } from "./read-back.ts";
 
-/** The start of a dispatch, and its end. */
+/** D1 rows of a dispatch: one at its start, one at its end. */
 const ROWS_PER_DISPATCH = 2;
 const MILLION = 1_000_000;
 
 /** Printed once, below the figures. */
-export const COST_NOTE = "D1 counts more rows than it keeps: index entries, and each update of a job or a submission.";
+export const COST_NOTE = "D1 also bills index entries and every update of a job or submission as rows written.";
 
-/** What is known of a push that ended. */
+/** A push whose documents have ended. */
 export interface PushMeasured {
   readonly ended: number;
   readonly tokens: number;
-  /** Whether the runtime was killed meanwhile: messages that were lost or came again are not counted then. */
+  /** Whether the runtime was killed during the push. Lost and repeated messages are not counted in that case. */
   readonly killed: boolean;
 }
 
 export interface JobMeasured {
   readonly dispatches: number;
-  /** Dispatches whose inference may have been paid for without being used. */
+  /** Repeated dispatches that may have been paid for without a result. */
   readonly again: number;
   readonly tokens: number;
 }
@@ -47,13 +47,13 @@ interface Item {
 
 interface CostOptions {
   readonly jobIds: ReadonlySet<string>;
-  /** The bytes that each document has in its message, by id. */
+  /** The bytes of each document in its message, by id. */
   readonly sizes: ReadonlyMap<string, number>;
   readonly killed: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Describes what a submission that has ended would cost on Cloudflare. `url`: of the stack. */
+/** Describes the Cloudflare cost of a submission that has ended. `url` is the stack's. */
 export async function showCost(
   client: Pick<Sluice, "job">,
   url: string,
@@ -82,8 +82,8 @@ function measureJob({ attempts, usage }: Job): JobMeasured {
 }
 
 /**
- * What a million documents like these would cost, by the estimate of `sluice push --estimate`: it leaves out
- * what a push costs once, and crashes.
+ * Describes the cost of a million documents like these, with the estimate of `sluice push --estimate`. It excludes
+ * one-time costs of a push, and crashes.
  */
 export function describeMillion(totals: PushTotals): string {
   if (totals.documents === 0) return "";
@@ -106,12 +106,12 @@ export function costItems(push: PushMeasured, parts: readonly PartMeasured[], jo
   const documents = sum(parts, (part) => part.documents);
   const staged = parts.filter(isStaged).length;
   const textRows = new Set(parts.map((part) => part.textRow)).size;
-  // The message of a staged part only names it.
+  // The message of a staged part contains only its name.
   const units = sum(parts, (part) => (isStaged(part) ? 1 : queueOperations(part.bytes)));
   const operations = units * OPERATIONS_PER_MESSAGE;
   const dispatches = sum(jobs, (job) => job.dispatches);
   const again = sum(jobs, (job) => job.again);
-  // A job may have documents of other submissions: what was paid again is shared in proportion to its tokens.
+  // A job may have documents of other submissions, so the tokens paid for again are shared in proportion.
   const used = sum(jobs, (job) => job.tokens);
   const wasted = used === 0 ? 0 : Math.round((push.tokens * sum(jobs, (job) => job.again * job.tokens)) / used);
   const rows =
@@ -156,7 +156,7 @@ export function costItems(push: PushMeasured, parts: readonly PartMeasured[], jo
   ];
 }
 
-/** Each 64 KB of a message, or part of it, is billed when it is written, read and deleted. */
+/** Queues bill each started 64 KB of a message when it is written, read and deleted. */
 function describeMessages(messages: number, units: number): string {
   const size = units === messages ? "" : ` in ${plural(units, "unit")} of 64 KB`;
   return `${plural(messages, "message")}${size}, written, read and deleted`;

@@ -8,8 +8,8 @@ const answerSchema = z.object({
 });
 
 /**
- * Asks the running stack's D1, as Cloudflare's own API for D1 does: rows as objects of the shape given.
- * All parameters are text.
+ * Queries the running stack's D1 in the format of Cloudflare's D1 API. Returns rows as objects of the given shape. All
+ * parameters are text.
  */
 export async function queryD1<Shape extends z.ZodType>(
   url: string,

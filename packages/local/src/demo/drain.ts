@@ -2,10 +2,10 @@ import { hasEnded, type Sluice } from "@sluice/client/library";
 import { pause } from "../signals.ts";
 
 const INTERVAL_MS = 100;
-/** Of the submissions, the newest: what was just pushed is among them. */
+/** How many of the newest submissions are read. The last push is one of them. */
 const MAX_SUBMISSIONS = 1_000;
 
-/** Waits, up to `ms` milliseconds, until D1 has recorded everything that was pushed. */
+/** Waits up to `ms` milliseconds until D1 has recorded all pushed documents. */
 export async function recordQueue(client: Pick<Sluice, "submissions">, ms: number): Promise<void> {
   const late = AbortSignal.timeout(ms);
   try {
@@ -16,6 +16,6 @@ export async function recordQueue(client: Pick<Sluice, "submissions">, ms: numbe
       await pause(INTERVAL_MS, late);
     }
   } catch {
-    // The stack has ended: there is nothing to wait for.
+    // The stack has ended, so waiting is pointless.
   }
 }

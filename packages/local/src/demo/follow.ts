@@ -3,10 +3,10 @@ import type { Progress } from "@sluice/client/progress";
 import { holdWords, waitingBrief } from "@sluice/client/terminal";
 
 const INTERVAL_MS = 200;
-/** Shorter waits are not worth a word. */
+/** Shorter waits are not reported. */
 const MIN_SHOWN_WAIT_MS = 2_000;
 
-/** Documents that the Queue lost: they failed without having been recorded. */
+/** Documents that the Queue lost: they failed without being recorded. */
 export function lost({ failures }: Submission): number {
   return failures["message_lost"] ?? 0;
 }
@@ -24,11 +24,11 @@ export function recorded(submission: Submission): number {
 interface Following {
   readonly progress: Progress;
   readonly signal: AbortSignal;
-  /** Ends it before the submission has ended. */
+  /** Stops following before the submission has ended. */
   readonly until?: (submission: Submission) => boolean;
 }
 
-/** Shows a submission's progress to its end, or until `until` is true. Gives it as it was read last. */
+/** Shows a submission's progress to its end, or until `until` is true. Returns the last state read. */
 export function follow(
   client: Pick<Sluice, "wait">,
   id: string,
@@ -45,7 +45,7 @@ export function follow(
   });
 }
 
-/** What a submission waits for in a few words, if that takes a while; else `""`. `now` in milliseconds. */
+/** Describes briefly what a submission waits for, if the wait is long; else `""`. `now` is in milliseconds. */
 export function describeWait({ waiting }: Pick<Submission, "waiting">, now: number): string {
   if (waiting === null || waiting.until === null) return "";
   return Date.parse(waiting.until) - now > MIN_SHOWN_WAIT_MS ? `waits for ${waitingBrief(waiting, now)}` : "";

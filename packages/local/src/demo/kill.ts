@@ -14,8 +14,8 @@ interface Around extends Access {
 }
 
 /**
- * Kills the runtime once half of a submission is recorded, and starts it again. Gives the submission as it
- * was at the kill, `null` if it ended too soon for one, or the line that says why the runtime does not start.
+ * Kills the runtime once half of a submission is recorded, and restarts it. Returns the submission as it was at the
+ * kill, `null` if it ended too soon for a kill, or the reason the runtime does not restart.
  */
 export async function killHalfway(
   around: Around,
@@ -25,7 +25,7 @@ export async function killHalfway(
   const { signal, stack } = around;
   const atKill = await follow(connect(around), id, { progress, signal, until: isHalfway });
   if (hasEnded(atKill)) {
-    progress.print(stage("not killed", "everything had ended before: try a larger file"));
+    progress.print(stage("not killed", "everything ended before the kill; try a larger file"));
     return ok(null);
   }
   const { queued, processing, succeeded } = atKill.counts;
@@ -34,17 +34,20 @@ export async function killHalfway(
   const started = performance.now();
   const restarted = await stack.restartAfterKill();
   if (!restarted.ok) return restarted;
-  const leases = "what a Worker was working on is due again when its lease expires";
+  const leases = "interrupted work is due again when its lease expires";
   progress.print(stage("restarted", `on the same state in ${duration(performance.now() - started)}; ${leases}`));
   return ok(atKill);
 }
 
-/** Something is recorded for good, and something has not ended. */
+/** Whether some documents are recorded and some have not ended. */
 function isHalfway(submission: Submission): boolean {
   return recorded(submission) * 2 >= submission.counts.total && ended(submission) < submission.counts.total;
 }
 
-/** Compares what was recorded at the kill with what the API gives back. Gives the line about it, and whether it holds. */
+/**
+ * Compares what was recorded at the kill with what the API returns. Returns the line to print, and whether the counts
+ * agree.
+ */
 export function compareCounts(
   atKill: Submission,
   end: Submission,
@@ -56,8 +59,8 @@ export function compareCounts(
     back.ended === ended(end) &&
     back.ended === back.documents;
   const line =
-    `${plural(recorded(atKill), "document")} recorded before the kill; the API lists ${count(back.documents)}, ` +
+    `${plural(recorded(atKill), "document")} recorded before the kill. The API lists ${count(back.documents)}, ` +
     `${count(back.ended)} of them ended, and counts ${count(ended(end))}: ` +
-    (holds ? "nothing lost, nothing counted twice" : "these do not agree");
+    (holds ? "nothing lost, nothing counted twice" : "the counts do not agree");
   return { line: stage("kept", line), holds };
 }

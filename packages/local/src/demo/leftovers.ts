@@ -7,31 +7,29 @@ import { stage, sum } from "./figures.ts";
 import { follow } from "./follow.ts";
 import { notSucceeded } from "./tell.ts";
 
-/** What earlier runs left in a state, as this run finds it at its start. */
+/** The documents of earlier runs in a state, as this run finds them at its start. */
 export interface Leftovers {
   readonly unfinished: readonly UnfinishedSubmission[];
-  /** Documents that were in the local Queue: they have ended now. */
+  /** Documents that were in the local Queue. They have failed now. */
   readonly lost: readonly LostWithQueue[];
 }
 
 export const NOTHING_LEFT: Leftovers = { unfinished: [], lost: [] };
 
-/** A line for what this run finishes by itself, and one for each kind of what it cannot. */
+/** A line for documents that this run finishes, and one for each kind that it cannot. */
 export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
   const lines: string[] = [];
   const left = sum(unfinished, (one) => one.recorded + one.staged);
   const staged = sum(unfinished, (one) => one.staged);
   const big = staged === 0 ? "" : ` (${count(staged)} of them as staged parts)`;
   if (left > 0) {
-    lines.push(
-      stage("left over", `${plural(left, "document")} of an earlier run, in D1${big}: this run finishes them`),
-    );
+    lines.push(stage("left over", `${plural(left, "document")} of an earlier run in D1${big}: this run finishes them`));
   }
   const again = lost.filter((one) => !one.canceled);
   if (again.length > 0) lines.push(stage("lost", `${listed(again)}: ${WHY_LOST}. ${PUSH_LOST_AGAIN}`));
   const canceled = lost.filter((one) => one.canceled);
-  if (canceled.length > 0) lines.push(stage("lost", `${listed(canceled)}, canceled before: ${WHY_LOST}`));
-  // The start has ended all others that were in the Queue.
+  if (canceled.length > 0) lines.push(stage("lost", `${listed(canceled)}, already canceled: ${WHY_LOST}`));
+  // At the start, all other submissions with documents in the Queue are closed.
   const resumable = unfinished.flatMap(({ submission, queued }) =>
     queued > 0 ? [{ submission, documents: queued }] : [],
   );
@@ -40,12 +38,12 @@ export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
   return lines;
 }
 
-const WHY_LOST = "in the local Queue, which is in memory, when a run ended; they failed as message_lost";
-const RESUME = "The same push under the same key resumes it, within an hour";
+const WHY_LOST = "lost when a run ended, because the local Queue is in memory; they failed as message_lost";
+const RESUME = "Push the same file with the same key within an hour to resume it";
 
 const MAX_LISTED = 3;
 
-/** How many documents, and of which submissions. */
+/** Counts documents and names their submissions. */
 export function listed(submissions: readonly Pick<LostWithQueue, "submission" | "documents">[]): string {
   const [first] = submissions;
   const documents = plural(
@@ -58,7 +56,7 @@ export function listed(submissions: readonly Pick<LostWithQueue, "submission" | 
   return `${documents} (${names.join(", ")}${more > 0 ? `, and of ${count(more)} more submissions` : ""})`;
 }
 
-/** Longer than any lease, and than a staged part waits at the demo's tick. */
+/** Longest wait without progress. It exceeds any lease, and the wait of a staged part at the demo's tick. */
 const MAX_STANDSTILL_MS = 180_000;
 
 interface Around {
@@ -69,10 +67,7 @@ interface Around {
   readonly now: () => number;
 }
 
-/**
- * Waits until all documents that D1 has of them have ended, for as long as something moves. Gives what did
- * not succeed, a line each.
- */
+/** Waits until all their documents in D1 have ended, while there is progress. Returns one line per shortcoming. */
 export async function finishLeftovers(
   { unfinished }: Leftovers,
   { client, signal, progress, now }: Around,
@@ -80,7 +75,7 @@ export async function finishLeftovers(
   const shortcomings: string[] = [];
   for (const { submission, recorded, staged, queued } of unfinished) {
     if (recorded + staged === 0) continue;
-    // What was never sent comes with its push only, which may never be resumed: it is not waited for.
+    // Documents that were never sent need their push, which may never be resumed, so they are not waited for.
     const isOpen = ({ counts }: Submission) => counts.processing > 0 || counts.queued > queued;
     let moved = { at: now(), counts: "" };
     const stands = (counts: string): boolean => {
@@ -97,7 +92,7 @@ export async function finishLeftovers(
     if (!hasEnded(last) && isOpen(last)) {
       const standstill = duration(MAX_STANDSTILL_MS);
       shortcomings.push(
-        `${submission} has not ended: none of its documents moved for ${standstill}. The next dev or demo continues it.`,
+        `${submission} has not ended: no progress for ${standstill}. The next dev or demo continues it.`,
       );
     } else {
       shortcomings.push(...notSucceeded(last));

@@ -6,11 +6,11 @@ import type { File } from "./read-file.ts";
 export interface Measured {
   /** Of all accepted documents. */
   readonly totals: PushTotals;
-  /** The bytes that each of them has in a message, by id. */
+  /** The bytes of each document in a message, by id. */
   readonly sizes: ReadonlyMap<string, number>;
 }
 
-/** Measures the documents of a file by the rules that the producer accepts and packs them by. */
+/** Measures the documents of a file with the producer's rules for accepting and packing. */
 export function measureFile({ documents }: Pick<File, "documents">, id: string): Measured {
   const submission = submissionId(id);
   const checker = new Checker({ truncateInputs: true });

@@ -6,11 +6,11 @@ import { submissionId } from "./connect.ts";
 import { queryD1 } from "./d1.ts";
 import { sum } from "./figures.ts";
 
-/** A part as its message carried it: `bytes` is the size of that body, or of what is staged in its place. */
+/** A part as its message carried it. `bytes` is the size of the message body, or of the staged text. */
 export interface PartMeasured {
   readonly documents: number;
   readonly bytes: number;
-  /** The row that holds its texts, alone or with those of other parts. */
+  /** The row with its texts, possibly shared with other parts. */
   readonly textRow: number;
 }
 
@@ -24,9 +24,8 @@ const PARTS = `SELECT p.part AS part, p.hash AS hash, p.documents AS documents, 
   WHERE p.submission_id = ?1 GROUP BY p.part`;
 
 /**
- * The parts that a submission traveled in. Reads private tables: the API counts documents and jobs, and
- * has no figure for messages and rows, which are what a push costs. `sizes`: the bytes of each document in a
- * message, by id.
+ * Reads the parts of a submission. This needs private tables: the API counts documents and jobs, but not messages and
+ * rows, which determine the cost of a push. `sizes` has the bytes of each document in a message, by id.
  */
 export async function readParts(
   url: string,

@@ -23,7 +23,7 @@ export interface Surroundings extends Access {
 export interface Followed {
   readonly end: Submission;
   readonly back: ReadBack;
-  /** What did not succeed, a line each. */
+  /** Shortcomings, one line each. */
   readonly shortcomings: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export async function pushAndFollow(
   const kept = atKill === null ? null : compareCounts(atKill, end, back);
   if (atKill !== null && lost(end) > 0) {
     progress.print(
-      stage("lost", `${plural(lost(end), "document")} in the local Queue, which is in memory: pushed again`),
+      stage("lost", `${plural(lost(end), "document")} lost with the local Queue, which is in memory: pushed again`),
     );
     const again = await push();
     if (!again.ok) return again;
@@ -64,12 +64,12 @@ export async function pushAndFollow(
   if (refusedCount > 0) shortcomings.push(refusedShortcoming(refusedCount));
   if (kept !== null) {
     progress.print(kept.line);
-    if (!kept.holds) shortcomings.push("What was recorded before the kill and what is there after it do not agree.");
+    if (!kept.holds) shortcomings.push("The counts before and after the kill do not agree.");
   }
   return ok({ end, back, shortcomings });
 }
 
-/** Follows a submission to its end, and tells of its jobs once each of them has a `request_id`. */
+/** Follows a submission to its end, and reports its jobs once each has a `request_id`. */
 async function followToEnd(around: Surroundings, id: string, progress: Progress): Promise<Submission> {
   const { signal } = around;
   const client = connect(around);

@@ -9,18 +9,18 @@ export interface Pushed {
   readonly submission: Submission;
   readonly accepted: number;
   readonly refusedCount: number;
-  /** The first of them, by the lines of the file. */
+  /** The first refused lines, in file order. */
   readonly refused: readonly RejectedLine[];
 }
 
 interface Pushing {
-  /** The same key again sends only what was lost. */
+  /** A repeated key sends only the lost documents. */
   readonly key: string;
   readonly progress: Progress;
   readonly signal: AbortSignal;
 }
 
-/** Pushes a file. An error is what the API says about it. */
+/** Pushes a file. Returns the API's message on an error. */
 export async function pushFile(
   client: Pick<Sluice, "push">,
   file: File,
@@ -29,7 +29,7 @@ export async function pushFile(
   const rejectedOf = (rejected: readonly RejectedLine[]) =>
     [
       ...file.unreadable,
-      // The client counts what it sends.
+      // The client counts the lines it sends.
       ...rejected.map(({ line, detail }) => ({ line: file.documents[line - 1]?.line ?? line, detail })),
     ].toSorted((a, b) => a.line - b.line);
   try {
@@ -37,14 +37,14 @@ export async function pushFile(
       file.documents.map(({ text }) => text),
       {
         idempotencyKey: key,
-        // A file takes the way of a backfill, however short it is.
+        // A file uses the bulk lane, however short it is.
         lane: "bulk",
         signal,
         onProgress: ({ sent, bytes }) => progress.sending(sent, bytes, file.bytes),
       },
     );
     const [submission] = submissions;
-    // The file fits into one request.
+    // The file fits in one request.
     if (submission === undefined || submissions.length > 1) throw new Error("a push must become one submission");
     const refusedCount = rejectedCount + file.unreadable.length;
     return ok({ submission, accepted, refusedCount, refused: rejectedOf(rejected) });

@@ -3,7 +3,7 @@ import { fit, oneLine, pad, plural } from "@sluice/client/terminal";
 import { wordSearchRanks } from "../word-search.ts";
 
 const MAX_SHOWN = 40;
-/** Columns of a terminal. */
+/** Terminal columns. */
 const QUERY_WIDTH = 38;
 const CONTEXT_WIDTH = 62;
 const SCORE = "  score  ";
@@ -17,7 +17,7 @@ export interface Layout {
   readonly rank: string;
 }
 
-/** Fits the table into a line of `width` cells: the texts give way, down to 30 cells for both. */
+/** Fits the table to `width` cells per line. The texts shrink, down to 30 cells in total. */
 export function layOut(width: number): Layout {
   const texts = (rank: string) => width - SCORE.length - 2 - rank.length;
   const rank = texts(RANK) >= QUERY_WIDTH + CONTEXT_WIDTH ? RANK : SHORT_RANK;
@@ -27,8 +27,8 @@ export function layOut(width: number): Layout {
 }
 
 /**
- * The best context of each of a submission's first documents, with the rank that plain word search gives the
- * same context. A line has at most `width` cells of a terminal.
+ * Formats the best context of each of a submission's first documents, with the rank that plain word search gives the
+ * same context. A line has at most `width` terminal cells.
  */
 export async function showRankings(
   client: Pick<Sluice, "results">,
@@ -60,11 +60,11 @@ export async function showRankings(
     `${pad("query", layout.query, "left")}${SCORE}${pad("best context", layout.context, "left")}  ${layout.rank}`,
     ...lines,
     ...(more > 0 ? [`… and ${plural(more, "more document")}`] : []),
-    `Word search puts another context first in ${elsewhere} of these ${lines.length}.`,
+    `Word search ranks another context first in ${elsewhere} of these ${lines.length}.`,
   ].join("\n");
 }
 
-/** One line of exactly `width` cells. */
+/** Formats one line of exactly `width` cells. */
 export function column(text: string, width: number): string {
   return pad(fit(oneLine(text).trim(), width), width, "left");
 }

@@ -1,6 +1,6 @@
 import type { Job, Sluice } from "@sluice/client/library";
 
-/** What the API gives back of a submission, counted. */
+/** Counts of what the API returns for a submission. */
 export interface ReadBack {
   /** Recorded documents. */
   readonly documents: number;
@@ -24,12 +24,12 @@ export async function readBack(client: Pick<Sluice, "results">, id: string, sign
   return { documents, ended, scores, jobIds };
 }
 
-/** The jobs of these ids. */
+/** Reads jobs by id. */
 export function readJobs(client: Pick<Sluice, "job">, ids: Iterable<string>, signal: AbortSignal): Promise<Job[]> {
   return Promise.all(Array.from(ids, (id) => client.job(id, { signal })));
 }
 
-/** The jobs of these ids and the jobs that they follow up: each was dispatched too, and is paid for. */
+/** Reads jobs by id and the jobs they replace: each of them was dispatched and paid for. */
 export async function readJobsWithParents(
   client: Pick<Sluice, "job">,
   ids: Iterable<string>,

@@ -4,9 +4,9 @@ import { readLines, reasonOf } from "@sluice/client/input";
 import { bytes as bytesWords } from "@sluice/client/terminal";
 import { err, ok, type Result } from "@sluice/core";
 
-/** A line to push. Only the API says whether it is a document. */
+/** A line to push. Only the API decides whether it is a document. */
 export interface FileLine {
-  /** From 1, as an editor counts. */
+  /** From 1, as in an editor. */
   readonly line: number;
   readonly text: string;
 }
@@ -14,13 +14,16 @@ export interface FileLine {
 export interface File {
   readonly name: string;
   readonly bytes: number;
-  /** The lines that are not blank: the index of one is its place in the push. */
+  /** The lines that are not blank. Their index is their position in the push. */
   readonly documents: readonly FileLine[];
-  /** Lines that cannot be pushed, since they are not text. */
+  /** Lines that cannot be pushed, because they are not text. */
   readonly unreadable: readonly RejectedLine[];
 }
 
-/** Reads an NDJSON file of documents; `name` is what the person calls it. One line says why there is nothing to push. */
+/**
+ * Reads an NDJSON file of documents. `name` is the path as the user typed it. Returns a one-line error if there is
+ * nothing to push.
+ */
 export async function readFile(path: string, name: string): Promise<Result<File, string>> {
   let bytes: Uint8Array;
   try {
@@ -28,10 +31,10 @@ export async function readFile(path: string, name: string): Promise<Result<File,
   } catch (error) {
     return err(`${name} cannot be read: ${reasonOf(error)}`);
   }
-  // What is sent has a line feed behind each line, the last one included.
+  // Each line is sent with a line feed, including the last.
   if (bytes.length >= MAX_REQUEST_BYTES) {
     const limit = bytesWords(MAX_REQUEST_BYTES);
-    return err(`${name} has ${bytesWords(bytes.length)}; demo takes less than ${limit}. Use dev and sluice push`);
+    return err(`${name} has ${bytesWords(bytes.length)}; demo accepts less than ${limit}. Use dev and sluice push`);
   }
   const documents: FileLine[] = [];
   const unreadable: RejectedLine[] = [];
@@ -44,7 +47,7 @@ export async function readFile(path: string, name: string): Promise<Result<File,
     return err(`${name} is empty: it must have one document per line, ${EXAMPLE}`);
   }
   if (first?.text.trimStart().startsWith("[") === true) {
-    return err(`${name} is a JSON list: put each document on a line of its own, as \`jq -c '.[]'\` does`);
+    return err(`${name} is a JSON list: put each document on its own line, for example with \`jq -c '.[]'\` does`);
   }
   if (!documents.some(({ text }) => isObject(text))) {
     return err(`${name} has no document: each line must be one, ${EXAMPLE}`);

@@ -12,13 +12,13 @@ import type { File } from "./read-file.ts";
 export interface DemoEnd {
   /** Whether it ran to its end, with or without shortcomings. */
   readonly complete: boolean;
-  /** What of this run did not succeed, a line each. */
+  /** Shortcomings of this run, one line each. */
   readonly shortcomings: readonly string[];
-  /** Whether documents of an earlier run are lost: no run can bring them back. */
+  /** Whether documents of an earlier run are lost. No run can recover them. */
   readonly lostBefore: boolean;
 }
 
-/** Pushes the file, follows it to its end, and shows what the API gives back. Throws when the signal aborts. */
+/** Pushes the file, follows it to its end, and shows what the API returns. Throws when the signal aborts. */
 export async function runDemo(around: Surroundings, file: File, kill: boolean): Promise<DemoEnd> {
   const { stack, signal, output } = around;
   const { leftovers } = stack;

@@ -29,7 +29,7 @@ export function scoredLine({ counts }: Submission, scores: number, milliseconds:
   return stage("scored", figure);
 }
 
-/** A line for each reason why documents of a submission did not succeed, with what to do. */
+/** One line for each reason why documents of a submission did not succeed, with the next step. */
 export function notSucceeded({ id, counts, failures }: Submission): string[] {
   const lines = Object.entries(failures).map(
     ([code, n]) => `${plural(n, "document")} failed: ${code}. ${advice(code, id)}`,
@@ -43,6 +43,6 @@ function advice(code: string, submission: string): string {
   const { message, retryable } = FAILURES[code as FailureCode];
   if (code === "message_lost") return message;
   return retryable
-    ? `${message} Queue them again: POST /v1/submissions/${submission}/retry`
-    : `${message} Change these documents, then push them again.`;
+    ? `${message} To retry them: POST /v1/submissions/${submission}/retry`
+    : `${message} Fix these documents, then push them again.`;
 }

@@ -10,8 +10,8 @@ interface Reply {
 const MAX_BODY_BYTES = 12_000_000;
 
 /**
- * - `POST /batches/{id}` with `{ requests: [{ query, contexts: [{ text }] }] }`: begins to score; 202
- * - `GET /batches/{id}`: how it stands; 404 where it is not known
+ * - `POST /batches/{id}` with `{ requests: [{ query, contexts: [{ text }] }] }`: starts scoring; 202
+ * - `GET /batches/{id}`: its state; 404 if unknown
  * - `POST /score` with the same body: `{ scores }`, a list for each request
  */
 export async function answer(request: IncomingMessage, scorer: Scorer): Promise<Reply> {

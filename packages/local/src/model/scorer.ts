@@ -6,7 +6,7 @@ export interface ScoringRequest {
   readonly contexts: readonly { readonly text: string }[];
 }
 
-/** How a batch stands. `done` and `total` count distinct texts; `scores` has a list for each request. */
+/** The state of a batch. `done` and `total` count distinct texts; `scores` has a list for each request. */
 export type Progress =
   | { readonly state: "running"; readonly done: number; readonly total: number }
   | { readonly state: "done"; readonly scores: readonly (readonly number[])[] }
@@ -14,17 +14,19 @@ export type Progress =
 
 interface Work {
   readonly requests: readonly ScoringRequest[];
-  /** Every distinct text of the batch, in the order in which they are embedded. */
+  /** Every distinct text of the batch, in embedding order. */
   readonly texts: readonly string[];
   readonly vectors: Map<string, Float32Array>;
   readonly finish: (scores: number[][]) => void;
   readonly fail: (reason: unknown) => void;
 }
 
-/** Texts that a batch has embedded before the next one has its turn, so that a small one does not wait for a big one. */
+/**
+ * Texts embedded for a batch before the next batch gets its turn, so that a small batch does not wait for a large one.
+ */
 const TURN = Math.min(8, MAX_TEXTS);
 
-/** Scores batches with one model, a few texts of each in turn. Keeps the last `keep` finished ones. */
+/** Scores batches with one model, a few texts of each in turn. Keeps the last `keep` finished batches. */
 export class Scorer {
   readonly #embed: Embed;
   readonly #keep: number;
@@ -38,7 +40,7 @@ export class Scorer {
     this.#keep = keep;
   }
 
-  /** Begins to score a batch, unless it is known already. */
+  /** Starts scoring a batch, unless it is already known. */
   begin(id: string, requests: readonly ScoringRequest[]): void {
     if (this.#batches.has(id)) return;
     const { work, scores } = this.#start(requests);
@@ -49,7 +51,7 @@ export class Scorer {
     );
   }
 
-  /** `null`: not known, or finished so long ago that it is forgotten. */
+  /** `null` if the batch is unknown or no longer kept. */
   progress(id: string): Progress | null {
     return this.#batches.get(id)?.() ?? null;
   }

@@ -4,12 +4,12 @@ import { answer } from "./routes.ts";
 import { Scorer } from "./scorer.ts";
 
 /**
- * The process with the model: `node server.ts`. Prints `{"listening":PORT}` and serves 127.0.0.1 at
- * that port. Ends when its stdin closes, when its parent is gone, or on SIGINT and SIGTERM, so that
- * no end of the parent, not even SIGKILL, leaves it behind.
+ * The model process: `node server.ts`. Prints `{"listening":PORT}` and serves on 127.0.0.1. Exits when its stdin
+ * closes, when its parent is gone, or on SIGINT and SIGTERM, so that nothing, not even a SIGKILL of the parent, leaves
+ * it behind.
  */
 
-/** Finished batches that are kept until they are asked for. */
+/** Finished batches that are kept for polling. */
 const KEEP = 200;
 const PARENT_CHECK_MS = 2_000;
 
@@ -34,6 +34,6 @@ server.listen(0, "127.0.0.1", () => {
   if (typeof address === "object" && address !== null) {
     process.stdout.write(`${JSON.stringify({ listening: address.port })}\n`);
   }
-  // The first text loads the model (about half a second): better now than with the first batch.
+  // The first text loads the model (about half a second), so embed one before the first batch.
   setImmediate(() => void embed(["ready"]));
 });

@@ -2,16 +2,16 @@ import { parseArgs } from "node:util";
 import { err, ok, type Result } from "@sluice/core";
 import { PNPM } from "../command.ts";
 
-/** What `sql` was called with. */
+/** The arguments of `sql`. */
 export interface SqlCall {
-  /** `null`: the statements are in `file`. */
+  /** `null` if the statements are in `file`. */
   readonly sql: string | null;
   readonly file: string | null;
   readonly remote: boolean;
   readonly json: boolean;
   readonly write: boolean;
   readonly yes: boolean;
-  /** Flags for wrangler, each one word. */
+  /** Flags for wrangler, one word each. */
   readonly flags: readonly string[];
 }
 
@@ -30,10 +30,10 @@ const OPTIONS = {
 } as const;
 
 const VALUE_OPTIONS = ["--command", "--file", "--env", "-e", "--profile"];
-/** Any other argument is SQL, also one that begins with a comment: `-- note`. */
+/** Any other argument is SQL, including one that begins with a comment: `-- note`. */
 const OPTION = /^(?:-[a-zA-Z]+|--[a-z][a-z-]*(?:=[\s\S]*)?)$/;
 
-/** Reads the arguments, or says what is wrong with them; `"help"` where help is wanted. */
+/** Parses the arguments. Returns an error, or `"help"` for `--help`. */
 export function readSqlArguments(args: readonly string[]): Result<SqlCall | "help", string> {
   let parsed;
   try {
@@ -47,10 +47,10 @@ export function readSqlArguments(args: readonly string[]): Result<SqlCall | "hel
   const [sql = null] = statements;
   const file = values.file ?? null;
   if (statements.length + (file === null ? 0 : 1) !== 1 || sql?.trim() === "") {
-    return err(`sql takes one quoted text: ${PNPM} sql "SELECT * FROM best LIMIT 5"`);
+    return err(`sql needs one quoted argument: ${PNPM} sql "SELECT * FROM best LIMIT 5"`);
   }
   const { remote = false, local = false, json = false, write = false, yes = false } = values;
-  if (remote && local) return err("--local and --remote exclude each other");
+  if (remote && local) return err("--local and --remote cannot be combined");
   const flags = [
     ...(values.env === undefined ? [] : [`--env=${values.env}`]),
     ...(values.profile === undefined ? [] : [`--profile=${values.profile}`]),
@@ -59,7 +59,7 @@ export function readSqlArguments(args: readonly string[]): Result<SqlCall | "hel
   return ok({ sql, file, remote, json, write, yes, flags });
 }
 
-/** The same arguments with each value joined to its option, and what is SQL behind `--`. */
+/** The same arguments with each value joined to its option, and SQL after `--`. */
 function separated(args: readonly string[]): string[] {
   const options: string[] = [];
   const sql: string[] = [];

@@ -1,12 +1,12 @@
 import { constants, DatabaseSync } from "node:sqlite";
 
-/** What running SQL would do. `unknown`: it does not compile, for this reason. */
+/** The effect of running SQL. `unknown`: it does not compile, with the reason. */
 export type Checked =
   | { readonly kind: "reads" }
   | { readonly kind: "writes"; readonly statement: string }
   | { readonly kind: "unknown"; readonly reason: string };
 
-/** What a statement asks SQLite's authorizer for while it compiles: an action with up to two names. */
+/** A request of a statement to SQLite's authorizer during compilation: an action with up to two names. */
 interface Action {
   readonly code: number;
   readonly first: string | null;
@@ -14,12 +14,12 @@ interface Action {
 }
 
 /**
- * Says whether SQL only reads. SQLite decides: it splits the text into statements and compiles each, without
- * running it, over an empty database in memory that has the given schema. Its authorizer reports what the statement
- * would do, through every view and common table expression.
+ * Decides whether SQL only reads. SQLite itself splits the text into statements and compiles each, without running it,
+ * on an empty in-memory database with the given schema. Its authorizer reports the effects of each statement, through
+ * every view and common table expression.
  */
 export function checkStatements(sql: string, schema: readonly string[]): Checked {
-  // As D1 reads it, "text" is a string where no column has that name.
+  // D1 reads "text" as a string if no column has that name.
   const database = new DatabaseSync(":memory:", { enableDoubleQuotedStringLiterals: true });
   try {
     for (const statement of schema) database.exec(statement);
@@ -43,7 +43,7 @@ export function checkStatements(sql: string, schema: readonly string[]): Checked
   }
 }
 
-/** What SQLite skips before a statement: white space, semicolons, comments. A comment ends at its first end. */
+/** What SQLite skips before a statement: white space, semicolons, comments. A comment ends at its first terminator. */
 const SKIPPED = String.raw`(?:[\s;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*(?:\*/|$))*`;
 const BLANK = new RegExp(`^${SKIPPED}$`);
 const EXPLAIN = new RegExp(`^${SKIPPED}explain\\b`, "i");
@@ -52,12 +52,12 @@ function isBlank(sql: string): boolean {
   return BLANK.test(sql);
 }
 
-/** The authorizer is asked for what the explained statement would do, which is not done. */
+/** For EXPLAIN, the authorizer receives the actions of the explained statement, which does not run. */
 function isExplain(statement: string): boolean {
   return EXPLAIN.test(statement);
 }
 
-/** VACUUM and some REINDEX ask for nothing: a statement that reads asks for something. */
+/** VACUUM and some forms of REINDEX request nothing; a statement that reads always requests something. */
 function onlyReads(actions: readonly Action[]): boolean {
   return actions.length > 0 && actions.every(isRead);
 }
@@ -76,7 +76,7 @@ function isRead({ code, first, second }: Action): boolean {
   }
 }
 
-/** The argument, if any, names what to report on. https://www.sqlite.org/pragma.html */
+/** PRAGMAs whose argument only selects what to report. https://www.sqlite.org/pragma.html */
 const REPORTS = [
   "foreign_key_check",
   "foreign_key_list",
@@ -90,7 +90,7 @@ const REPORTS = [
   "table_xinfo",
 ];
 
-/** Reported without an argument; an argument sets them. */
+/** PRAGMAs that report without an argument and write with one. */
 const VALUES = [
   "application_id",
   "auto_vacuum",

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { callerFolder } from "../command.ts";
 import { WRANGLER, wranglerEnvironment } from "../wrangler.ts";
 
-/** The database to ask. */
+/** The database to query. */
 export interface Target {
   readonly remote: boolean;
   readonly state: string;
@@ -14,7 +14,7 @@ export interface Target {
 }
 
 export interface Executed {
-  /** What wrangler was called with. */
+  /** The arguments given to wrangler. */
   readonly line: readonly string[];
   /** JSON, unless wrangler failed early. */
   readonly output: string;
@@ -24,10 +24,10 @@ export interface Executed {
 
 /** Runs `wrangler d1 execute` with `--command=SQL` or `--file=PATH`. */
 export function executeSql(what: string, { remote, state, configuration, flags }: Target): Executed {
-  // Whether to go on has been asked: wrangler need not ask again.
+  // The command has already asked for confirmation.
   const where = remote ? ["--remote", "--yes"] : ["--local", "--persist-to", state];
   const line = ["d1", "execute", "sluice", ...where, "-c", configuration, ...flags, what, "--json"];
-  // The person's own login and account are for --remote; everything else about wrangler is as in the stack.
+  // --remote uses the user's login and account. Everything else about wrangler is as in the stack.
   const env = remote ? { ...process.env, WRANGLER_HIDE_BANNER: "true" } : wranglerEnvironment(state);
   const run = spawnSync(process.execPath, ["--no-warnings", WRANGLER, ...line], {
     stdio: ["inherit", "pipe", "pipe"],

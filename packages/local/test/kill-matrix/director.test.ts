@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => director.stop());
 
-/** As a Worker does: gives whether it may go on. */
+/** Asks the director like a Worker. Returns whether it may continue. */
 async function tell(step: Partial<Step>): Promise<boolean> {
   const whole = { worker: "producer", isolate: "first", asked: "INTERACTIVE", what: "sendBatch", moment: "before" };
   const told = fetch(director.url, { method: "POST", body: JSON.stringify({ ...whole, ...step }) });
@@ -25,8 +25,8 @@ async function tell(step: Partial<Step>): Promise<boolean> {
   );
 }
 
-describe("the director of a kill", () => {
-  it("fails where its step is never reached, and tells what was", async () => {
+describe("the kill director", () => {
+  it("fails if its step is never reached, and lists the steps seen", async () => {
     const other = () => tell({ moment: "after" });
     await expect(director.killAt(before(steps.send), other)).rejects.toThrow(
       /never reached; seen: producer INTERACTIVE sendBatch \(after\)/,
@@ -34,12 +34,12 @@ describe("the director of a kill", () => {
     expect(kills).toBe(0);
   });
 
-  it("tells why what leads to the step broke off", async () => {
+  it("reports why the action before the step failed", async () => {
     const broken = () => Promise.reject(new Error("answered with 422"));
     await expect(director.killAt(before(steps.send), broken)).rejects.toThrow(/broke off: answered with 422/);
   });
 
-  it("fails where the runtime does not come back", async () => {
+  it("fails if the runtime does not restart", async () => {
     const broken = await Director.start(() => Promise.reject(new Error("it did not come up")), SHORT_MS);
     const sent = {
       worker: "producer",
@@ -53,7 +53,7 @@ describe("the director of a kill", () => {
     broken.stop();
   });
 
-  it("lets everything before the n-th such step go on, and nothing of that runtime after it", async () => {
+  it("lets steps continue up to the n-th match, and none of that runtime after it", async () => {
     const wentOn: boolean[] = [];
     await director.killAt(before(steps.send, { nth: 2 }), async () => {
       wentOn.push(await tell({}), await tell({ moment: "after" }), await tell({ what: "send" }));
@@ -64,7 +64,7 @@ describe("the director of a kill", () => {
     expect([await tell({}), await tell({ isolate: "second" })]).toEqual([false, true]);
   });
 
-  it("holds a step until the kill, as one that never began", async () => {
+  it("blocks a held step until the kill", async () => {
     const held: Promise<boolean>[] = [];
     await director.killAt(after(steps.send, { holds: [steps.delivery] }), async () => {
       held.push(tell({ worker: "consumer", asked: "run", what: "sluice-bulk" }));
@@ -74,9 +74,9 @@ describe("the director of a kill", () => {
     expect(await Promise.all(held)).toEqual([false]);
   });
 
-  it("does not let time pass while an invocation is under way", async () => {
+  it("does not advance the clock during an invocation", async () => {
     await tell({ asked: "run", what: "scheduled" });
-    await expect(director.passTime(1_000)).rejects.toThrow("do not come to an end");
+    await expect(director.passTime(1_000)).rejects.toThrow("do not finish");
     await tell({ asked: "run", what: "scheduled", moment: "after" });
     await director.passTime(1_000);
   });

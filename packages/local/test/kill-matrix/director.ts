@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { HOST } from "../../src/port.ts";
 import type { GoOn, KilledWorker, Step } from "./step.ts";
 
-/** A step that is recognised: SQL by a piece of its text. */
+/** Matches a step; SQL is matched by a substring. */
 export interface StepPattern {
   readonly worker: KilledWorker;
   readonly asked: Step["asked"];
@@ -14,9 +14,9 @@ export interface StepPattern {
 /** Where the runtime is killed. */
 export interface KillAt extends StepPattern {
   readonly moment: Step["moment"];
-  /** The how many-th such step, from 1. */
+  /** Which matching step, from 1. */
   readonly nth: number;
-  /** Steps that are kept from beginning until then, so that the order is always the same. */
+  /** Steps that are blocked until then, so that the order is always the same. */
   readonly holds?: readonly StepPattern[];
 }
 
@@ -27,20 +27,20 @@ interface Armed {
   readonly reached: PromiseWithResolvers<{ readonly restarted: Promise<void> }>;
 }
 
-/** How long a step, or the end of what is under way, is waited for before the test fails. */
+/** Milliseconds to wait for a step, or for running invocations, before the test fails. */
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 5;
 
 /**
- * Hears of every step of the Workers before it lets them go on, keeps their clock, and at the step that
- * it was told kills the runtime, which then either did what the step is about or did not.
+ * Receives every step of the Workers before it continues, and controls their clock. At the chosen step it kills the
+ * runtime, either before or after the effect of the step.
  */
 export class Director {
   readonly #server: Server;
-  /** Kills the runtime and starts it again. */
+  /** Kills the runtime and restarts it. */
   readonly #kill: () => Promise<void>;
   readonly #patience: number;
-  /** Invocations under way. */
+  /** Running invocations. */
   #open = 0;
   #isAlive = true;
   readonly #gone = new Set<string>();
@@ -76,24 +76,24 @@ export class Director {
     this.#server.closeAllConnections();
   }
 
-  /** Moves the Workers' clocks ahead. To be done while nothing is under way: a lease is not to end by it in between. */
+  /** Advances the Workers' clocks. Call it only when no invocation is running, so that no lease expires inside one. */
   async passTime(milliseconds: number): Promise<void> {
     await this.untilIdle();
     this.#ahead += milliseconds;
   }
 
-  /** Waits until no invocation of a Worker is under way. */
+  /** Waits until no Worker invocation is running. */
   async untilIdle(): Promise<void> {
     const until = performance.now() + this.#patience;
     while (this.#open > 0) {
-      if (performance.now() > until) throw new Error(`the Workers do not come to an end: ${this.#steps()}`);
+      if (performance.now() > until) throw new Error(`the Workers do not finish: ${this.#steps()}`);
       await pause(LOOK_AGAIN_MS);
     }
   }
 
   /**
-   * Does what leads to the step, kills the runtime there, and comes back when it runs again. What is done
-   * may break off with it. Throws where the step is not reached.
+   * Runs the action that leads to the step, kills the runtime there, and returns once it runs again. The kill may fail
+   * the action. Throws if the step is not reached.
    */
   async killAt(at: KillAt, action: (isOver: () => boolean) => Promise<unknown>): Promise<void> {
     const armed: Armed = { at, seen: 0, reached: Promise.withResolvers() };
@@ -111,14 +111,14 @@ export class Director {
     if (reached === "late") {
       this.#armed = null;
       this.#release();
-      const also = broken instanceof Error ? `; what leads to it broke off: ${broken.message}` : "";
+      const also = broken instanceof Error ? `; the action before it failed: ${broken.message}` : "";
       throw new Error(`the kill was never reached${also}; seen: ${this.#steps()}`);
     }
     await reached.restarted;
     await acting;
   }
 
-  /** Keeps steps from beginning until the next kill. */
+  /** Blocks steps until the next kill. */
   hold(patterns: readonly StepPattern[]): void {
     this.#holds = patterns;
   }
@@ -137,7 +137,7 @@ export class Director {
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Only the entries of this folder speak to it. A request that a kill cut off has no end.
+    // Only this folder's entries call it. A request interrupted by a kill never ends.
     const body = await text(request).catch(() => null);
     if (body === null) return;
     const step = JSON.parse(body) as Step;
@@ -162,7 +162,7 @@ export class Director {
   }
 
   #goOn(step: Step, response: ServerResponse): void {
-    // What is held has not begun.
+    // A held step has not begun.
     if (step.asked === "run") this.#open += step.moment === "before" ? 1 : -1;
     const answer: GoOn = { ahead: this.#ahead };
     response.setHeader("content-type", "application/json").end(JSON.stringify(answer));

@@ -17,14 +17,14 @@ const jobSchema = z.object({
     z.array(z.object({ attempt: z.number(), request_id: z.string().optional(), error: z.unknown().optional() })),
   ),
   members: fromJson(z.array(z.tuple([z.string(), z.array(z.string())]))),
-  /** The submissions whose parts it was recorded for: one that ended as canceled has no members left. */
+  /** The submissions whose parts the job was recorded for. A canceled job has no members left. */
   recordedFor: fromJson(z.array(z.string())),
 });
 type JobRecord = z.output<typeof jobSchema>;
 
 /**
- * What was paid, by what the stand-in took in, against what D1 has on record: every batch is an attempt's,
- * and attempts without a record, which may be paid, are counted as unconfirmed and no others.
+ * Compares the batches that the stand-in accepted with the records in D1: every batch belongs to an attempt, and
+ * exactly the attempts without a record, which may have been paid for, are counted as unconfirmed.
  */
 export async function checkDispatches(
   machine: Machine,
@@ -34,7 +34,7 @@ export async function checkDispatches(
   const submissions = new Set(expected.map(({ submission }) => submission));
   const jobs = await jobsOf(machine, submissions);
   expect(sum(jobs.map((job) => job.unconfirmed)), "dispatches that jobs count as unconfirmed").toBe(unconfirmed);
-  expect(sum(jobs.map(attemptsWithoutRecord)), "attempts without a record of what became of them").toBe(unconfirmed);
+  expect(sum(jobs.map(attemptsWithoutRecord)), "attempts without a recorded result").toBe(unconfirmed);
   const rows = await Promise.all([...submissions].map(async (id) => machine.read<Submission>(`/v1/submissions/${id}`)));
   const told = sum(rows.map(({ usage }) => usage.unconfirmed_dispatches));
   expect(told, "dispatches that submissions count as unconfirmed").toBe(unconfirmed);
@@ -45,15 +45,15 @@ export async function checkDispatches(
   const recorded = new Set(jobs.flatMap(({ attempts }) => attempts.map((attempt) => attempt.request_id)));
   recorded.delete(undefined);
   const others = batches.filter(({ requestId }) => !recorded.has(requestId));
-  expect(others.length, "batches that were taken in and are not on record").toBe(unrecorded);
-  expect(batches.length - others.length, "batches on record").toBe(recorded.size);
+  expect(others.length, "accepted batches without a record").toBe(unrecorded);
+  expect(batches.length - others.length, "recorded batches").toBe(recorded.size);
 
   for (const { submission, ends } of expected) {
     for (const [place, { document }] of ends.entries()) {
       const reference = externalReference(submission, place);
       const paid = batches.filter(({ references }) => references.includes(reference)).length;
       const attempts = sum(jobs.filter((job) => mayHold(job, submission, document.id)).map((job) => job.attempt));
-      expect(paid, `times that ${document.id} was paid`).toBeLessThanOrEqual(attempts);
+      expect(paid, `payments for ${document.id}`).toBeLessThanOrEqual(attempts);
     }
   }
 }
@@ -75,7 +75,7 @@ function attemptsWithoutRecord({ status, attempt: last, attempts }: JobRecord): 
     ({ attempt, request_id, error }) =>
       request_id === undefined &&
       error === undefined &&
-      // The attempt that found nothing left to send ended its job, and sent nothing.
+      // The attempt that found nothing left to send ended its job without sending.
       !(status === "canceled" && attempt === last),
   ).length;
 }

@@ -9,7 +9,7 @@ export interface PushedDocument {
 const WORDS = ["river", "gate", "water", "lock", "stone", "mill", "barge", "rain", "level", "keeper", "weir", "spill"];
 const CONTEXTS = 3;
 
-/** Documents whose texts are all different, so that a score in the wrong place shows; contexts of so many words. */
+/** Documents with unique texts, so that a misplaced score shows, and contexts of the given number of words. */
 export function makeDocuments(name: string, count: number, words = 6): PushedDocument[] {
   const text = (seed: number, length: number) =>
     Array.from({ length }, (_, k) => WORDS[(seed * (k + 3) + k * k) % WORDS.length]).join(" ");
@@ -23,7 +23,7 @@ export function makeDocuments(name: string, count: number, words = 6): PushedDoc
   }));
 }
 
-/** The same documents, one of them with a word in its query that the stand-in knows. */
+/** The same documents, one with a word in its query that triggers a fault in the stand-in. */
 export function withWord(documents: readonly PushedDocument[], at: number, word: string): PushedDocument[] {
   return documents.map((document, n) => (n === at ? { ...document, query: `${word} ${document.query}` } : document));
 }
@@ -35,7 +35,7 @@ export interface OwnScore {
   readonly rank: number;
 }
 
-/** What a document's own texts give, best first. */
+/** The scores of a document's own texts, best first. */
 export function ownScores({ query, contexts }: PushedDocument): OwnScore[] {
   return contexts
     .map(({ id, text }, index) => ({ context_id: id, context_index: index, score: lexicalScore(query, text) }))

@@ -5,7 +5,7 @@ import { ownScores } from "./documents.ts";
 import type { Machine } from "./machine.ts";
 import type { ExpectedEnd } from "./scene.ts";
 
-/** What HTTP and SQL tell of a submission and its documents: the same, and what is expected. */
+/** Checks that HTTP and SQL return the same, expected results for a submission and its documents. */
 export async function checkEnds(machine: Machine, { submission, collection, ends }: ExpectedEnd): Promise<void> {
   const number = (...wanted: string[]) => ends.filter(({ end }) => wanted.includes(end)).length;
   const failed = ends.length - number("succeeded", "canceled", "deleted");

@@ -5,9 +5,9 @@ import { ROOT } from "../../src/configuration.ts";
 import { playMatrix } from "./play.ts";
 import { polled, pushed, telling } from "./points.ts";
 
-playMatrix("of all points the most telling", telling);
+playMatrix("the most significant points", telling);
 
-it("has as many points as README says", () => {
+it("has the number of points given in the README", () => {
   const readme = readFileSync(join(ROOT, "README.md"), "utf8");
   expect(readme).toContain(`at ${telling.length} of ${pushed.length + polled.length} points`);
 });

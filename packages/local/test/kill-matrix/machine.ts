@@ -14,21 +14,21 @@ import { migrateState } from "../migrated-state.ts";
 import { Director } from "./director.ts";
 
 const KEY = "kill-matrix-key-0123456789";
-/** The poller's runs are as far apart as in production, by the Workers' clocks. */
+/** Milliseconds between poller runs on the Workers' clocks, as in production. */
 const RUN_INTERVAL_SECONDS = 60;
-/** So far apart that the stack's own cron runs it once a start, and all other runs are the test's. */
+/** Seconds between cron runs: so long that cron fires once per start, and the test makes all other runs. */
 const NO_CRON_SECONDS = 1_000_000;
-/** What is waited for takes a second or two, where the machine has nothing else to do. */
+/** Timeout in milliseconds. On an idle machine these waits take a second or two. */
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 20;
 
-/** What the stand-in does with texts that hold these words; its counts begin anew with each start. */
+/** The stand-in's faults for texts that contain these words. Its counters restart with each start. */
 export const WORDS = {
-  /** Refused, and with it every batch that holds it. */
+  /** Refused, with every batch that contains it. */
   poison: "POISONOUS",
-  /** Left out of the first answer. */
+  /** Missing in the first answer. */
   shy: "SHYNESS",
-  /** Fails in three answers: as many as a document has. */
+  /** Fails in three answers, the limit of a document. */
   weak: "WEAKNESS",
 } as const;
 const PLAN = {
@@ -48,13 +48,13 @@ const batchKeysSchema = z.object({
 });
 const batchSchema = z.object({ references: z.array(z.string().nullable()) });
 
-/** A batch that the stand-in took in. */
+/** A batch that the stand-in accepted. */
 export interface TakenBatch {
   readonly requestId: string;
   readonly references: readonly (string | null)[];
 }
 
-/** The stack of `dev` and `demo`, with Workers that can be killed at a step; its state lasts. */
+/** The stack of `dev` and `demo`, with Workers that can be killed at a step. Its state persists. */
 export class Machine {
   readonly director: Director;
   readonly #state: string;
@@ -75,7 +75,7 @@ export class Machine {
       state,
       tickSeconds: NO_CRON_SECONDS,
       localAi: "lexical",
-      // The test alone decides when the poller does something.
+      // Only the test triggers poller runs.
       events: false,
       apiKey: null,
     } as const;
@@ -87,7 +87,7 @@ export class Machine {
     });
     if (!stack.ok) throw new Error(stack.error);
     machine.#stack = stack.value;
-    // Where the stand-in keeps the plan that its own route is told: only the first Worker has a route here.
+    // Writes the stand-in's plan to its store directly: only the first Worker has a route here.
     const parsed = parsePlan(PLAN);
     if (!("plan" in parsed)) throw new Error(parsed.problem);
     await machine.#fetch(`${STAND_IN}/values/plan`, { method: "PUT", body: JSON.stringify(parsed.plan) });
@@ -106,7 +106,7 @@ export class Machine {
   }
 
   #running(): Stack {
-    if (this.#stack === null) throw new Error("the stack is not started yet");
+    if (this.#stack === null) throw new Error("the stack is not started");
     return this.#stack;
   }
 
@@ -124,7 +124,7 @@ export class Machine {
     return { status: response.status, headers: response.headers, body: await response.json() };
   }
 
-  /** Calls the API where it must say 200. */
+  /** Calls the API and requires status 200. */
   async read<T>(path: string, init: Parameters<Machine["call"]>[1] = {}): Promise<T> {
     const { status, body } = await this.call(path, init);
     if (status !== 200) throw new Error(`${path} was answered with ${status}: ${JSON.stringify(body)}`);
@@ -135,38 +135,38 @@ export class Machine {
     return queryD1(this.#running().url, statement, values, shape);
   }
 
-  /** Sends the event by which Workers AI reports that a batch has its answer. */
+  /** Sends the event with which Workers AI reports the end of a batch. */
   async reportEnd(requestId: string): Promise<void> {
-    if (this.#miniflare === null) throw new Error("the stack is not started yet");
+    if (this.#miniflare === null) throw new Error("the stack is not started");
     const events = await this.#miniflare.getQueueProducer("EVENTS", "local-ai");
     await events.send({ type: "cf.workersAi.model.batch.succeeded", payload: { requestId } });
   }
 
-  /** A minute passes, and the poller runs. */
+  /** Advances the clock by a minute and runs the poller. */
   async tick(): Promise<void> {
     await this.director.passTime(RUN_INTERVAL_SECONDS * 1_000);
     await fireCron(this.#running().url, AbortSignal.timeout(PATIENCE_MS));
     await this.director.untilIdle();
   }
 
-  /** Lets the poller run until it is so. */
+  /** Runs the poller until the condition holds. */
   async tickUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
     await this.#until(what, isSo, () => this.tick());
   }
 
-  /** Waits until it is so, while the poller does not run. */
+  /** Waits until the condition holds, without poller runs. */
   async waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
     await this.#until(what, isSo, async () => pause(LOOK_AGAIN_MS));
   }
 
   async #until(what: string, isSo: () => Promise<boolean>, meanwhile: () => Promise<unknown>): Promise<void> {
     for (const until = performance.now() + PATIENCE_MS; !(await isSo());) {
-      if (performance.now() > until) throw new Error(`it does not come about that ${what}`);
+      if (performance.now() > until) throw new Error(`condition not reached: ${what}`);
       await meanwhile();
     }
   }
 
-  /** What the stand-in took in since the state began, from what it keeps on disk. */
+  /** The batches that the stand-in has accepted since the state was created, from its files. */
   async batches(): Promise<TakenBatch[]> {
     const batches: TakenBatch[] = [];
     let cursor = "";
@@ -189,7 +189,7 @@ export class Machine {
   }
 }
 
-/** The Worker's own configuration with the entry that tells its steps; the stand-in as it is. */
+/** The Worker's configuration with the entry that reports its steps. The stand-in is unchanged. */
 function killable(worker: LocalWorker, configuration: Configuration, director: string): Configuration {
   if (worker === "local-ai") return configuration;
   const vars = { ...configuration.vars, DIRECTOR: director };

@@ -7,16 +7,16 @@ import { Stage, type ExpectedEnd } from "./scene.ts";
 import { checkTables } from "./tables.ts";
 import { checkWhole } from "./whole.ts";
 
-/** A start or an end of the runtime, and what comes between two, on a machine with much else to do. */
+/** Timeout in milliseconds of a start or stop of the runtime and the work between them, on a busy machine. */
 const LIMIT_MS = 180_000;
 const inOrder = { timeout: LIMIT_MS, concurrent: false };
 
 /**
- * The promises on the real runtime: it is killed at each of the points, started again on the same state,
- * and everything ends as it should. One state goes through all of them, so that its history grows.
+ * Checks the promises on the real runtime: it is killed at each point, restarted on the same state, and everything must
+ * end correctly. All points share one state, so that its history grows.
  */
 export function playMatrix(what: string, points: readonly KillPoint[]): void {
-  describe(`${what}: the runtime is killed, and started again on the same state, when`, { concurrent: true }, () => {
+  describe(`${what}: the runtime is killed and restarted on the same state when`, { concurrent: true }, () => {
     const ending = new AbortController();
     const all: ExpectedEnd[] = [];
     let machine: Machine;
@@ -40,6 +40,6 @@ export function playMatrix(what: string, points: readonly KillPoint[]): void {
       await checkDispatches(machine, expected, cost);
     });
 
-    it("all of this happened, one after the other", inOrder, () => checkWhole(machine, all));
+    it("everything above has happened on the same state", inOrder, () => checkWhole(machine, all));
   });
 }

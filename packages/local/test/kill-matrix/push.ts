@@ -3,10 +3,13 @@ import type { PushAccepted } from "@sluice/client/types";
 import type { PushedDocument } from "./documents.ts";
 import type { Machine } from "./machine.ts";
 
-/** Seconds that a client is told to wait for one push, in all: a broken one may be gone on with a minute after its last sign of life. */
+/**
+ * Total seconds that a client is asked to wait for one push: an interrupted one can be resumed after 60 s of
+ * inactivity.
+ */
 const MAX_SECONDS = 60;
 
-/** A push under an `Idempotency-Key`, as a client makes it and repeats it. */
+/** A push with an `Idempotency-Key`, as a client makes and repeats it. */
 export class Push {
   readonly documents: readonly PushedDocument[];
   readonly collection: string;
@@ -41,7 +44,10 @@ export class Push {
     });
   }
 
-  /** Sends until it is accepted, and waits as long as it is told to. Gives the submission, and the answer's headers. */
+  /**
+   * Sends until it is accepted, and waits as long as the API asks. Returns the submission and the headers of the
+   * answer.
+   */
   async untilAccepted(): Promise<{ readonly submission: string; readonly headers: Headers }> {
     for (let waited = 0; ;) {
       const { status, headers, body } = await this.send();

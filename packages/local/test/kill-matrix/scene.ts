@@ -4,7 +4,7 @@ import type { KillAt } from "./director.ts";
 import type { PushedDocument } from "./documents.ts";
 import type { Machine } from "./machine.ts";
 
-/** How a document must have ended once all is over. */
+/** The required end of a document. */
 export type End = "succeeded" | "canceled" | "deleted" | FailureCode;
 
 export interface ExpectedEnd {
@@ -13,13 +13,13 @@ export interface ExpectedEnd {
   readonly ends: readonly { readonly document: PushedDocument; readonly end: End }[];
 }
 
-/** What is going on as the kill comes, and what a client does about it afterwards. */
+/** The work in progress at the kill, and the client's reaction to it. */
 export type Scene = (stage: Stage) => Promise<ExpectedEnd[]>;
 
 /** Where a scene is played. */
 export class Stage {
   readonly machine: Machine;
-  /** Its documents' own. */
+  /** The scene's own collection. */
   readonly collection: string;
   readonly #at: KillAt;
 
@@ -29,19 +29,19 @@ export class Stage {
     this.#at = at;
   }
 
-  /** Does what leads to the point's step, where the runtime is killed; comes back when it runs again. */
+  /** Runs the action that leads to the point's step, where the runtime is killed. Returns once it runs again. */
   async kill(action: (isOver: () => boolean) => Promise<unknown>): Promise<void> {
     await this.machine.director.killAt(this.#at, action);
   }
 
-  /** Lets the poller run until the kill. */
+  /** Runs the poller until the kill. */
   async killInRun(): Promise<void> {
     await this.kill(async (isOver) => {
       while (!isOver()) await this.machine.tick();
     });
   }
 
-  /** Waits until all of a submission's documents are in batches that Workers AI has. Gives the first one's `request_id`. */
+  /** Waits until all of a submission's documents are in batches at Workers AI. Returns the first `request_id`. */
   async untilDispatched(submission: string): Promise<string> {
     let requestId = "";
     await this.machine.waitUntil("its documents are dispatched", async () => {
@@ -59,7 +59,7 @@ export class Stage {
     return requestId;
   }
 
-  /** Lets the poller run until a submission has ended. */
+  /** Runs the poller until a submission has ended. */
   async untilCompleted(submission: string): Promise<void> {
     await this.machine.tickUntil(`${submission} ends`, async () => {
       const [row] = await this.machine.sql(

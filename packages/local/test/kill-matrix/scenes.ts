@@ -7,12 +7,15 @@ import { Push } from "./push.ts";
 import { allEnd, type Scene, type Stage } from "./scene.ts";
 import { after, steps, untaken } from "./steps.ts";
 
-/** What is pushed. A message holds 128 KB and a call two of them, so that 30 KB each make five parts and three calls. */
+/**
+ * The contents of the pushes. A message holds 128 KB and a call two messages, so documents of 30 KB make five parts and
+ * three calls.
+ */
 const sizes = {
   "one part": { count: 6, words: 6, format: "json" },
   "five parts": { count: 20, words: 1_700, format: "json" },
   "a stream of five parts": { count: 20, words: 1_700, format: "ndjson" },
-  // More than the five calls that one death may cut off: the first, and the four that follow it together.
+  // More than the five calls that one crash may interrupt: the first, and the next four in parallel.
   "a stream of twelve parts": { count: 48, words: 1_700, format: "ndjson" },
   "a part too big for a message": { count: 1, words: 9_000, format: "json" },
 } as const;
@@ -23,7 +26,9 @@ function newPush({ machine, collection }: Stage, size: Size, name = collection):
   return new Push(machine, collection, makeDocuments(name, count, words), format);
 }
 
-/** Killed between the push and its batches; the client, who may have no answer, pushes again under the same key. */
+/**
+ * Killed between the push and its batches. The client, which may have no answer, repeats the push with the same key.
+ */
 export function pushing(size: Size): Scene {
   return async (stage) => {
     const push = newPush(stage, size);
@@ -33,16 +38,16 @@ export function pushing(size: Size): Scene {
   };
 }
 
-/** The same, and what was recorded before the kill is not sent again. */
+/** The same. Documents recorded before the kill are not sent again. */
 export const resuming: Scene = async (stage) => {
   const push = newPush(stage, "five parts");
   await stage.kill(() => push.send());
   const { submission, headers } = await push.untilAccepted();
-  expect(Number(headers.get("idempotency-resumed")), "documents that were recorded before").toBeGreaterThan(0);
+  expect(Number(headers.get("idempotency-resumed")), "documents recorded before").toBeGreaterThan(0);
   return [allEnd(push, submission)];
 };
 
-/** Nobody pushes again: what D1 has staged is recorded from there. A late repeat finds it done. */
+/** Nobody repeats the push: the staged part is recorded from D1. A late repeat finds it done. */
 export const stagedAndLeftAlone: Scene = async (stage) => {
   const push = newPush(stage, "a part too big for a message");
   await stage.kill(() => push.send());
@@ -56,7 +61,7 @@ export const stagedAndLeftAlone: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** Its message does not come, so that the poller records it; and is killed at that. */
+/** The message is lost, so the poller records the part and is killed while doing so. */
 export const stagedWithoutMessage: Scene = async (stage) => {
   const push = newPush(stage, "a part too big for a message");
   let submission = "";
@@ -67,14 +72,14 @@ export const stagedWithoutMessage: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** Killed while the poller works on jobs that are dispatched. */
+/** Killed while the poller works on dispatched jobs. */
 export function polling(pushes: number): Scene {
   return async (stage) => {
     const expected = [];
     for (let n = 0; n < pushes; n += 1) {
       const push = newPush(stage, "one part", `${stage.collection}-${n}`);
       const { submission } = await push.untilAccepted();
-      // By itself in a job.
+      // Alone in its job.
       await stage.untilDispatched(submission);
       expected.push(allEnd(push, submission));
     }
@@ -83,7 +88,7 @@ export function polling(pushes: number): Scene {
   };
 }
 
-/** Workers AI reports the end of a batch. Killed while the poller takes that message; the Queue loses it. */
+/** Workers AI reports the end of a batch. Killed while the poller handles that message; the Queue loses it. */
 export const reporting: Scene = async (stage) => {
   const push = newPush(stage, "one part");
   const { submission } = await push.untilAccepted();
@@ -92,7 +97,7 @@ export const reporting: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** What a consumer left recorded is dispatched by the poller, which is killed at that too. */
+/** The poller dispatches the job that a consumer left recorded, and is killed there too. */
 export const dispatchingLate: Scene = async (stage) => {
   const push = newPush(stage, "one part");
   await stage.machine.director.killAt(after(steps.record), () => push.send());
@@ -101,7 +106,7 @@ export const dispatchingLate: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** An answer leaves a document out: what it holds is kept, and the rest asked for again. */
+/** An answer omits a document: its scores are kept, and the missing document is sent again. */
 export const followingUp: Scene = async (stage) => {
   const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 6), 2, WORDS.shy));
   const { submission } = await push.untilAccepted();
@@ -110,7 +115,7 @@ export const followingUp: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** One document has its batches refused: they are halved until it stands alone. Killed on the way. */
+/** One document has its batches refused: they are split until it is alone. Killed on the way. */
 export const bisecting: Scene = async (stage) => {
   const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 8), 5, WORDS.poison));
   let submission = "";
@@ -122,7 +127,7 @@ export const bisecting: Scene = async (stage) => {
   return [allEnd(push, submission, (_, n) => (n === 5 ? "invalid_input" : "succeeded"))];
 };
 
-/** Recorded and kept back by a pause, then canceled. Killed as the cancelation is asked for. */
+/** Recorded and held by a pause, then canceled. Killed during the cancel request. */
 export const canceling: Scene = async (stage) => {
   const { push, submission } = await pushKeptBack(stage);
   const cancel = () => stage.machine.read(`/v1/submissions/${submission}/cancel`, { method: "POST" });
@@ -133,7 +138,7 @@ export const canceling: Scene = async (stage) => {
   return [allEnd(push, submission, "canceled")];
 };
 
-/** The same. Killed as the poller carries it out. */
+/** The same. Killed while the poller executes the cancelation. */
 export const carryingOutCancel: Scene = async (stage) => {
   const { push, submission } = await pushKeptBack(stage);
   await stage.machine.read(`/v1/submissions/${submission}/cancel`, { method: "POST" });
@@ -147,7 +152,7 @@ async function pushKeptBack(stage: Stage): Promise<{ push: Push; submission: str
   await machine.read("/v1/pause", { method: "POST" });
   const push = newPush(stage, "one part");
   const { submission } = await push.untilAccepted();
-  await machine.waitUntil("it is recorded and kept back", async () => {
+  await machine.waitUntil("it is recorded and held", async () => {
     const { status, body } = await machine.call(`/v1/collections/${collection}/documents/${push.documents[0]?.id}`);
     return status === 200 && (body as Submission).waiting?.reason === "paused";
   });
@@ -155,7 +160,7 @@ async function pushKeptBack(stage: Stage): Promise<{ push: Push; submission: str
   return { push, submission };
 }
 
-/** An attempt broke off; then the submission is canceled, and nothing is dispatched again. */
+/** An attempt is interrupted. Then the submission is canceled, and nothing is dispatched again. */
 export const cancelingBrokenAttempt: Scene = async (stage) => {
   const push = newPush(stage, "one part");
   await stage.kill(() => push.send());
@@ -176,7 +181,7 @@ export const deleting: Scene = async (stage) => {
   return [allEnd(push, submission, (_, n) => (n === 1 ? "deleted" : "succeeded"))];
 };
 
-/** A failed document is tried again until it succeeds. Killed as that is asked for the first time. */
+/** A failed document is retried until it succeeds. Killed during the first retry request. */
 export const retrying: Scene = async (stage) => {
   const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 4), 1, WORDS.weak));
   const { submission } = await push.untilAccepted();
@@ -187,13 +192,13 @@ export const retrying: Scene = async (stage) => {
   await stage.kill(retry);
   await retry();
   await stage.untilCompleted(submission);
-  // The restarted stand-in fails it three times more.
+  // The restarted stand-in fails it three more times.
   expect(await failed()).toBe(1);
   await retry();
   return [allEnd(push, submission)];
 };
 
-/** The repeat of a push that broke off is killed too. */
+/** The repeat of an interrupted push is killed too. */
 export const takingOver: Scene = async (stage) => {
   const push = newPush(stage, "five parts");
   await stage.machine.director.killAt(after(steps.send, untaken), () => push.send());
@@ -202,7 +207,7 @@ export const takingOver: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** Nobody repeats a push that broke off for over an hour: it is closed as incomplete. Then somebody does. */
+/** An interrupted push is not repeated for over an hour, so it is closed as incomplete. Then it is repeated. */
 export const abandoning: Scene = async (stage) => {
   const push = newPush(stage, "a stream of twelve parts");
   await stage.kill(() => push.send());
@@ -219,8 +224,8 @@ export const abandoning: Scene = async (stage) => {
 };
 
 /**
- * Answered with 202, and the local Queue lost it all: the start counts the documents as failed, and the
- * same push again under its key delivers them.
+ * Answered with 202, but the local Queue lost everything: the start counts the documents as failed, and the same push
+ * with its key delivers them.
  */
 export const losingMessages: Scene = async (stage) => {
   const push = newPush(stage, "five parts");
@@ -234,7 +239,7 @@ export const losingMessages: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** The Queue lost a push that was answered with 202, and nobody repeats it. Killed in a sweep after that. */
+/** The Queue lost a push that was answered with 202, and nobody repeats it. Killed in a later sweep. */
 export const countingLost: Scene = async (stage) => {
   const push = newPush(stage, "one part");
   stage.machine.director.hold(untaken.holds);

@@ -8,7 +8,10 @@ const producer = sql("producer");
 const consumer = sql("consumer");
 const poller = sql("poller");
 
-/** What the Workers ask for, by name: of SQL a piece that says which statement it is, or a transaction's telling one. */
+/**
+ * The steps of the Workers by name. SQL is identified by a substring of the statement, and a transaction by a
+ * characteristic one.
+ */
 export const steps = {
   // The producer.
   open: producer("INSERT INTO submissions"),
@@ -34,26 +37,26 @@ export const steps = {
   submitAgain: { worker: "poller", asked: "AI", what: "submit" },
   poll: { worker: "poller", asked: "AI", what: "poll" },
   finalize: poller("UPDATE jobs AS j SET status"),
-  /** Finalizing with jobs that go on with some of the documents. */
+  /** Finalizing with follow-up jobs for some of the documents. */
   goOnWithSome: poller("INSERT INTO jobs (id, model, lane, status, parent_id"),
   endCanceled: poller("'canceled', model, 0"),
   recordStaged: poller("INSERT INTO parts"),
   sweep: poller("INSERT INTO sweeps"),
 } satisfies Record<string, StepPattern>;
 
-/** So that the Queue holds messages that nobody took. */
+/** Leaves messages in the Queue that no consumer has accepted. */
 export const untaken = { holds: [steps.delivery] };
-/** So that a push has no answer. */
+/** Leaves a push without an answer. */
 export const unanswered = { holds: [steps.keepAnswer] };
 
 type More = Partial<Pick<KillAt, "nth" | "holds">>;
 
-/** Killed as the step was about to be done: it did not happen. */
+/** Killed before the step: it did not happen. */
 export function before(step: StepPattern, more: More = {}): KillAt {
   return { ...step, nth: 1, moment: "before", ...more };
 }
 
-/** Killed when the step was done, and nobody knew it yet. */
+/** Killed after the step, before anyone knew its result. */
 export function after(step: StepPattern, more: More = {}): KillAt {
   return { ...step, nth: 1, moment: "after", ...more };
 }

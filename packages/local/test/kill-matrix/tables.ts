@@ -2,10 +2,12 @@ import { expect } from "vitest";
 import * as z from "zod";
 import type { Machine } from "./machine.ts";
 
-/** Submissions, as a JSON list that SQL takes apart. */
+/** Submission ids, as a JSON list for SQL. */
 const THESE = "(SELECT value FROM json_each(?1))";
 
-/** Lets time pass until nothing of these submissions is open or left behind, and checks that counts are what the rows say. */
+/**
+ * Advances time until nothing of these submissions is open or left behind, and checks that the counts match the rows.
+ */
 export async function checkTables(machine: Machine, submissions: readonly string[]): Promise<void> {
   const list = JSON.stringify(submissions);
   const open = async () =>
@@ -34,16 +36,16 @@ export async function checkTables(machine: Machine, submissions: readonly string
   );
   expect(counts).toHaveLength(submissions.length);
   for (const { id, total, recorded, lost, inParts, documents, outcomes, ...ended } of counts) {
-    expect(recorded + lost, `what ${id} says is recorded or lost`).toBe(total);
-    expect(recorded, `what ${id} says is recorded`).toBe(inParts);
-    // What was deleted before its end counts as canceled, and has neither input nor outcome.
+    expect(recorded + lost, `recorded and lost documents of ${id}`).toBe(total);
+    expect(recorded, `recorded documents of ${id}`).toBe(inParts);
+    // A document deleted before its end counts as canceled, and has neither input nor outcome.
     const { succeeded = 0, failed = 0, canceled = 0 } = outcomes;
     const told = { succeeded, failed, canceled: canceled + recorded - documents };
-    expect(ended, `how the documents of ${id} ended`).toEqual(told);
+    expect(ended, `documents of ${id} by end`).toEqual(told);
     expect(succeeded + failed + canceled, `outcomes of ${id}`).toBe(documents);
   }
   const malformed = await machine.sql("SELECT queue, reason FROM malformed_messages", z.unknown());
-  expect(malformed, "good messages that were kept as malformed").toEqual([]);
+  expect(malformed, "valid messages quarantined as malformed").toEqual([]);
 }
 
 const countsSchema = z.object({

@@ -12,7 +12,7 @@ const sumsSchema = z.object({
   repeated: z.number(),
 });
 
-/** After all kills: stats are the sums over every row, and the feed told of every document that a job ended. */
+/** After all kills: the stats equal the sums over all rows, and the feed has every document that a job ended. */
 export async function checkWhole(machine: Machine, expected: readonly ExpectedEnd[]): Promise<void> {
   const stats = await machine.read<Stats>("/v1/stats");
   const [sums] = await machine.sql(
@@ -39,7 +39,7 @@ export async function checkWhole(machine: Machine, expected: readonly ExpectedEn
   expect((await readFeed(machine)).toSorted()).toEqual(ended.toSorted());
 }
 
-/** Ends that no answer of a job brought about. */
+/** Ends that no answer of a job caused. */
 const WITHOUT_JOB = new Set<string>(["canceled", "deleted", "message_lost"]);
 
 async function readFeed(machine: Machine): Promise<string[]> {

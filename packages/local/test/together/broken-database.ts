@@ -1,13 +1,12 @@
 import type { Together } from "./stack.ts";
 
 const ASIDE = "aside_";
-/** What D1 says where a connection is lost, and then says here: of the table that a view wants. */
+/** D1's error for a lost connection, produced here as the error for a missing table of a view. */
 const LOST = "Network connection lost.";
 
 /**
- * Does something while every statement of the Workers fails, and mends the database. `broken`: their
- * tables are gone, and that does not pass by itself. `lost`: in place of each is a view of nothing, whose
- * error reads as the one of a lost connection.
+ * Runs a function while every statement of the Workers fails, then restores the database. `broken`: the tables are
+ * missing, which is a lasting error. `lost`: each table is replaced by a view whose error reads like a lost connection.
  */
 export async function withoutDatabase<T>(
   together: Together,

@@ -7,7 +7,7 @@ import { startModel } from "../../src/model-process.ts";
 import { cranfieldGain, cranfieldLines, hasCranfield, ndcg, type CranfieldDocument } from "./cranfield.ts";
 import { Together } from "./stack.ts";
 
-if (!hasCranfield) console.log("The Cranfield documents are not beside the checkout: their tests are left out.");
+if (!hasCranfield) console.log("The Cranfield documents are not beside the checkout. Skipping their tests.");
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -24,7 +24,7 @@ const parse = (line: string) => JSON.parse(line) as CranfieldDocument;
 type Row = { document_id: string; context_id: string; score: number; rank: number };
 
 describe.runIf(hasCranfield)("real queries with twenty abstracts each", () => {
-  it("all 225 get 4,500 scores, each that of its own pair", { timeout: 120_000 }, async () => {
+  it("get 4,500 scores, each for the right pair", { timeout: 120_000 }, async () => {
     const together = await start();
     const lines = cranfieldLines();
     const { id, accepted } = await together.pushLines(lines, "cran");
@@ -46,7 +46,7 @@ describe.runIf(hasCranfield)("real queries with twenty abstracts each", () => {
     }
   });
 
-  it("come out of D1 as the model ranks them", { timeout: 180_000 }, async () => {
+  it("have the model's ranks in D1", { timeout: 180_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-model-"));
     const model = startModel(join(folder, "log"));
     cleanups.push(
@@ -54,7 +54,7 @@ describe.runIf(hasCranfield)("real queries with twenty abstracts each", () => {
       () => model.stop(4_000),
     );
     const url = await model.url;
-    if (url === null) throw new Error("the model's process ended");
+    if (url === null) throw new Error("the model process ended");
     const together = await start(url);
     const lines = cranfieldLines().slice(0, 2);
     const documents = lines.map(parse);

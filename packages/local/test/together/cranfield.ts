@@ -4,7 +4,7 @@ import { ROOT } from "../../src/configuration.ts";
 
 const FOLDER = join(ROOT, "../shared/data/cranfield");
 
-/** Whether the Cranfield documents lie beside the checkout: they are not ours to carry. */
+/** Whether the Cranfield documents are beside the checkout. They are not part of the repository. */
 export const hasCranfield = existsSync(join(FOLDER, "rerank.ndjson"));
 
 export interface CranfieldDocument {
@@ -13,12 +13,12 @@ export interface CranfieldDocument {
   readonly contexts: readonly { readonly id: string; readonly text: string }[];
 }
 
-/** 225 lines, each a query with 20 abstracts in the order that BM25 gives them. */
+/** 225 lines, each a query with 20 abstracts in BM25 order. */
 export function cranfieldLines(): string[] {
   return readFileSync(join(FOLDER, "rerank.ndjson"), "utf8").trim().split("\n");
 }
 
-/** How relevant people found an abstract for a query: 0 where nobody judged it. */
+/** The human relevance judgment of an abstract for a query; 0 if there is none. */
 export function cranfieldGain(): (query: string, context: string) => number {
   const gains = new Map<string, number>();
   for (const line of readFileSync(join(FOLDER, "qrels.tsv"), "utf8").trim().split("\n")) {
@@ -28,7 +28,7 @@ export function cranfieldGain(): (query: string, context: string) => number {
   return (query, context) => gains.get(`${query} ${context}`) ?? 0;
 }
 
-/** nDCG@10 of gains in the order ranked; `null` where nothing is relevant. */
+/** nDCG@10 of gains in rank order; `null` if nothing is relevant. */
 export function ndcg(gains: readonly number[]): number | null {
   const dcg = (list: readonly number[]) =>
     list.slice(0, 10).reduce((sum, gain, place) => sum + (2 ** gain - 1) / Math.log2(place + 2), 0);

@@ -19,7 +19,7 @@ interface Feed {
   readonly next_cursor: string;
 }
 
-/** Waits for the ends of a submission's documents, while no run of the poller looks for them. */
+/** Waits for the end of a submission's documents without poller runs. */
 async function waitForEnds(submission: string, documents: number): Promise<void> {
   let cursor: string | null = null;
   let ended = 0;
@@ -42,27 +42,27 @@ async function expectScored(id: string, jobs = 1): Promise<void> {
   });
 }
 
-it("scores what was pushed without a run of the poller", async () => {
+it("scores a push without a poller run", async () => {
   const id = await together.push(documents("event"));
   await waitForEnds(id, 3);
   await expectScored(id);
 });
 
-it("scores what was pushed when its batch ends, however long that takes", async () => {
+it("scores a push when its batch ends, however long that takes", async () => {
   await together.plan({ running_ms: 400 });
   const id = await together.push(documents("late"));
   await waitForEnds(id, 3);
   await expectScored(id);
 });
 
-it.each(["repeated", "delayed", "reordered"])("applies an answer once where its event is %s", async (fault) => {
+it.each(["repeated", "delayed", "reordered"])("applies an answer once if its event is %s", async (fault) => {
   await together.plan({ events: [{ fault, delay_ms: 200 }] });
   const id = await together.push(documents(fault));
   await waitForEnds(id, 3);
   await expectScored(id);
 });
 
-it("finds by the next runs of the poller what a lost event would have reported", async () => {
+it("finds the end of a batch with a lost event in the next poller runs", async () => {
   await together.plan({ events: [{ fault: "lost" }] });
   const id = await together.push(documents("lost"));
   await together.finish(id);

@@ -8,7 +8,7 @@ import { Together } from "./stack.ts";
 
 const EXAMPLES = join(ROOT, "packages/client/examples");
 
-/** An example's own configuration, with the local database in place of its own. */
+/** An example's own configuration, with the local database. */
 function configuration(example: string): Configuration {
   const folder = join(EXAMPLES, example);
   const read = parse(readFileSync(join(folder, "wrangler.jsonc"), "utf8")) as Configuration;
@@ -55,7 +55,7 @@ describe("the example Workers", () => {
   });
 });
 
-/** Runs a command with the URL and key of the stack while the poller ticks; gives what it printed. */
+/** Runs a command with the URL and key of the stack while the poller ticks. Returns its output. */
 async function run(command: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
   const env = { ...process.env, SLUICE_URL: together.url, SLUICE_API_KEY: together.key };
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "ignore"] });

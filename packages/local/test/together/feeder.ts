@@ -1,6 +1,6 @@
 import type { Queue } from "@cloudflare/workers-types";
 
-/** Puts a message into a queue by hand: `POST /QUEUE` with the body. For tests: nothing else sends what is malformed. */
+/** Puts a message into a queue: `POST /QUEUE` with the body. Tests need it to send malformed messages. */
 export default {
   async fetch(request: Request, env: Record<string, Queue<string>>): Promise<Response> {
     const queue = env[new URL(request.url).pathname.slice(1)];

@@ -14,12 +14,11 @@ import { responsesOf, type ServedDocument, type ToldResponse } from "./served-do
 import { Together } from "./stack.ts";
 
 /*
- * Every response that the OpenAPI document lists, each problem by itself, brought about over HTTP at the four
- * Workers as they run. The document is the one that they serve: what it lists and nothing here brings about
- * fails.
+ * Produces every response in the OpenAPI document, each problem separately, over HTTP with the four real Workers. They
+ * serve the document themselves: a response that it lists and no test produces fails.
  */
 
-/** Requests of a key a minute: more than any key here makes that is not to reach it. */
+/** Requests per minute for one key: more than any key here makes, except the one that must reach the limit. */
 const RATE = 500;
 const SCOPES = ["ingest", "read", "admin"] as const;
 const LIMITED = "limited-key-0123456789";
@@ -33,7 +32,7 @@ const keys: ApiKey[] = [
   })),
 ];
 
-/** The producer as deployed with a rate limit, and with these keys beside the stack's own. */
+/** The producer as deployed with a rate limit, and with these additional keys. */
 const adapt: Adapt = (worker, configuration) => {
   if (worker !== "producer") return configuration;
   const own = JSON.parse(String(configuration.vars?.["SLUICE_API_KEYS"])) as ApiKey[];
@@ -44,7 +43,7 @@ const adapt: Adapt = (worker, configuration) => {
   };
 };
 
-// Started before the tests are listed: which ones there are is told by the document.
+// Started before the tests are defined, because the document determines them.
 const together = await Together.start(undefined, [], adapt);
 afterAll(() => together.stop());
 
@@ -69,7 +68,7 @@ async function send({ path, method = "GET", headers = {}, body }: Sent, key = to
   };
 }
 
-/** Sends as the key that is to be limited, once its rate is used up. */
+/** Sends with the limited key after its rate is used up. */
 async function sendTooMuch(request: Sent): Promise<Answer> {
   const nothing = () => send({ path: "/v1/nothing" }, LIMITED);
   for (;;) {
@@ -84,14 +83,14 @@ async function prepare(before: Provoked["before"] = []): Promise<void> {
   for (const step of before) await ("sql" in step ? together.sql(step.sql) : send(step));
 }
 
-/** Brings an answer about; D1 is as it is to be already. */
+/** Produces a response. D1 is already in the required state. */
 async function answerTo({ scope }: ToldResponse, { before = [], during, ...request }: Provoked): Promise<Answer> {
   await prepare(before);
   if (during === "rate used up") return sendTooMuch(request);
   return during === "scope lacking" ? send(request, lacking(scope ?? "")) : send(request);
 }
 
-/** What every answer has, or HTTP brings. */
+/** Headers that every answer has, or that HTTP adds. */
 const USUAL = [
   "content-type",
   "content-length",
@@ -109,7 +108,7 @@ const USUAL = [
 
 const FAILING = "FAILING";
 
-/** What the requests find. */
+/** The data that the requests find. */
 async function makeWorld(): Promise<World> {
   const document = (id: string, query = "capital of France") => ({ id, query, contexts: ["Paris", "Lyon"] });
   await together.plan({ items: [{ fault: "failed_text", match: FAILING }] });
@@ -128,7 +127,7 @@ const world = await makeWorld();
 const served = await send({ path: "/openapi.json" });
 const told = responsesOf(JSON.parse(served.text) as ServedDocument);
 
-/** The requests for a response, with what each is to bring about: a problem, or `null` for success. */
+/** The requests for a response, each with the expected problem, or `null` for success. */
 function requestsFor(response: ToldResponse): { problem: string | null; request: Provoked }[] {
   const { operationId, problems, method, path } = response;
   const requests =
@@ -139,12 +138,12 @@ function requestsFor(response: ToldResponse): { problem: string | null; request:
   for (const { problem, request } of requests) {
     const ownMethod = (request.method ?? "GET") === method;
     if (!pattern.test(request.path) || ownMethod === (problem === "method-not-allowed"))
-      throw new Error(`${request.method ?? "GET"} ${request.path} is no request for ${problem} of ${operationId}`);
+      throw new Error(`${request.method ?? "GET"} ${request.path} does not produce ${problem} of ${operationId}`);
   }
   return requests;
 }
 
-/** Checks what came for a response against what is told of it. */
+/** Checks an answer against its description. */
 function check(response: ToldResponse, answers: readonly { problem: string | null; answer: Answer }[]): void {
   for (const { problem, answer } of answers) {
     expect(answer.status, answer.text).toBe(response.status);
@@ -162,7 +161,7 @@ function check(response: ToldResponse, answers: readonly { problem: string | nul
     expect(answer.type).toBe("application/problem+json");
     expect(JSON.parse(answer.text)).toMatchObject({ type: `/problems/${problem}`, title, status });
   }
-  // Nothing is told that no answer has.
+  // Every described header occurs.
   const given = new Set(answers.map(({ answer }) => answer.type).filter((type) => type !== ""));
   expect(given).toEqual(new Set(Object.keys(response.content)));
   const seen = new Set(answers.flatMap(({ answer }) => answer.headers));
@@ -186,7 +185,7 @@ async function exercise(_: string, response: ToldResponse): Promise<void> {
 const needs = (response: ToldResponse, circumstance: Circumstance) =>
   response.problems.length > 0 && requestsFor(response).some(({ request }) => request.during === circumstance);
 const lost = told.filter((response) => needs(response, "D1 lost"));
-/** Here D1 breaks by missing tables, which readiness reports as 503: the producer's own tests bring its 500 about. */
+/** Broken D1 here means missing tables, which readiness reports as 503. The producer's own tests cover its 500. */
 const elsewhere = told.filter(({ operationId, status }) => operationId === "getReadiness" && status === 500);
 const broken = told.filter((response) => needs(response, "D1 broken") && !elsewhere.includes(response));
 const problems = told.filter(
@@ -194,12 +193,12 @@ const problems = told.filter(
 );
 const good = told.filter((response) => response.problems.length === 0);
 
-it("every problem there is is in the document that the Workers serve", () => {
+it("the served document lists every problem", () => {
   expect(new Set(told.flatMap((response) => response.problems))).toEqual(new Set(Object.keys(PROBLEMS)));
   expect([...lost, ...broken, ...elsewhere, ...problems, ...good]).toHaveLength(told.length);
 });
 
-it("the schemas that it gives refuse what is not as they say", async () => {
+it("its schemas reject values that do not match", async () => {
   const schemas = told.flatMap(({ operationId, content }) =>
     operationId === "getOpenApi" || operationId === "getDocs" ? [] : Object.values(content),
   );
@@ -225,7 +224,7 @@ it("readiness is 503 with the names of missing tables", async () => {
   ]);
 });
 
-describe("a request that is at fault", () => {
+describe("an invalid request", () => {
   it.each(named(problems))("%s", exercise);
 });
 
@@ -234,10 +233,10 @@ describe.each([
   { how: "lost", responses: lost },
 ] as const)("with D1 $how", ({ how, responses }) => {
   const answers = new Map<ToldResponse, { problem: string | null; answer: Answer }[]>();
-  // All at once: before a lost D1 is given up on it is tried again for seconds.
+  // In parallel, because the Workers retry for seconds before they give up on a lost D1.
   beforeAll(async () => {
     const requests = responses.map((response) => ({ response, all: requestsFor(response) }));
-    // What a request needs is there before D1 is not.
+    // Create what a request needs before D1 fails.
     for (const { request } of requests.flatMap(({ all }) => all)) await prepare(request.before);
     await withoutDatabase(together, how, () =>
       Promise.all(
@@ -256,11 +255,11 @@ describe.each([
   });
 });
 
-describe("a request that is as it should be", () => {
+describe("a valid request", () => {
   it.each(named(good))("%s", exercise);
 });
 
-it("a path that is not there is not found with a key, and wants one without", async () => {
+it("an unknown path is 404 with a key and 401 without one", async () => {
   expect(JSON.parse((await send({ path: "/v1/nothing" })).text)).toMatchObject({ type: "/problems/not-found" });
   const without = await send({ path: "/v1/nothing", headers: { authorization: "" } });
   expect(JSON.parse(without.text)).toMatchObject({ type: "/problems/unauthorized", status: 401 });

@@ -13,33 +13,33 @@ interface ToldOperation {
       {
         readonly description: string;
         readonly headers?: Readonly<Record<string, unknown>>;
-        /** Not there: the response has no body. */
+        /** Absent if the response has no body. */
         readonly content?: ToldContent;
       }
     >
   >;
 }
 
-/** An OpenAPI document, as far as it is looked at here. */
+/** The parts of an OpenAPI document that are checked here. */
 export interface ServedDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, ToldOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 }
 
-/** What an operation may answer with a status. */
+/** The possible answers of an operation with one status. */
 export interface ToldResponse {
   readonly operationId: string;
   readonly method: string;
   /** With parameters as `{name}`. */
   readonly path: string;
-  /** The scope that a key needs, where one is. */
+  /** The scope that a key needs, if any. */
   readonly scope: string | null;
   readonly status: number;
-  /** Names of the problems; none: the request succeeds. */
+  /** The possible problems; none if the request succeeds. */
   readonly problems: readonly string[];
   /** In lower case. */
   readonly headers: readonly string[];
-  /** What bodies are, by their type. */
+  /** Parsers for bodies by content type. */
   readonly content: Readonly<Record<string, z.ZodType>>;
 }
 
@@ -63,7 +63,7 @@ export function responsesOf({ paths, components }: ServedDocument): ToldResponse
   );
 }
 
-/** A schema of the document as something that parses, by what the document says alone. */
+/** Turns a schema of the document into a parser, using only the document. */
 function parserOf(schema: unknown, components: Readonly<Record<string, unknown>>): z.ZodType {
   const text = JSON.stringify({ ...(schema as object), $defs: components });
   return z.fromJSONSchema(

@@ -11,14 +11,14 @@ import {
   type Configuration,
 } from "../../src/configuration.ts";
 
-// Nothing of a test's outlives it: no log file, no figures sent.
+// Tests leave nothing behind: no log file, no telemetry.
 process.env["WRANGLER_WRITE_LOGS"] = "false";
 process.env["WRANGLER_SEND_METRICS"] = "false";
 
 const KEY = "together-key-0123456789";
-/** Short, so that what is due at the next run is due soon. The harness runs the poller as often as it likes. */
+/** Short delays, so that work is due at the next run. The harness runs the poller on demand. */
 const TICK_SECONDS = 0.02;
-/** Runs of the poller after which something that should have ended has not. */
+/** Most poller runs before a test fails. */
 const MAX_RUNS = 2_000;
 
 const QUEUES = ["sluice-interactive", "sluice-bulk", "sluice-interactive-dead", "sluice-bulk-dead"] as const;
@@ -31,10 +31,10 @@ export interface Submission {
   readonly failures: Readonly<Record<string, number>>;
 }
 
-/** The four Workers in one runtime, as wrangler runs them, and what a test does with them. */
+/** The four Workers in one runtime, run by wrangler, with helpers for tests. */
 export class Together {
   readonly #harness: TestHarness;
-  /** Where the producer listens. */
+  /** The producer's URL. */
   readonly url: string;
   readonly key = KEY;
 
@@ -44,8 +44,8 @@ export class Together {
   }
 
   /**
-   * `modelUrl`: where the model's process listens; without it scores come from words in common.
-   * `others`: configurations of further Workers. `adapt`: the four's, as a test wants them instead.
+   * `modelUrl` is the URL of the model process; without it scores come from shared words. `others`: configurations of
+   * further Workers. `adapt` changes the configurations of the four.
    */
   static async start(
     modelUrl?: string,
@@ -96,7 +96,7 @@ export class Together {
     return { status: response.status, body: (await response.json()) as unknown };
   }
 
-  /** Pushes documents as JSON; gives the submission's id. */
+  /** Pushes documents as JSON. Returns the submission's id. */
   async push(documents: readonly unknown[], more: Record<string, unknown> = {}): Promise<string> {
     const { status, body } = await this.call("/v1/documents", {
       method: "POST",
@@ -107,7 +107,7 @@ export class Together {
     return (body as { submission: { id: string } }).submission.id;
   }
 
-  /** Pushes lines as they are; gives the submission's id and how many were accepted. */
+  /** Pushes lines unchanged. Returns the submission's id and the number of accepted lines. */
   async pushLines(lines: readonly string[], collection: string): Promise<{ id: string; accepted: number }> {
     const { status, body } = await this.call(`/v1/documents?collection=${collection}`, {
       method: "POST",
@@ -123,7 +123,7 @@ export class Together {
     return (await this.call(`/v1/submissions/${id}`)).body as Submission;
   }
 
-  /** Lets the poller run until a submission has ended. */
+  /** Runs the poller until a submission has ended. */
   async finish(id: string): Promise<Submission> {
     return this.runUntil(
       async () => this.submission(id),
@@ -131,7 +131,7 @@ export class Together {
     );
   }
 
-  /** Lets the poller run until what is read is as wanted. */
+  /** Runs the poller until the value read is as wanted. */
   async runUntil<T>(read: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
     for (let run = 0; run < MAX_RUNS; run += 1) {
       const value = await read();
@@ -152,7 +152,7 @@ export class Together {
     return response.status === 404 ? null : response.json();
   }
 
-  /** How the stand-in is to behave from here on; its states do not wait. */
+  /** Sets the stand-in's plan from now on. Its states have no delays. */
   async plan(plan: Record<string, unknown>): Promise<void> {
     const body = JSON.stringify({ queued_ms: 0, running_ms: 0, ...plan });
     const response = await this.#harness.getWorker("local-ai").fetch("/plan", { method: "POST", body });

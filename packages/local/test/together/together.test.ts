@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 const WORDS = ["river", "gate", "water", "lock", "stone", "mill", "barge", "rain", "level", "keeper", "weir", "spill"];
-/** Documents whose texts are all different, so that a score in the wrong place shows. */
+/** Documents with unique texts, so that a misplaced score shows. */
 function documents(prefix: string, count: number, contexts = 5) {
   const text = (seed: number) =>
     Array.from({ length: 6 }, (_, k) => WORDS[(seed * (k + 3) + k * k) % WORDS.length]).join(" ");
@@ -26,7 +26,7 @@ function documents(prefix: string, count: number, contexts = 5) {
 }
 type TestDocument = ReturnType<typeof documents>[number];
 
-/** What D1's view holds for a document is what the stand-in computes for each very pair, best first. */
+/** Compares the scores in D1's view with those that the stand-in computes for each pair, best first. */
 async function expectOwnScores(collection: string, document: TestDocument): Promise<void> {
   const rows = await together.sql<{ context_id: string; score: number; rank: number }>(
     "SELECT context_id, score, rank FROM scores WHERE collection = ? AND document_id = ? ORDER BY rank",
@@ -41,7 +41,7 @@ async function expectOwnScores(collection: string, document: TestDocument): Prom
 }
 
 describe("from an HTTP push to SELECT … FROM scores", () => {
-  it("scores every pair of both lanes, its answer shuffled", async () => {
+  it("scores every pair of both lanes from shuffled answers", async () => {
     const mine = documents("way", 60);
     const [one, two] = [mine.slice(0, 30), mine.slice(30)];
     const ids = [
@@ -72,7 +72,7 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
     for (const document of mine) await expectOwnScores(collection, document);
   });
 
-  it("asks again for items that fail, and keeps their neighbours' scores", async () => {
+  it("retries failed items and keeps their neighbors' scores", async () => {
     await together.plan({
       items: [
         { fault: "failed_object", match: "1", times: 1 },
@@ -86,7 +86,7 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
     for (const document of mine) await expectOwnScores("again", document);
   });
 
-  it("ends a document as failed once its attempts are used up", async () => {
+  it("fails a document once its attempts are used up", async () => {
     const mine = documents("broken", 3).map((document, n) =>
       n === 1 ? { ...document, query: `POISON ${document.query}` } : document,
     );
@@ -105,7 +105,7 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
     });
   });
 
-  it("finds the one document that Workers AI refuses the batch for", async () => {
+  it("finds the one document that makes Workers AI refuse the batch", async () => {
     const mine = documents("poison", 40).map((document, n) =>
       n === 23 ? { ...document, query: `POISON ${document.query}` } : document,
     );
@@ -117,7 +117,7 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
     ]);
   });
 
-  it("comes through capacity errors, lost answers and a forgotten batch", async () => {
+  it("survives capacity errors, lost answers and a forgotten batch", async () => {
     await together.plan({
       submit: [
         { fault: "3040", at: [1] },
@@ -133,7 +133,7 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
     for (const document of mine) await expectOwnScores("stormy", document);
   });
 
-  it("survives runs of the poller that overlap", async () => {
+  it("survives overlapping poller runs", async () => {
     const mine = documents("overlap", 20);
     const id = await together.push(mine, { collection: "overlap" });
     await together.runUntil(
@@ -167,7 +167,7 @@ describe("from an HTTP push to SELECT … FROM scores", () => {
 });
 
 describe("messages", () => {
-  /** What a push sent, as the message that brought it: the producer's own form. */
+  /** The messages of a push, in the producer's own form. */
   async function messageOf(id: string, collection: string, document: TestDocument): Promise<string> {
     const contexts = document.contexts.map(({ text }) => text);
     const carried = {
@@ -194,7 +194,7 @@ describe("messages", () => {
       "SELECT queue, reason FROM malformed_messages ORDER BY queue, reason",
     );
 
-  it("change nothing when they come again", async () => {
+  it("change nothing when they are repeated", async () => {
     const [document] = documents("twice", 1);
     if (document === undefined) throw new Error("there is no document");
     const id = await together.push([document], { collection: "twice" });
@@ -211,7 +211,7 @@ describe("messages", () => {
     expect(await together.sql("SELECT count(*) AS n FROM jobs")).toEqual(jobs);
   });
 
-  it("that are dead letters are recorded where they can be, and kept where they cannot", async () => {
+  it("from dead-letter queues are recorded if valid and quarantined otherwise", async () => {
     const [document] = documents("dead", 1);
     if (document === undefined) throw new Error("there is no document");
     const [{ id }] = (await together.sql<{ id: string }>(

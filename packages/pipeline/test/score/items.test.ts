@@ -59,13 +59,13 @@ const kinds: readonly {
     kind: "missing",
     how: () => [],
     code: "missing_result",
-    message: "The answers held no result for the document at any attempt.",
+    message: "No answer had a result for the document in any attempt.",
   },
   {
     kind: "another document's by its reference",
     how: (item) => [{ ...item, external_reference: "sub_other:0" }],
     code: "mismatched_result",
-    message: "The results under the document's number belonged to another document at every attempt.",
+    message: "The results under the document's number belonged to another document in every attempt.",
   },
   {
     kind: "without a number",
@@ -75,19 +75,19 @@ const kinds: readonly {
         scoresOf(item).map(({ id }) => ({ id, score: Number.NaN })),
       ),
     code: "invalid_result",
-    message: "The results did not hold one finite number for each context at any attempt.",
+    message: "The results did not have one finite number for each context in any attempt.",
   },
   {
     kind: "a score short",
     how: (item) => withScores(item, scoresOf(item).slice(1)),
     code: "invalid_result",
-    message: "The results did not hold one finite number for each context at any attempt.",
+    message: "The results did not have one finite number for each context in any attempt.",
   },
   {
     kind: "a score over",
     how: (item) => withScores(item, [...scoresOf(item), { id: 3, score: 0.5 }]),
     code: "invalid_result",
-    message: "The results did not hold one finite number for each context at any attempt.",
+    message: "The results did not have one finite number for each context in any attempt.",
   },
   {
     kind: "there twice, and not the same",
@@ -99,7 +99,7 @@ const kinds: readonly {
       ),
     ],
     code: "invalid_result",
-    message: "The results did not hold one finite number for each context at any attempt.",
+    message: "The results did not have one finite number for each context in any attempt.",
   },
 ];
 

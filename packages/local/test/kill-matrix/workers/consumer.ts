@@ -1,5 +1,5 @@
 import consumer from "@sluice/consumer/src/index.ts";
 import { stepping } from "./stepping.ts";
 
-/** The consumer as it is; each of its steps is one that it may be killed at. */
+/** The consumer, which can be killed at each of its steps. */
 export default stepping("consumer", consumer);

@@ -1,5 +1,5 @@
 import poller from "@sluice/poller/src/index.ts";
 import { stepping } from "./stepping.ts";
 
-/** The poller as it is; each of its steps is one that it may be killed at. */
+/** The poller, which can be killed at each of its steps. */
 export default stepping("poller", poller);

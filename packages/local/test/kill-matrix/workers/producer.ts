@@ -1,5 +1,5 @@
 import producer from "@sluice/producer/src/index.ts";
 import { stepping } from "./stepping.ts";
 
-/** The producer as it is; each of its steps is one that it may be killed at. */
+/** The producer, which can be killed at each of its steps. */
 export default stepping("producer", producer);

@@ -1,7 +1,7 @@
 import { aroundDatabase } from "@sluice/pipeline/test-support/around-database.ts";
 import type { Asked, GoOn, KilledWorker, Step } from "../step.ts";
 
-/** The bindings that a killed Worker may have, and where its director listens. */
+/** The bindings of a killable Worker, and the URL of its director. */
 interface SteppingEnv {
   readonly DIRECTOR: string;
 }
@@ -12,12 +12,12 @@ interface AiBinding {
 
 const realNow = Date.now.bind(Date);
 let ahead = 0;
-// Time passes as the director says: a lease that runs out, and days that a message lives.
+// The director sets the time, so leases expire and messages age on demand.
 Date.now = () => realNow() + ahead;
 
 let isolate: string | null = null;
 
-/** Tells a step and waits for leave to go on; none comes where the runtime is killed at it. */
+/** Reports a step and waits for the answer; there is none if the runtime is killed at the step. */
 async function tell(director: string, step: Omit<Step, "isolate">): Promise<void> {
   isolate ??= crypto.randomUUID();
   const response = await fetch(director, { method: "POST", body: JSON.stringify({ ...step, isolate }) });
@@ -37,7 +37,7 @@ function aroundOf(worker: KilledWorker, { DIRECTOR }: SteppingEnv): Around {
   };
 }
 
-/** D1's clock is ahead as the Workers' clocks are. */
+/** D1's clock is ahead like the Workers' clocks. */
 function onDirectedClock(d1: D1Database): D1Database {
   return new Proxy(d1, {
     get(target, property) {
@@ -76,7 +76,7 @@ function steppingEnv<Env extends SteppingEnv>(env: Env, around: Around): Env {
   return bindings as unknown as Env;
 }
 
-/** A Worker's own handlers; all that they ask for is told to the director before and after. */
+/** Wraps a Worker's handlers. Each of their calls is reported to the director before and after. */
 export function stepping<Env extends object>(
   worker: KilledWorker,
   { fetch, queue, scheduled }: ExportedHandler<Env>,
@@ -87,7 +87,7 @@ export function stepping<Env extends object>(
       const { pathname } = new URL(request.url);
       const around = aroundOf(worker, env);
       const answer = async () => fetch(request, steppingEnv(env, around), context);
-      // Asked while the runtime starts, when nobody directs yet.
+      // A request during the start of the runtime, when no director is active.
       return pathname === "/healthz"
         ? fetch(request, env, context)
         : around("run", `${request.method} ${pathname}`, answer);
