@@ -43,4 +43,4 @@ export const FAILURES: Readonly<Record<FailureCode, FailureKind>> = {
 };
 
 /** Maximum answers without a usable result for a document. */
-export const MAX_ATTEMPTS = 3;
+export const MAX_ROUNDS = 3;

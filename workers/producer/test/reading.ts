@@ -48,7 +48,7 @@ export async function scored(
 /** Ends the job's only dispatch as told. */
 export async function end(job: JobId, end: JobEnd): Promise<void> {
   await dispatch(db(), job);
-  await finalizeJobs(db(), [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], NOW + 1_000);
+  await finalizeJobs(db(), [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW + 1_000);
 }
 
 export async function read<T>(path: string, accept = "application/json"): Promise<T> {

@@ -3,7 +3,7 @@ import type { SubmissionId } from "@sluice/core";
 import { rankScores } from "@sluice/pipeline/score/rank-scores.ts";
 import { openDatabase } from "@sluice/db";
 import { postponeJob } from "@sluice/pipeline/job/sql/postpone-job.ts";
-import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
+import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
 import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
@@ -75,8 +75,13 @@ describe("GET a document", () => {
 
   it("whose job was turned away waits for the next try", async () => {
     const { job } = await recorded([{ id: "one" }]);
-    await startAttempt(db(), { id: job, attempt: 0, status: "pending" }, { until: NOW + 120_000, token: "t" }, NOW);
-    const refused = { id: job, attempt: 1, status: "dispatching" } as const;
+    await startDispatch(
+      db(),
+      { id: job, dispatchNumber: 0, status: "pending" },
+      { until: NOW + 120_000, token: "t" },
+      NOW,
+    );
+    const refused = { id: job, dispatchNumber: 1, status: "dispatching" } as const;
     await postponeJob(
       db(),
       refused,

@@ -7,7 +7,7 @@ import { after, before, steps, unanswered, untaken } from "./steps.ts";
 export type KillPoint = readonly [name: string, at: KillAt, scene: Scene, cost?: Cost];
 
 export interface Cost {
-  /** Attempts whose result nobody can know: exactly these must be counted. */
+  /** Dispatches whose result nobody can know: exactly these must be counted. */
   readonly unconfirmed?: number;
   /** Batches that Workers AI accepted without a record: paid for twice. */
   readonly unrecorded?: number;
@@ -62,9 +62,9 @@ export const pushed: readonly KillPoint[] = [
   ["a part is staged, and its message is not sent", before(steps.send), scenes.stagedAndLeftAlone],
   ["a delivery arrives, and none of it is recorded", before(steps.record, unanswered), pushing("one part")],
   recordedInPart,
-  ["a part is recorded, and its job has no attempt", after(steps.record), pushing("one part")],
-  ["an attempt is about to start", before(steps.startAttempt), pushing("one part")],
-  ["an attempt is started, and Workers AI not called", before(steps.submit), pushing("one part"), maybeRun],
+  ["a part is recorded, and its job has no dispatch", after(steps.record), pushing("one part")],
+  ["a dispatch is about to start", before(steps.startDispatch), pushing("one part")],
+  ["a dispatch is started, and Workers AI not called", before(steps.submit), pushing("one part"), maybeRun],
   takenUnseen,
   ["a request_id is received and not recorded", before(steps.confirm), pushing("one part"), paidTwice],
   ["a request_id is recorded, and its message not acknowledged", after(steps.confirm, unanswered), pushing("one part")],
@@ -92,7 +92,7 @@ export const polled: readonly KillPoint[] = [
   [
     "Workers AI has accepted a batch that is then canceled",
     after(steps.submit),
-    scenes.cancelingBrokenAttempt,
+    scenes.cancelingBrokenDispatch,
     paidTwice,
   ],
   ["a document is deleted while its batch runs", after(steps.delete), scenes.deleting],
