@@ -98,7 +98,7 @@ export function unknownField(value: Fields, known: readonly string[], leftOut: r
   const name = Object.keys(value).find((one) => !known.includes(one) && !leftOut.includes(one));
   if (name === undefined) return null;
   const besides = leftOut.length === 0 ? "" : `; ${leftOut.join(", ")} are ignored`;
-  return `the field ${JSON.stringify(name)} is not supported; supported:  ${known.join(", ")}${besides}`;
+  return `the field ${JSON.stringify(name)} is not supported; supported: ${known.join(", ")}${besides}`;
 }
 
 /**
