@@ -74,7 +74,7 @@ test("a batch is accepted while the process is down, and scored when it is back"
   const standIn = makeStandIn({ mode: "minilm", fetch: process.fetch });
   const requestId = await standIn.submit(makeRequests(1));
   const error = await errorOf(standIn.poll(requestId));
-  expect(error.message).toMatch(/^3040: .*no process with the model answers at MODEL_URL "http:\/\/model"/);
+  expect(error.message).toMatch(/^3040: .*no model process answers at MODEL_URL "http:\/\/model"/);
   process.state.down = false;
   process.state.done = true;
   await standIn.poll(requestId);

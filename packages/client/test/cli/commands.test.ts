@@ -173,7 +173,7 @@ test("why reports a poller that does not run", async () => {
   bench.write("open.ndjson", [{ id: "o1", query: "q", contexts: ["a"] }]);
   await bench.run(["push", "open.ndjson", "--no-wait"]);
   const { stdout } = await bench.run(["why", "o1", ...TABLE]);
-  expect(steady(stdout)).toMatch(/^o1 is queued\.\n.*\nThe poller ran N ago, and should every minute/);
+  expect(steady(stdout)).toMatch(/^o1 is queued\.\n.*\nThe poller ran N ago, but should run every minute/);
   expect((await bench.run(["status", "sub_0002", ...TABLE])).stderr).toContain("should run every minute");
   expect((await bench.run(["why", "d1", ...TABLE])).stdout).not.toContain("poller");
 });
