@@ -85,7 +85,7 @@ it.runIf(existsSync("/proc/self"))(
     process.kill(-Number(dev.child.pid), "SIGINT");
     const { code, stdout } = await dev.ended;
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Stopping …\nStopped\. D1 stays in .*state\.\n/);
+    expect(stdout).toMatch(/Stopping …\nStopped\. The data is kept in .*state\.\n/);
     await expectNoProcess(dev.child);
   },
 );

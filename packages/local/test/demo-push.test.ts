@@ -64,7 +64,7 @@ describe("a push of the demo", () => {
     });
     expect(lines).toEqual([
       expect.stringMatching(/^2 documents failed: model_error\. .*POST \/v1\/submissions\/sub_\S+\/retry$/),
-      expect.stringMatching(/^1 document failed: invalid_input\. .*Change these documents/),
+      expect.stringMatching(/^1 document failed: invalid_input\. .*Fix these documents/),
     ]);
   });
 });

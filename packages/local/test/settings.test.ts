@@ -61,7 +61,7 @@ describe("settings", () => {
     [{ SLUICE_TICK_SECONDS: "0.5" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
     [{ SLUICE_LOCAL_AI: "gpt" }, "SLUICE_LOCAL_AI must be one of minilm, lexical, instant"],
     [{ SLUICE_EVENTS: "no" }, "SLUICE_EVENTS must be on or off"],
-    [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 characters"],
+    [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 printable ASCII characters"],
   ])("refuse %j in one line with the allowed values", (env, line) => {
     const settings = read(env);
     expect(settings).toEqual({ ok: false, error: [expect.stringContaining(line)] });

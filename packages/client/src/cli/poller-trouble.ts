@@ -19,5 +19,5 @@ export async function readStats(client: Sluice, signal: AbortSignal): Promise<St
 export function pollerTrouble({ poller }: Stats, now: number): string | null {
   if (poller === null) return "The poller has never run, so no results can arrive. Check its cron trigger.";
   if (now - Date.parse(poller.last_run_at) < SILENT_AFTER_MS) return null;
-  return `The poller ran ${ago(poller.last_run_at, now)}but should run every minute. Until it runs, no results can arrive.`;
+  return `The poller ran ${ago(poller.last_run_at, now)}, but should run every minute. Until it runs, no results can arrive.`;
 }

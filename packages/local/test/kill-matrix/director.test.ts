@@ -36,7 +36,7 @@ describe("the kill director", () => {
 
   it("reports why the action before the step failed", async () => {
     const broken = () => Promise.reject(new Error("answered with 422"));
-    await expect(director.killAt(before(steps.send), broken)).rejects.toThrow(/broke off: answered with 422/);
+    await expect(director.killAt(before(steps.send), broken)).rejects.toThrow(/failed: answered with 422/);
   });
 
   it("fails if the runtime does not restart", async () => {
