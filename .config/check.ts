@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { print, whenReaderLeaves } from "../packages/client/src/cli/terminal.ts";
 
 /** All checks that do not run Sluice. A step prints its output only if it fails. */

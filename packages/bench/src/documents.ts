@@ -26,8 +26,8 @@ const SYLLABLES =
 export function makeDocuments(shape: DocumentShape, count: number, seed: number, prefix = "d"): BenchDocument[] {
   const words = makeWords(seed);
   const contextBytes = Math.floor((shape.bytes - QUERY_BYTES - 40 - 3 * shape.contexts) / shape.contexts);
-  return Array.from({ length: count }, (_, place) => ({
-    id: `${prefix}${String(place).padStart(7, "0")}`,
+  return Array.from({ length: count }, (_, index) => ({
+    id: `${prefix}${String(index).padStart(7, "0")}`,
     query: words.text(QUERY_BYTES),
     contexts: Array.from({ length: shape.contexts }, () => words.text(contextBytes)),
   }));

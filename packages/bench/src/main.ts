@@ -20,7 +20,8 @@ Exits with 1 if a counted budget is exceeded. Times never fail a run.`;
 whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
 
 const startedAt = performance.now();
-const tell = (line: string) => print(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
+const report = (line: string) =>
+  print(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
 
 function readArguments() {
   try {
@@ -63,7 +64,7 @@ if (given.help) {
 } else {
   // Loaded here, because loading the local runtime takes seconds.
   const { measureEverything } = await import("./measure-everything.ts");
-  const budgets = await measureEverything({ quick: given.quick, times }, tell);
+  const budgets = await measureEverything({ quick: given.quick, times }, report);
   print(`\n${showBudgets(budgets)}`);
   process.exitCode = budgets.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -11,18 +11,18 @@ import { Stack } from "./runtime/stack.ts";
 const BATCH_SECONDS = 2.5;
 
 /** Counts the cases of the plan in their own runtime. */
-export async function measureCounted(plan: CountedPlan, tell: (line: string) => void): Promise<Counted> {
+export async function measureCounted(plan: CountedPlan, report: (line: string) => void): Promise<Counted> {
   await using stack = await Stack.start({ batchSeconds: BATCH_SECONDS });
-  tell("operations per document");
+  report("operations per document");
   const usages = await countOperations(stack, plan.operations);
   const lookups = await countLookups(stack);
-  tell("jobs per delivery");
+  report("jobs per delivery");
   const deliveries = await measureDeliveries(stack, plan.deliveries);
-  tell("poison");
+  report("poison");
   const poison = await measurePoison(stack, plan.poison);
-  tell("poller runs");
+  report("poller runs");
   const pollerRuns = await measurePoller(stack, plan.pollerRuns);
-  const virtual = await measureVirtual(plan.virtual, tell);
+  const virtual = await measureVirtual(plan.virtual, report);
   const freshness = virtual.filter((one) => one.kind === "freshness");
   const capacity = virtual.filter((one) => one.kind !== "freshness");
   return { usages, lookups, deliveries, poison, pollerRuns, capacity, freshness };

@@ -13,7 +13,7 @@ import { Stack } from "./runtime/stack.ts";
 /** Seconds. Short and equal for every arm: timed runs do not wait for fuller deliveries. */
 const TIMED_BATCH_SECONDS = 0.1;
 
-type Tell = (line: string) => void;
+type Report = (line: string) => void;
 
 /**
  * Measures everything and writes `RESULTS.md`. With `quick`, measures only what has a counted budget and writes
@@ -21,31 +21,31 @@ type Tell = (line: string) => void;
  */
 export async function measureEverything(
   { quick, times }: { readonly quick: boolean; readonly times: number },
-  tell: Tell,
+  report: Report,
 ): Promise<BudgetLine[]> {
   const machine = describeMachine();
-  const throughput = quick ? null : await measureTimes(times, tell);
-  const counted = await measureCounted(quick ? quickPlan : fullPlan, tell);
+  const throughput = quick ? null : await measureTimes(times, report);
+  const counted = await measureCounted(quick ? quickPlan : fullPlan, report);
   const budgets = judge(counted);
   if (throughput !== null) {
-    tell("memory");
+    report("memory");
     const memory = await measureMemory();
     const goals = judgeTimes(throughput, memory);
     writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, memory });
-    tell("wrote packages/bench/RESULTS.md");
+    report("wrote packages/bench/RESULTS.md");
   }
   return budgets;
 }
 
-async function measureTimes(times: number, tell: Tell): Promise<Results["throughput"]> {
+async function measureTimes(times: number, report: Report): Promise<Results["throughput"]> {
   await using stack = await Stack.start({ batchSeconds: TIMED_BATCH_SECONDS });
-  const tellWarmUp = (line: string) => tell(`${line} (to warm up, not counted)`);
+  const reportWarmUp = (line: string) => report(`${line} (to warm up, not counted)`);
   const cases = throughputCases(times);
   // Freshly started Workers compile their code, which must not affect the comparison.
-  for (const one of cases.compared.slice(0, 1)) await measureThroughput(stack, { ...one, rounds: 1 }, tellWarmUp);
+  for (const one of cases.compared.slice(0, 1)) await measureThroughput(stack, { ...one, rounds: 1 }, reportWarmUp);
   const compared: ThroughputRun[] = [];
-  for (const one of cases.compared) compared.push(...(await measureThroughput(stack, one, tell)));
+  for (const one of cases.compared) compared.push(...(await measureThroughput(stack, one, report)));
   const growth: ThroughputRun[] = [];
-  for (const one of cases.growth) growth.push(...(await measureThroughput(stack, one, tell)));
+  for (const one of cases.growth) growth.push(...(await measureThroughput(stack, one, report)));
   return { compared, growth };
 }

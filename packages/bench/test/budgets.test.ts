@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { growthExponent, type ThroughputRun } from "../src/measures/throughput.ts";
 import type { Backlog, Load } from "../src/measures/capacity.ts";
 import type { Freshness } from "../src/measures/freshness.ts";
 import type { Usage } from "../src/measures/operations.ts";
+import { growthExponent, type ThroughputRun } from "../src/measures/throughput.ts";
 import { judge, type Counted } from "../src/report/budgets.ts";
 
 const usage = (way: Usage["way"], more: Partial<Usage> = {}): Usage => ({

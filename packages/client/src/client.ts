@@ -70,8 +70,8 @@ export interface SluiceOptions {
   readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
 }
 
-const RETRIES = 5;
-const TIMEOUT = 60_000;
+const MAX_RETRIES = 5;
+const TIMEOUT_MS = 60_000;
 const RESULTS_PAGE = 1_000;
 const FEED_WAIT_SECONDS = 25;
 
@@ -91,8 +91,8 @@ export class Sluice {
     this.#connection = {
       url: options.url.replace(/\/+$/, ""),
       key: options.key,
-      retries: options.retries ?? RETRIES,
-      timeout: options.timeout ?? TIMEOUT,
+      retries: options.retries ?? MAX_RETRIES,
+      timeout: options.timeout ?? TIMEOUT_MS,
       onRetry: options.onRetry,
       io: { ...webIo, ...(options.fetch && { fetch: options.fetch }), ...io },
     };
@@ -183,8 +183,15 @@ export class Sluice {
     };
     const readPage: FeedIo["readPage"] = async (at, wait) => {
       const path = `/v1/results${queryString({ ...at, collection, wait, ...view(options) })}`;
-      const most = timeout + wait * 1_000;
-      const page = await this.#call({ method: "GET", path, answer: documentPageShape, timeout: most, signal, onRetry });
+      const timeoutMs = timeout + wait * 1_000;
+      const page = await this.#call({
+        method: "GET",
+        path,
+        answer: documentPageShape,
+        timeout: timeoutMs,
+        signal,
+        onRetry,
+      });
       if (away) options.onRetry?.(null);
       away = false;
       return page;

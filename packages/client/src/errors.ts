@@ -1,5 +1,5 @@
-import type { PushResult } from "./push/result.ts";
 import { problemPlaceShape, problemShape } from "./answers/answers.ts";
+import type { PushResult } from "./push/result.ts";
 import type { Problem, ProblemName, ProblemPlace } from "./types.ts";
 
 /**
@@ -122,7 +122,7 @@ function readProblem(text: string): Problem | null {
     const problem = value as Problem;
     if (!/\/problems\/[a-z0-9-]+$/.test(problem.type)) return null;
     // A newer server may describe locations in another way.
-    return { ...problem, errors: problem.errors.filter((place) => problemPlaceShape.flaw(place, "") === null) };
+    return { ...problem, errors: problem.errors.filter((location) => problemPlaceShape.flaw(location, "") === null) };
   } catch {
     return null;
   }

@@ -122,13 +122,13 @@ export class FakeApi {
       if (document === null) rejected.push({ line: index + 1, detail: "query must be a string" });
       else documents.push(documentOf({ ...document, id: document.id ?? `${id}-${index}` }, id, url.searchParams));
     }
-    const told = { rejected_count: rejected.length, rejected: rejected.slice(0, MAX_REJECTED) };
+    const refusals = { rejected_count: rejected.length, rejected: rejected.slice(0, MAX_REJECTED) };
     if (documents.length === 0) {
-      return problem(422, "nothing-acceptable", { errors: told.rejected, rejected_count: told.rejected_count });
+      return problem(422, "nothing-acceptable", { errors: refusals.rejected, rejected_count: refusals.rejected_count });
     }
     const submission = submissionOf(id, documents, url.searchParams);
     this.submissions.set(id, { submission, documents, looks: 0 });
-    const accepted: PushAccepted = { submission, documents: null, accepted: documents.length, ...told };
+    const accepted: PushAccepted = { submission, documents: null, accepted: documents.length, ...refusals };
     if (key !== null) this.#answers.set(key, { body: text, text: JSON.stringify(accepted) });
     return Response.json(accepted, { status: 202, headers: { location: `/v1/submissions/${id}` } });
   }

@@ -11,8 +11,8 @@ import {
   MAX_PART_ID_BYTES,
 } from "./limits.ts";
 import type { ModelName } from "./models.ts";
-import type { Result } from "./result.ts";
 import { OPERATIONS_PER_MESSAGE, PRICES, queueOperations } from "./prices.ts";
+import type { Result } from "./result.ts";
 import { utf8Length } from "./text.ts";
 import { estimateTokens } from "./tokens.ts";
 
@@ -35,13 +35,13 @@ export interface PushTotals {
 /** Bytes of a message without its documents: ids, options and a hash, with a collection name of 64 characters. */
 const MESSAGE_FRAME_BYTES = 400;
 /** Settings of a document in a long push. Its size does not depend on its index. */
-const PLACE = 999_999;
+const INDEX = 999_999;
 /** A placeholder as long as the id of a document without one. */
-const PLACEHOLDER_ID = `sub_${"0".repeat(36)}-${PLACE}`;
+const PLACEHOLDER_ID = `sub_${"0".repeat(36)}-${INDEX}`;
 
 /** Serializes a document of a push that has no id yet, to check its size and to add it to a `PushTally`. */
 export function measureDocument(document: Document): Result<SerializedDocument, FieldProblem> {
-  return serializeDocument(document, document.id ?? PLACEHOLDER_ID, PLACE);
+  return serializeDocument(document, document.id ?? PLACEHOLDER_ID, INDEX);
 }
 
 /** Adds up the documents of a push. */

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import { problemsOf, type AllowedFields, type FieldProblem } from "./field-problems.ts";
 import { MAX_CONTEXTS, MAX_CONTEXT_ID_BYTES, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_ID_BYTES } from "./limits.ts";
 import { readMetadata } from "./metadata.ts";
 import { isSurelyTooLong, type ModelName } from "./models.ts";
-import { problemsOf, type AllowedFields, type FieldProblem } from "./field-problems.ts";
 import { err, ok, type Result } from "./result.ts";
 import { hasControlCharacter, jsonPointer, textFlaw, utf8Length } from "./text.ts";
 
@@ -203,7 +203,7 @@ const REQUEST_CONTEXT_BYTES = '{"text":}'.length;
 export function serializeDocument(
   document: Document,
   id: string,
-  place: number,
+  index: number,
 ): Result<SerializedDocument, FieldProblem> {
   const query = JSON.stringify(document.query);
   const contexts = JSON.stringify(document.contexts);
@@ -216,8 +216,8 @@ export function serializeDocument(
     return err({ pointer: "", detail: `the document must be at most ${MAX_DOCUMENT_BYTES} bytes: it has ${content}` });
   }
   const payloadBytes =
-    queryAndContexts + document.contexts.length * REQUEST_CONTEXT_BYTES + REQUEST_FRAME_BYTES + String(place).length;
-  const head = `{"place":${place},"id":${JSON.stringify(id)},"bytes":${payloadBytes},"query":`;
+    queryAndContexts + document.contexts.length * REQUEST_CONTEXT_BYTES + REQUEST_FRAME_BYTES + String(index).length;
+  const head = `{"place":${index},"id":${JSON.stringify(id)},"bytes":${payloadBytes},"query":`;
   const json = `${head}${query},"contexts":${contexts}${contextIds}${metadata}}`;
   return ok({
     id,

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { jsonPointer, told } from "./text.ts";
+import { jsonPointer, shorten } from "./text.ts";
 
 /** One error in a user's input: the location (a JSON Pointer, `""` for the whole), and what to do. */
 export interface FieldProblem {
@@ -81,7 +81,7 @@ function isWrongType(issue: Issue, value: unknown): boolean {
 }
 
 function unknownField(key: string, parent: unknown, allowed: readonly string[]): string {
-  const name = JSON.stringify(told(key));
+  const name = JSON.stringify(shorten(key));
   const rename = Object.hasOwn(RENAMES, key) ? RENAMES[key] : undefined;
   if (rename !== undefined && typeof parent === "object" && parent !== null && !Object.hasOwn(parent, rename)) {
     return `unknown field ${name}: rename it to "${rename}"`;

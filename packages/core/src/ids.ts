@@ -44,11 +44,11 @@ export function mintJobId(now: number, random: Uint8Array): JobId {
 }
 
 /** The id of a document without one: its submission and its number in the push. */
-export function nameDocument(submission: string, place: number): string {
-  return `${submission}-${place}`;
+export function nameDocument(submission: string, index: number): string {
+  return `${submission}-${index}`;
 }
 
 /** Links a request to its document across Workers AI: unique in a job, and the same for each dispatch. */
-export function externalReference(submission: string, place: number): string {
-  return `${submission}:${place}`;
+export function externalReference(submission: string, index: number): string {
+  return `${submission}:${index}`;
 }

@@ -1,12 +1,12 @@
 const encoder = new TextEncoder();
 const scratch = new Uint8Array(16_384);
 /** Texts up to this length, in characters, are measured character by character. */
-const SHORT = 40;
+const MAX_SCANNED_CHARACTERS = 40;
 
 /** The UTF-8 bytes of a text. Unpaired surrogates count as the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {
   // In workerd a call to the encoder takes 0.5 µs, as long as reading about fifty characters. Most ids are shorter.
-  if (text.length <= SHORT && isAscii(text)) return text.length;
+  if (text.length <= MAX_SCANNED_CHARACTERS && isAscii(text)) return text.length;
   // A UTF-16 unit is at most three bytes, so a short text always fits in the scratch buffer.
   if (text.length * 3 <= scratch.length) return encoder.encodeInto(text, scratch).written;
   return encoder.encode(text).length;
@@ -34,11 +34,11 @@ export function hasControlCharacter(text: string): boolean {
 }
 
 /** Maximum characters of a user's name in a problem: enough to find it. */
-const MAX_SHOWN = 64;
+const MAX_NAME_CHARACTERS = 64;
 
 /** Shortens a name for a problem to its first 64 characters. */
-export function told(name: string): string {
-  return name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
+export function shorten(name: string): string {
+  return name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name;
 }
 
 /**
@@ -46,5 +46,5 @@ export function told(name: string): string {
  * person.
  */
 export function jsonPointer(path: readonly PropertyKey[]): string {
-  return path.map((step) => `/${told(String(step)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return path.map((step) => `/${shorten(String(step)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

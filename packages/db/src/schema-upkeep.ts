@@ -1,5 +1,5 @@
-import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JobId, ModelName, SubmissionId } from "@sluice/core";
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /* Tables for the operation of the pipeline and its counts, apart from those of documents and jobs. */
 

@@ -1,5 +1,3 @@
-import { sql } from "drizzle-orm";
-import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import {
   jobStatuses,
   lanes,
@@ -9,6 +7,8 @@ import {
   type RequestId,
   type SubmissionId,
 } from "@sluice/core";
+import { sql } from "drizzle-orm";
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /*
  * Times are milliseconds since the epoch. Tables without a rowid are marked by hand in the migration: the key is the

@@ -1,5 +1,5 @@
-import { boundedMessage } from "./values.ts";
 import type { FailureSigns } from "./failure-signs.ts";
+import { boundedMessage } from "./values.ts";
 
 /**
  * The reaction to a failed call.

@@ -22,7 +22,7 @@ export const NO_SIGNS: FailureSigns = {
 
 /** Maximum characters of a text that are read: the rest adds nothing. */
 const MAX_TEXT_LENGTH = 20_000;
-const MAX_NESTING = 4;
+const MAX_ERROR_NESTING = 4;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 const CODE_FIELDS = ["internalCode", "internal_code", "code", "errorCode", "error_code"];
@@ -38,7 +38,7 @@ const NESTED_FIELDS = ["errors", "error", "result"];
 export function signsOf(value: unknown, depth = 0): FailureSigns {
   if (typeof value === "string") return signsOfText(value, depth);
   if (value instanceof Error) return signsOfError(value, depth);
-  if (depth > MAX_NESTING) return NO_SIGNS;
+  if (depth > MAX_ERROR_NESTING) return NO_SIGNS;
   if (Array.isArray(value)) {
     const all = value.slice(0, 20).map((entry) => signsOf(entry, depth + 1));
     return all.find((signs) => signs.code !== null) ?? all.find((signs) => signs.message !== "") ?? NO_SIGNS;
@@ -129,7 +129,7 @@ const HINT_UNITS: Readonly<Record<string, number>> = {
 function signsOfText(whole: string, depth: number): FailureSigns {
   const text = whole.slice(0, MAX_TEXT_LENGTH).trim();
   if (text.startsWith("<")) return signsOfPage(text);
-  if ((text.startsWith("{") || text.startsWith("[")) && depth <= MAX_NESTING) {
+  if ((text.startsWith("{") || text.startsWith("[")) && depth <= MAX_ERROR_NESTING) {
     const value = parseJson(text);
     // The binding throws a body with an unexpected form unchanged, as an error's message.
     if (value !== undefined) return signsOf(value, depth + 1);

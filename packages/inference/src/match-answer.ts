@@ -2,7 +2,7 @@ import type { FailureCode } from "@sluice/core";
 import { classOfCode } from "./failure-classes.ts";
 import { signsOf } from "./failure-signs.ts";
 import type { AnswerItem } from "./poll-batch.ts";
-import { isRecord, toIndex } from "./values.ts";
+import { MAX_NESTING, isRecord, toIndex } from "./values.ts";
 
 /** A document as it was sent: its index in the batch, its external reference and its number of contexts. */
 export interface ExpectedAnswer {
@@ -23,8 +23,6 @@ export type MatchedAnswer =
       /** The service's own message, at most 500 characters; never logged. */
       readonly message: string | null;
     };
-
-const MAX_NESTING = 3;
 
 const unusable = (code: FailureCode, message: string | null = null): MatchedAnswer => ({
   kind: "unusable",

@@ -5,7 +5,7 @@ import type { Bounded } from "./bounded.ts";
 import { callService } from "./call-service.ts";
 import { classify, type Refusal } from "./failure-classes.ts";
 import { signsOf } from "./failure-signs.ts";
-import { isRecord, type Fields } from "./values.ts";
+import { MAX_NESTING, isRecord, type Fields } from "./values.ts";
 
 /** One entry of an answer, unparsed. `matchAnswer` parses it. */
 export type AnswerItem = Fields;
@@ -20,8 +20,6 @@ export type PollOutcome =
       readonly tokens: number | null;
     }
   | { readonly kind: "refused"; readonly refusal: Refusal };
-
-const MAX_NESTING = 3;
 
 /**
  * Polls Workers AI for a batch once. `model` must be the one of the submit. Every result is a value, including
@@ -64,8 +62,10 @@ function readPoll(answer: unknown, nesting: number): PollOutcome | null {
 
 function unreadable(answer: unknown): PollOutcome {
   const signs = signsOf(answer);
-  const told = signs.code !== null || signs.message !== "";
-  const message = told ? signs.message : "Workers AI's answer has an unknown form: neither a status nor results.";
+  const isExplained = signs.code !== null || signs.message !== "";
+  const message = isExplained
+    ? signs.message
+    : "Workers AI's answer has an unknown form: neither a status nor results.";
   return { kind: "refused", refusal: classify({ ...signs, message }, "poll") };
 }
 

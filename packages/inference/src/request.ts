@@ -10,7 +10,7 @@ export interface ScoreRequest {
   readonly external_reference: string;
 }
 
-/** The parts of a request. `index` counts from 0 in the document's push. */
+/** The parts of a request. `place` counts from 0 in the document's push. */
 interface RequestSource {
   readonly submission: SubmissionId;
   readonly place: number;

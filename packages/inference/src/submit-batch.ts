@@ -6,7 +6,7 @@ import { callService } from "./call-service.ts";
 import { classify, type Refusal } from "./failure-classes.ts";
 import { signsOf } from "./failure-signs.ts";
 import type { ScoreRequest } from "./request.ts";
-import { isRecord } from "./values.ts";
+import { MAX_NESTING, isRecord } from "./values.ts";
 
 export type SubmitOutcome =
   | { readonly kind: "queued"; readonly requestId: RequestId }
@@ -14,7 +14,6 @@ export type SubmitOutcome =
 
 /** Our own limit: D1 stores the id, and the service's ids are UUIDs. */
 const MAX_REQUEST_ID_LENGTH = 512;
-const MAX_NESTING = 3;
 
 /**
  * Submits requests to Workers AI as one batch (under 10 MB in total). Submits are not idempotent: if the refusal says
@@ -31,8 +30,10 @@ export async function submitBatch(
   const requestId = requestIdIn(answer.value, MAX_NESTING);
   if (requestId !== null) return { kind: "queued", requestId };
   const signs = signsOf(answer.value);
-  const told = signs.code !== null || signs.message !== "";
-  const message = told ? signs.message : "Workers AI's answer has no request_id: the batch may be running without one.";
+  const isExplained = signs.code !== null || signs.message !== "";
+  const message = isExplained
+    ? signs.message
+    : "Workers AI's answer has no request_id: the batch may be running without one.";
   return { kind: "refused", refusal: classify({ ...signs, message }, "submit") };
 }
 

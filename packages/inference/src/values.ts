@@ -5,6 +5,9 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Maximum levels of `result` around the content of an answer. */
+export const MAX_NESTING = 3;
+
 /** Maximum length of a stored service message, in UTF-16 units. */
 const MAX_MESSAGE_LENGTH = 500;
 

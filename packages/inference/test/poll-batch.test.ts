@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
 import type { RequestId } from "@sluice/core";
+import { describe, expect, test } from "vitest";
 import { pollBatch } from "../src/index.ts";
 import { MAX_ANSWER_BYTES } from "../src/read-answer.ts";
 import { FakeAiBinding, jsonResponse } from "./fake-ai-binding.ts";

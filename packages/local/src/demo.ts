@@ -17,7 +17,7 @@ import { stage } from "./demo/figures.ts";
 import { readFile, type File } from "./demo/read-file.ts";
 import { runDemo, type DemoEnd } from "./demo/run-demo.ts";
 import { describeStop } from "./demo/stopped.ts";
-import { tellRunFailures } from "./run-failures.ts";
+import { reportRunFailures } from "./run-failures.ts";
 import { startStack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
 import { aborted, hasReaderLeft, pause, stopSignal } from "./signals.ts";
@@ -25,7 +25,7 @@ import { aborted, hasReaderLeft, pause, stopSignal } from "./signals.ts";
 const TICK_SECONDS = 1;
 const SAMPLE = join(ROOT, "packages/local/sample/everyday.ndjson");
 /** The exit code that shells report for a command ended by Ctrl-C. */
-const STOPPED = 130;
+const STOPPED_EXIT_CODE = 130;
 /** Clears a progress bar from the line. */
 const CLEAR_LINE = "\r\u001B[2K";
 /** Milliseconds the stack keeps running after its output is closed, so that D1 records the messages in the Queue. */
@@ -65,13 +65,13 @@ async function demo(settings: Settings, file: File, kill: boolean, stop: AbortSi
   const stack = await startStack(settings, key.value, stop);
   if (stop.aborted && !stack.ok) {
     if (hasReaderLeft(stop)) return;
-    process.exitCode = STOPPED;
+    process.exitCode = STOPPED_EXIT_CODE;
     return print("\nStopped while starting. Nothing was pushed.");
   }
   if (!stack.ok) return refuse(stack.error, 1);
   print(stage("started", `${stack.value.url} in ${duration(performance.now() - begun)}`));
 
-  tellRunFailures(stack.value, process.stderr.isTTY ? CLEAR_LINE : "");
+  reportRunFailures(stack.value, process.stderr.isTTY ? CLEAR_LINE : "");
 
   const ending = new AbortController();
   const around = {
@@ -98,7 +98,7 @@ async function demo(settings: Settings, file: File, kill: boolean, stop: AbortSi
   await running;
   if (hasReaderLeft(stop)) return;
   if (stop.aborted) {
-    process.exitCode = STOPPED;
+    process.exitCode = STOPPED_EXIT_CODE;
     return print(`\n${await describeStop(settings.state)}`);
   }
   if (end.shortcomings.length > 0) refuse(`\n${end.shortcomings.join("\n")}`, 1);

@@ -4,7 +4,7 @@ import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } fr
 import { describeLeftovers } from "./demo/leftovers.ts";
 import { describeStop } from "./demo/stopped.ts";
 import { ownWorker } from "./own-worker.ts";
-import { tellRunFailures } from "./run-failures.ts";
+import { reportRunFailures } from "./run-failures.ts";
 import { startStack, type Stack } from "./runtime.ts";
 import { describeEnvironment, type Settings } from "./settings.ts";
 import { aborted, hasReaderLeft, pause, stopSignal } from "./signals.ts";
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   print(describeStack(stack.value, settings.value, key));
   for (const line of describeLeftovers(stack.value.leftovers)) print(line);
   print(describeUse(stack.value, settings.value, key));
-  tellRunFailures(stack.value);
+  reportRunFailures(stack.value);
   const end = await Promise.race([aborted(stop).then(() => null), stack.value.failed]);
   // Ctrl-C may end a child before it reaches this process.
   if (end !== null) await pause(500, stop);

@@ -50,11 +50,11 @@ function watch(child: ChildProcess): void {
   children.add(child);
   const { pid } = child;
   const isRuntime = basename(child.spawnfile).startsWith("workerd");
-  if (pid !== undefined) tell({ child: "started", pid });
+  if (pid !== undefined) report({ child: "started", pid });
   child.once("exit", (code, signal) => {
     children.delete(child);
     const runtimeDied = isRuntime && !child.killed ? (signal ?? `code ${code}`) : null;
-    if (pid !== undefined) tell({ child: "ended", pid, runtimeDied });
+    if (pid !== undefined) report({ child: "ended", pid, runtimeDied });
     if (stopping) stop();
   });
   if (stopping) stop();
@@ -69,6 +69,6 @@ function stop(): void {
   for (const child of children) child.kill("SIGKILL");
 }
 
-function tell(event: ChildEvent): void {
+function report(event: ChildEvent): void {
   if (process.connected) process.send?.(event);
 }

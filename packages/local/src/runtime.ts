@@ -13,9 +13,9 @@ import { portProblem } from "./port.ts";
 import type { Settings } from "./settings.ts";
 import { unlessAborted } from "./signals.ts";
 import { migrationFiles } from "./sql/schema.ts";
+import { cannotStart, startRuntime, type Running, type StartRuntime } from "./start-runtime.ts";
 import { hasMigrations, withStateDatabase } from "./state-database.ts";
 import { prepareState } from "./state.ts";
-import { cannotStart, startRuntime, type Running, type StartRuntime } from "./start-runtime.ts";
 import { registryPath, startWrangler, STOP_GRACE_MS } from "./wrangler.ts";
 
 /** The whole Sluice stack on this machine. */

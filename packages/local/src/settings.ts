@@ -46,12 +46,12 @@ export function readSettings(
   tickSeconds: number,
 ): Result<Settings, string[]> {
   const errors: string[] = [];
-  const number = (name: string, fallback: number, least: number, most: number): number => {
+  const number = (name: string, fallback: number, min: number, max: number): number => {
     const text = env[name] ?? "";
     if (text === "") return fallback;
     const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    errors.push(`${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(text)}`);
+    if (value >= min && value <= max) return value;
+    errors.push(`${name} must be a whole number from ${min} to ${max}, got ${JSON.stringify(text)}`);
     return fallback;
   };
   const port = number("SLUICE_PORT", DEFAULT_PORT, 0, 65_535);

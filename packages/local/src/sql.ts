@@ -25,7 +25,7 @@ const HELP = `SQL on D1: ${PNPM} sql "SELECT … FROM scores …" [options]
                  passed to wrangler d1 execute`;
 
 /** On a terminal. */
-const WIDEST_CELL = 60;
+const MAX_CELL_WIDTH = 60;
 
 async function main(): Promise<void> {
   whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
@@ -105,7 +105,7 @@ function run({ sql, file, json }: SqlCall, target: Target): void {
     process.stdout.write(`${harmlessJson(output)}\n`);
     return;
   }
-  const answer = renderAnswer(output, process.stdout.isTTY ? WIDEST_CELL : Number.POSITIVE_INFINITY);
+  const answer = renderAnswer(output, process.stdout.isTTY ? MAX_CELL_WIDTH : Number.POSITIVE_INFINITY);
   if (answer === null || code !== 0) printError(answer ?? output);
   else print(answer);
 }

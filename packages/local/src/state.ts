@@ -25,10 +25,10 @@ export function prepareState(state: string): Result<void, string> {
 /** The file in place of the folder or of one of its parents; `null` if there is none. */
 export function folderProblem(path: string): string | null {
   try {
-    for (let place = path; ; place = dirname(place)) {
-      const found = statSync(place, { throwIfNoEntry: false });
-      if (found !== undefined) return found.isDirectory() ? null : `${place} is not a folder`;
-      if (dirname(place) === place) return null;
+    for (let folder = path; ; folder = dirname(folder)) {
+      const found = statSync(folder, { throwIfNoEntry: false });
+      if (found !== undefined) return found.isDirectory() ? null : `${folder} is not a folder`;
+      if (dirname(folder) === folder) return null;
     }
   } catch (error) {
     return explain(error);

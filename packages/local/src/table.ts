@@ -7,13 +7,13 @@ const answerSchema = z.array(z.object({ results: z.array(z.record(z.string(), z.
 const errorSchema = z.object({ error: z.object({ text: z.string() }) });
 
 /** Formats the output of `wrangler d1 execute --json` for a person; `null` if it has another form. */
-export function renderAnswer(said: string, widest: number): string | null {
+export function renderAnswer(said: string, maxWidth: number): string | null {
   const value = parse(said);
   const error = errorSchema.safeParse(value);
   if (error.success) return error.data.error.text;
   return (
     readRows(value)
-      ?.map((rows) => renderTable(rows, widest))
+      ?.map((rows) => renderTable(rows, maxWidth))
       .join("\n\n") ?? null
   );
 }
@@ -37,13 +37,13 @@ function parse(said: string): unknown {
   }
 }
 
-/** Formats D1 rows as a table. A cell wider than `widest` terminal cells is cut. */
-function renderTable(rows: readonly Row[], widest: number): string {
+/** Formats D1 rows as a table. A cell wider than `maxWidth` terminal cells is cut. */
+function renderTable(rows: readonly Row[], maxWidth: number): string {
   const [first] = rows;
   if (first === undefined) return "no rows";
   const names = Object.keys(first);
   const lines = [names.map(cell), ...rows.map((row) => names.map((name) => cell(row[name])))].map((line) =>
-    line.map((text) => fit(text, widest)),
+    line.map((text) => fit(text, maxWidth)),
   );
   const widths = names.map((_, index) => lines.reduce((most, line) => Math.max(most, width(line[index] ?? "")), 0));
   return lines

@@ -35,6 +35,6 @@ export function wordSearchRanks(query: string, contexts: readonly string[]): num
     .map((score, index) => ({ score, index }))
     .toSorted((a, b) => b.score - a.score || a.index - b.index);
   const ranks = scores.map(() => 0);
-  for (const [place, { index }] of order.entries()) ranks[index] = place + 1;
+  for (const [position, { index }] of order.entries()) ranks[index] = position + 1;
   return ranks;
 }

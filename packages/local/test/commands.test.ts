@@ -76,10 +76,10 @@ it.runIf(existsSync("/proc/self"))(
   async () => {
     migrateState(join(folder, "state"));
     const dev = start(`exec "$node" --no-warnings "${path("dev")}"`);
-    while (!dev.told.stdout.includes("Ctrl-C stops it")) await once(dev.child.stdout, "data");
-    expect(dev.told.stdout).toContain("Local scores are text lengths and differ from bge-m3's.");
-    const [, url = ""] = /runs on (\S+)/.exec(dev.told.stdout) ?? [];
-    const [, key = ""] = /key {3}(\S+)/.exec(dev.told.stdout) ?? [];
+    while (!dev.output.stdout.includes("Ctrl-C stops it")) await once(dev.child.stdout, "data");
+    expect(dev.output.stdout).toContain("Local scores are text lengths and differ from bge-m3's.");
+    const [, url = ""] = /runs on (\S+)/.exec(dev.output.stdout) ?? [];
+    const [, key = ""] = /key {3}(\S+)/.exec(dev.output.stdout) ?? [];
     const stats = await fetch(`${url}/v1/stats`, { headers: { authorization: `Bearer ${key}` } });
     expect(await stats.json()).toMatchObject({ scorer: "instant" });
     process.kill(-Number(dev.child.pid), "SIGINT");

@@ -7,7 +7,7 @@ import { compareCounts } from "../src/demo/kill.ts";
 import { pushFile } from "../src/demo/push-file.ts";
 import { readBack, readJobsWithParents } from "../src/demo/read-back.ts";
 import { refusedLines } from "../src/demo/refused.ts";
-import { notSucceeded } from "../src/demo/tell.ts";
+import { notSucceeded } from "../src/demo/report.ts";
 
 const submission = "sub_01a22896-7c5c-71cc-b584-4f90670e70ac";
 const counts = { total: 10, queued: 0, processing: 0, succeeded: 7, failed: 3, canceled: 0 };

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Checker } from "@sluice/client/check";
 import {
   DEFAULT_MODEL,
   estimateCost,
@@ -11,7 +12,6 @@ import {
 } from "@sluice/core";
 import { PartPacker, partBody, type PartHeader } from "@sluice/pipeline/message/message.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Checker } from "@sluice/client/check";
 import { Estimator } from "../../client/src/cli/estimate.ts";
 import { costItems, describeMillion } from "../src/demo/cost.ts";
 import { measureFile } from "../src/demo/measure.ts";

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Sluice, type Submission } from "../../client/src/index.ts";
 import type { SubmissionId } from "@sluice/core";
 import { endQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Sluice, type Submission } from "../../client/src/index.ts";
 import type { Adapt } from "../src/configuration.ts";
 import { describeStop } from "../src/demo/stopped.ts";
 import { startStack, type Stack } from "../src/runtime.ts";

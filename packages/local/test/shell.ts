@@ -1,7 +1,7 @@
-import { expect } from "vitest";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { expect } from "vitest";
 
 /** Lines of bash that a test runs, each in its own process group. */
 export class Shell {
@@ -15,11 +15,11 @@ export class Shell {
       env: { ...process.env, ...env, node: process.execPath },
     });
     this.#children.push(child);
-    const told = { stdout: "", stderr: "" };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
-    const ended = once(child, "close").then(([code]) => ({ code: Number(code), ...told }));
-    return { child, told, ended };
+    const output = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+    const ended = once(child, "close").then(([code]) => ({ code: Number(code), ...output }));
+    return { child, output, ended };
   }
 
   /** Kills the processes that still run. */

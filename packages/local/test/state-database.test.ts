@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { endQueue } from "@sluice/pipeline/submission/sql/end-queue.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { databasePath, hasMigrations, withStateDatabase } from "../src/state-database.ts";
 import { migrationFiles } from "../src/sql/schema.ts";
+import { databasePath, hasMigrations, withStateDatabase } from "../src/state-database.ts";
 import { migrateState } from "./migrated-state.ts";
 
 let state: string;

@@ -1,7 +1,7 @@
-import type { Deps } from "./deps.ts";
 import { lastingFault } from "./faults.ts";
 import type { EventType } from "./plan.ts";
 import { phaseEnd, phaseOf, scoresOf } from "./poll.ts";
+import type { RunContext } from "./run-context.ts";
 
 /** Milliseconds between polls of the model. */
 const MODEL_INTERVAL_MS = 250;
@@ -14,17 +14,17 @@ export type BatchEnd =
   | { readonly kind: "never" };
 
 /** Whether a batch has ended, by the state that polls report. */
-export async function findEnd(requestId: string, deps: Deps): Promise<BatchEnd> {
-  const batch = await deps.store.batch(requestId);
+export async function findEnd(requestId: string, context: RunContext): Promise<BatchEnd> {
+  const batch = await context.store.batch(requestId);
   if (batch === null) return { kind: "never" };
-  const plan = await deps.ledger.plan(deps.store);
+  const plan = await context.ledger.plan(context.store);
   const fault = lastingFault(plan, batch.number);
   if (fault === "stuck") return { kind: "never" };
-  const phase = phaseOf(batch, plan, deps);
-  if (phase !== "done") return { kind: "running", lookAt: phaseEnd(batch, plan, deps) };
+  const phase = phaseOf(batch, plan, context);
+  if (phase !== "done") return { kind: "running", lookAt: phaseEnd(batch, plan, context) };
   if (fault === "failed") return { kind: "ended", type: "failed" };
   // A model that does not answer now is polled again: the batch has not ended.
-  const scores = batch.scores ?? (await scoresOf(requestId, batch, deps).catch(() => null));
-  if (scores === null) return { kind: "running", lookAt: deps.now() + MODEL_INTERVAL_MS };
+  const scores = batch.scores ?? (await scoresOf(requestId, batch, context).catch(() => null));
+  if (scores === null) return { kind: "running", lookAt: context.now() + MODEL_INTERVAL_MS };
   return { kind: "ended", type: scores === "failed" ? "failed" : "succeeded" };
 }

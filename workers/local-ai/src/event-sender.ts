@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { findEnd } from "./batch-end.ts";
 import { planEvents, type BatchEvent, type PlannedEvent } from "./batch-events.ts";
-import { depsOf } from "./deps-of.ts";
+import { createRunContext } from "./create-run-context.ts";
 import type { Env } from "./env.ts";
 import type { EventType } from "./plan.ts";
 
@@ -10,7 +10,7 @@ type WatchedRow = Record<"request_id", string>;
 type OutboxRow = { id: number; body: string };
 
 /** `sendBatch` accepts 100 messages. */
-const MAX_SENT = 100;
+const MAX_SEND_MESSAGES = 100;
 
 /**
  * Sends the events of Workers AI. A Worker runs nothing between two requests, so this uses alarms: an alarm is stored,
@@ -31,17 +31,19 @@ export class EventSender extends DurableObject<Env> {
 
   /** Reports a batch as queued, and its end once it ends. */
   async watch(requestId: string): Promise<void> {
-    const deps = depsOf(this.env);
+    const context = createRunContext(this.env);
     await this.#report(requestId, "queued");
-    this.#sql.exec("INSERT OR IGNORE INTO watched VALUES (?, ?)", requestId, deps.now());
+    this.#sql.exec("INSERT OR IGNORE INTO watched VALUES (?, ?)", requestId, context.now());
     await this.#setAlarm();
   }
 
   override async alarm(): Promise<void> {
-    const deps = depsOf(this.env);
-    const due = this.#sql.exec<WatchedRow>("SELECT request_id FROM watched WHERE look_at <= ?", deps.now()).toArray();
+    const context = createRunContext(this.env);
+    const due = this.#sql
+      .exec<WatchedRow>("SELECT request_id FROM watched WHERE look_at <= ?", context.now())
+      .toArray();
     for (const { request_id: requestId } of due) {
-      const end = await findEnd(requestId, deps);
+      const end = await findEnd(requestId, context);
       if (end.kind === "running") {
         this.#sql.exec("UPDATE watched SET look_at = ? WHERE request_id = ?", end.lookAt, requestId);
         continue;
@@ -49,12 +51,12 @@ export class EventSender extends DurableObject<Env> {
       if (end.kind === "ended") await this.#report(requestId, end.type);
       this.#sql.exec("DELETE FROM watched WHERE request_id = ?", requestId);
     }
-    await this.#send(deps.now());
+    await this.#send(context.now());
     await this.#setAlarm();
   }
 
   async #report(requestId: string, type: EventType): Promise<void> {
-    const { store, ledger, now } = depsOf(this.env);
+    const { store, ledger, now } = createRunContext(this.env);
     const batch = await store.batch(requestId);
     if (batch === null) return;
     for (const event of planEvents(await ledger.plan(store), requestId, batch, type, now())) this.#keep(event);
@@ -80,8 +82,8 @@ export class EventSender extends DurableObject<Env> {
   }
 
   async #sendAll(rows: readonly OutboxRow[]): Promise<void> {
-    for (let from = 0; from < rows.length; from += MAX_SENT) {
-      const some = rows.slice(from, from + MAX_SENT);
+    for (let from = 0; from < rows.length; from += MAX_SEND_MESSAGES) {
+      const some = rows.slice(from, from + MAX_SEND_MESSAGES);
       await this.env.EVENTS.sendBatch(some.map(({ body }) => ({ body: JSON.parse(body) as BatchEvent })));
       for (const { id } of some) this.#sql.exec("DELETE FROM outbox WHERE id = ?", id);
     }

@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { Store } from "./batches.ts";
 import { control } from "./control.ts";
-import { depsOf, ledger } from "./deps-of.ts";
+import { createRunContext, ledger } from "./create-run-context.ts";
 import type { Env } from "./env.ts";
 import { run } from "./run.ts";
 
@@ -10,7 +10,7 @@ export { EventSender } from "./event-sender.ts";
 /** Replaces the `ai` binding: the same method, the same answers, the same errors. */
 export class WorkersAI extends WorkerEntrypoint<Env> {
   async run(model: unknown, inputs: unknown, options?: unknown): Promise<unknown> {
-    return run(model, inputs, options, depsOf(this.env));
+    return run(model, inputs, options, createRunContext(this.env));
   }
 }
 

@@ -15,8 +15,8 @@ const MAX_PAYLOAD_BYTES = 10_000_000;
 const MAX_BYTES_PER_UNIT = 6;
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Maximum bytes of JSON around a request and around a context, in addition to their texts. */
-const REQUEST_FRAME = 100;
-const CONTEXT_FRAME = 12;
+const REQUEST_FRAME_BYTES = 100;
+const CONTEXT_FRAME_BYTES = 12;
 
 export function findModel(name: unknown): ModelName | null {
   return modelNames.find((model) => model === name) ?? null;
@@ -61,11 +61,11 @@ function windowFlaw(model: ModelName, request: ScoringRequest): string | null {
 }
 
 /** Validates one request at `pointer` (a JSON Pointer). The error names its location and contains none of its text. */
-export function checkRequest(model: ModelName, value: unknown, place: string): Result<ScoringRequest, string> {
-  if (!isObject(value)) return err(`Error: ${place || "/"}: must be an object`);
-  if (!isRequest(value)) return err(`Error: ${place}${requestFlaw(value) ?? ""}`);
+export function checkRequest(model: ModelName, value: unknown, pointer: string): Result<ScoringRequest, string> {
+  if (!isObject(value)) return err(`Error: ${pointer || "/"}: must be an object`);
+  if (!isRequest(value)) return err(`Error: ${pointer}${requestFlaw(value) ?? ""}`);
   const flaw = windowFlaw(model, value);
-  return flaw === null ? ok(value) : err(`Error: ${place}${flaw}`);
+  return flaw === null ? ok(value) : err(`Error: ${pointer}${flaw}`);
 }
 
 /** Validates every request of a batch. One invalid request refuses them all, as the service is assumed to do. */
@@ -85,7 +85,7 @@ export function checkRequests(model: ModelName, requests: unknown): Result<reado
 export function fitsPayload(requests: readonly ScoringRequest[]): boolean {
   let most = 0;
   for (const request of requests) {
-    most += REQUEST_FRAME + request.contexts.length * CONTEXT_FRAME;
+    most += REQUEST_FRAME_BYTES + request.contexts.length * CONTEXT_FRAME_BYTES;
     most += mostBytes(request.query) + mostBytes(request.external_reference ?? "");
     for (const context of request.contexts) most += mostBytes(context.text);
   }

@@ -3,7 +3,7 @@ import { fractionOf } from "./hash.ts";
 /** Maximum difference between texts with the same words: far less than that of one shared word. */
 const TIE_BREAK = 0.001;
 /** The only weighting: longer words count more than short ones. */
-const HEAVIEST_WORD = 8;
+const MAX_WORD_WEIGHT = 8;
 
 /** The words of a text, in lower case, with their counts. */
 function countWords(text: string): Map<string, number> {
@@ -13,7 +13,7 @@ function countWords(text: string): Map<string, number> {
 }
 
 function weigh(word: string, count: number): number {
-  return count * Math.min(word.length, HEAVIEST_WORD);
+  return count * Math.min(word.length, MAX_WORD_WEIGHT);
 }
 
 function length(counts: ReadonlyMap<string, number>): number {

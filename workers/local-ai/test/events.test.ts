@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
 import { planEvents, type BatchEvent } from "../src/batch-events.ts";
-import { ledger } from "../src/deps-of.ts";
+import { ledger } from "../src/create-run-context.ts";
 import { parsePlan } from "../src/plan.ts";
 import { makeRequests, makeStandIn, MODEL } from "./stand-in.ts";
 

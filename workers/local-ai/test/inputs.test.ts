@@ -25,11 +25,11 @@ test.each([
     [good, { ...good, contexts: [{ text: tooLong }], truncate_inputs: false }],
     "/requests/1/contexts/0/text: is longer",
   ],
-])("%s refuses the whole batch and names the location", async (_, requests, place) => {
+])("%s refuses the whole batch and names the location", async (_, requests, location) => {
   const standIn = makeStandIn();
   const error = await errorOf(standIn.run(MODEL, { requests }, { queueRequest: true }));
   expect(error.message).toMatch(/^5006: /);
-  expect(error.message).toContain(place);
+  expect(error.message).toContain(location);
   expect(standIn.ledger.calls.submit.taken).toBe(0);
 });
 

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { Store } from "../src/batches.ts";
-import type { Deps } from "../src/deps.ts";
 import type { Mode } from "../src/env.ts";
 import type { ScoringRequest } from "../src/inputs.ts";
 import { Ledger } from "../src/ledger.ts";
 import { ModelProcess } from "../src/model-process.ts";
 import { parsePlan, type Plan } from "../src/plan.ts";
+import type { RunContext } from "../src/run-context.ts";
 import { run } from "../src/run.ts";
 
 export const MODEL = "@cf/baai/bge-m3";
@@ -30,7 +30,7 @@ interface Options {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   readonly now?: () => number;
   readonly ledger?: Ledger;
-  readonly watch?: Deps["watch"];
+  readonly watch?: RunContext["watch"];
 }
 
 let lastRequest = 0;
@@ -38,7 +38,7 @@ let lastRequest = 0;
 /** A stand-in with a fake clock, on the runtime's real KV. */
 export function makeStandIn(options: Options = {}) {
   const clock = { now: 1_000_000, waited: 0 };
-  const deps: Deps = {
+  const context: RunContext = {
     mode: options.mode ?? "lexical",
     queuedMs: options.queuedMs ?? 0,
     runningMs: options.runningMs ?? 0,
@@ -58,16 +58,16 @@ export function makeStandIn(options: Options = {}) {
   };
   return {
     clock,
-    ledger: deps.ledger,
-    store: deps.store,
-    setPlan: (plan: unknown) => deps.ledger.setPlan(deps.store, readPlan(plan)),
-    run: (model: unknown, inputs: unknown, runOptions?: unknown) => run(model, inputs, runOptions, deps),
+    ledger: context.ledger,
+    store: context.store,
+    setPlan: (plan: unknown) => context.ledger.setPlan(context.store, readPlan(plan)),
+    run: (model: unknown, inputs: unknown, runOptions?: unknown) => run(model, inputs, runOptions, context),
     submit: async (requests: readonly unknown[]): Promise<string> => {
-      const answer = await run(MODEL, { requests }, { queueRequest: true }, deps);
+      const answer = await run(MODEL, { requests }, { queueRequest: true }, context);
       return (answer as { request_id: string }).request_id;
     },
     poll: async (requestId: string): Promise<Answer> =>
-      (await run(MODEL, { request_id: requestId }, undefined, deps)) as Answer,
+      (await run(MODEL, { request_id: requestId }, undefined, context)) as Answer,
   };
 }
 

@@ -5,7 +5,6 @@ import {
   env,
   getQueueResult,
 } from "cloudflare:test";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   BatchService,
   documents,
@@ -15,13 +14,14 @@ import {
   unreliableDatabase,
   type TestIo,
 } from "@sluice/pipeline/test-support";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../src/index.ts";
 
 let service: BatchService;
-let io: TestIo;
+let context: TestIo;
 beforeEach(() => {
   service = new BatchService();
-  io = testIo(env.DB, service);
+  context = testIo(env.DB, service);
 });
 
 /** An event in the form of a subscription. */
@@ -87,7 +87,7 @@ describe("the poller", () => {
 
   it("processes due jobs when its cron fires", async () => {
     const now = Date.now();
-    await recordJob(io.db, documents("d", 2), { now, dueAt: now });
+    await recordJob(context.db, documents("d", 2), { now, dueAt: now });
     await worker.scheduled(createScheduledController(), {
       DB: env.DB,
       AI: service,

@@ -3,10 +3,10 @@ import type { Stack } from "../runtime/stack.ts";
 import type { Arm } from "./arm.ts";
 
 /** Milliseconds between cron runs and between table reads in timed runs. */
-const TICK = 40;
+const TICK_MS = 40;
 const MAX_TICKS = 20_000;
 
-export async function tickUntil(done: () => Promise<boolean>, tick = TICK): Promise<void> {
+export async function tickUntil(done: () => Promise<boolean>, tick = TICK_MS): Promise<void> {
   for (let ticks = 0; ticks < MAX_TICKS; ticks += 1) {
     if (await done()) return;
     await wait(tick);

@@ -13,7 +13,7 @@ import { INSERT_DOCUMENTS, INSERT_OUTCOMES } from "./tables.ts";
  */
 
 const MESSAGE_LENGTH = 127_000;
-const MESSAGES_A_CALL = 2;
+const MESSAGES_PER_CALL = 2;
 /** Maximum bytes of one bound value of D1, and of one batch. */
 const CHUNK_LENGTH = 1_800_000;
 const BATCH_LENGTH = 9_000_000;
@@ -73,7 +73,7 @@ export default counted<RelayEnv>({
       call.push({ body: held.join(","), contentType: "text" });
       held = [];
       length = 0;
-      if (call.length < MESSAGES_A_CALL) return;
+      if (call.length < MESSAGES_PER_CALL) return;
       await env.QUEUE.sendBatch(call);
       call = [];
     };

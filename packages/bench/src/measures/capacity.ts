@@ -40,8 +40,8 @@ export interface PlatformUse {
   readonly workers: Readonly<Record<WorkerName, WorkerUse>>;
 }
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
+const SECOND_MS = 1_000;
+const MINUTE = 60 * SECOND_MS;
 /** Seconds that a load may add to the service's time, and extra seconds to wait for late documents. */
 export const MAX_ADDED_SECONDS = 75;
 const LATE_SECONDS = 120;
@@ -64,7 +64,7 @@ const FULL = { documents: 20, scale: 310 };
 export async function measureLoad(one: LoadCase): Promise<Load> {
   const { jobs, jobsPerMinute, minutes, serviceSeconds } = one;
   const world = new VirtualWorld({
-    serviceTime: serviceSeconds * SECOND,
+    serviceTime: serviceSeconds * SECOND_MS,
     events: one.events,
     delivery: ALONE[jobs],
     scale: jobs === "full" ? FULL.scale : 1,
@@ -75,13 +75,13 @@ export async function measureLoad(one: LoadCase): Promise<Load> {
   const waits = (ids: readonly string[]) =>
     ids
       .map((id) => (world.endedAt.get(id) ?? world.elapsed) - (world.acceptedAt.get(id) ?? world.elapsed))
-      .map((wait) => wait / SECOND)
+      .map((wait) => wait / SECOND_MS)
       .toSorted((a, b) => a - b);
   const endedFrom = (time: number) => firsts.filter((id) => (world.endedAt.get(id) ?? 0) > time);
   const endedPerMinute = endedFrom(end / 2).length / (minutes / 2);
   const last = percentile(waits(endedFrom(end - MINUTE)), 0.5);
   const isDone = () => world.endedAt.size >= world.acceptedAt.size * (jobs === "full" ? FULL.documents : 1);
-  await world.run(end + (serviceSeconds + MAX_ADDED_SECONDS + LATE_SECONDS) * SECOND, isDone);
+  await world.run(end + (serviceSeconds + MAX_ADDED_SECONDS + LATE_SECONDS) * SECOND_MS, isDone);
   const sorted = waits(firsts);
   const quarter = Math.ceil(firsts.length / 4);
   return {
@@ -118,10 +118,10 @@ const PUSHES_PER_SECOND = 100;
 const MAX_DRAIN_MS = 48 * 60 * MINUTE;
 
 export async function measureBacklog(one: BacklogCase): Promise<Backlog> {
-  const spacing = SECOND / PUSHES_PER_SECOND;
-  const due = Math.ceil((one.jobs * spacing + one.serviceSeconds * SECOND + MINUTE) / MINUTE) * MINUTE;
+  const spacing = SECOND_MS / PUSHES_PER_SECOND;
+  const due = Math.ceil((one.jobs * spacing + one.serviceSeconds * SECOND_MS + MINUTE) / MINUTE) * MINUTE;
   const world = new VirtualWorld({
-    serviceTime: one.serviceSeconds * SECOND,
+    serviceTime: one.serviceSeconds * SECOND_MS,
     events: one.events,
     delivery: ALONE.small,
     cronFrom: due,
@@ -143,7 +143,7 @@ function pushEvenly(world: VirtualWorld, size: JobSize, jobs: number, spacing: n
     const documents = makeJob(size, index);
     const [first] = documents;
     if (first !== undefined) firsts.push(first.id);
-    world.pushAt(SECOND + (index + 1 / 3) * spacing, LANE[size], documents);
+    world.pushAt(SECOND_MS + (index + 1 / 3) * spacing, LANE[size], documents);
   }
   return firsts;
 }
@@ -154,8 +154,8 @@ const TEXTS: Readonly<Record<JobSize, readonly BenchDocument[]>> = {
   full: makeDocuments(MIDDLE, FULL.documents, 23),
 };
 
-function makeJob(size: JobSize, index: number): BenchDocument[] {
-  return TEXTS[size].map((document, place) => ({ ...document, id: `${index}-${place}` }));
+function makeJob(size: JobSize, job: number): BenchDocument[] {
+  return TEXTS[size].map((document, index) => ({ ...document, id: `${job}-${index}` }));
 }
 
 function platformUse({ service, isolates }: VirtualWorld): PlatformUse {

@@ -18,10 +18,10 @@ export interface HeapUse {
   readonly buffers: number;
 }
 
-const SAMPLE_EVERY = 20;
+const SAMPLE_INTERVAL_MS = 20;
 const PUSH_BYTES = 95_000_000;
 const CHUNK_DOCUMENTS = 500;
-const MANY = 300_000;
+const MANY_DOCUMENTS = 300_000;
 const MAX_SECONDS = 300;
 
 const BATCH_SECONDS = 8;
@@ -95,7 +95,7 @@ async function watchHeap(
       const usage = await inspector.ask<{ usedSize: number; backingStorageSize?: number }>("Runtime.getHeapUsage");
       if (usage === null) throw new Error("the inspector does not report the heap usage");
       seen.push({ used: usage.usedSize, buffers: usage.backingStorageSize ?? 0 });
-      await wait(SAMPLE_EVERY);
+      await wait(SAMPLE_INTERVAL_MS);
     }
   })();
   // If the work fails, report that error.
@@ -154,7 +154,7 @@ async function pushMany(dev: DevRuntime): Promise<void> {
       );
       sent += lines.length;
       controller.enqueue(new TextEncoder().encode(lines.join("")));
-      if (sent >= MANY) controller.close();
+      if (sent >= MANY_DOCUMENTS) controller.close();
     },
   });
   await post(dev, body, "application/x-ndjson");

@@ -1,5 +1,5 @@
-import { arms, sluice, tickUntil } from "../arms/index.ts";
 import type { Arm, ArmName } from "../arms/arm.ts";
+import { arms, sluice, tickUntil } from "../arms/index.ts";
 import { aiCalls, queueOperations, rowsRead, rowsWritten, type Counts } from "../counting/counts.ts";
 import { makeDocuments, MIDDLE, toBodies, type BenchDocument } from "../documents.ts";
 import type { Stack } from "../runtime/stack.ts";

@@ -58,8 +58,8 @@ export async function measurePoison(stack: Stack, bad: readonly number[]): Promi
 async function bisect(stack: Stack, k: number): Promise<Poison> {
   await stack.clear("sluice");
   await stack.plan({ submit: [{ fault: "5006", match: BAD_TEXT }] });
-  const documents = makeDocuments({ name: "poison", bytes: 400, contexts: 2 }, DOCUMENTS, 15).map((document, place) =>
-    isBad(place, k) ? { ...document, query: `${BAD_TEXT} ${document.query}` } : document,
+  const documents = makeDocuments({ name: "poison", bytes: 400, contexts: 2 }, DOCUMENTS, 15).map((document, index) =>
+    isBad(index, k) ? { ...document, query: `${BAD_TEXT} ${document.query}` } : document,
   );
   await sluice.push(stack, toBodies(documents, 45_000_000));
   // Wait until the consumer has received the refusal.
@@ -79,6 +79,6 @@ async function bisect(stack: Stack, k: number): Promise<Poison> {
 }
 
 /** Bad documents spread evenly: the farther apart they are, the more batches they affect. */
-function isBad(place: number, k: number): boolean {
-  return Math.floor(((place + 1) * k) / DOCUMENTS) !== Math.floor((place * k) / DOCUMENTS);
+function isBad(index: number, k: number): boolean {
+  return Math.floor(((index + 1) * k) / DOCUMENTS) !== Math.floor((index * k) / DOCUMENTS);
 }

@@ -1,5 +1,5 @@
-import { rowsRead, rowsWritten } from "../counting/counts.ts";
 import { sluice } from "../arms/index.ts";
+import { rowsRead, rowsWritten } from "../counting/counts.ts";
 import type { Stack } from "../runtime/stack.ts";
 import { pushOne } from "./operations.ts";
 

@@ -37,7 +37,7 @@ const BODY_BYTES = 45_000_000;
 export async function measureThroughput(
   stack: Stack,
   one: ThroughputCase,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<ThroughputRun[]> {
   await stack.plan({});
   const documents = makeDocuments(one.shape, Math.max(...Object.values(one.arms)), 51);
@@ -48,7 +48,7 @@ export async function measureThroughput(
       if (count === undefined) continue;
       const run = await runOnce(stack, arm, one.shape, documents.slice(0, count));
       runs.push(run);
-      tell(`${arm.name}, ${count} documents of ${one.shape.name}: ${Math.round(rate(run))} per second`);
+      report(`${arm.name}, ${count} documents of ${one.shape.name}: ${Math.round(rate(run))} per second`);
     }
   }
   return runs;

@@ -15,13 +15,13 @@ const THREAD = join(import.meta.dirname, "virtual-thread.ts");
  */
 export async function measureVirtual(
   cases: readonly VirtualCase[],
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<VirtualResult[]> {
   const measured: VirtualResult[] = [];
   const left = cases.map((one, index) => ({ one, index }));
   const work = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      tell(describeCase(next.one));
+      report(describeCase(next.one));
       measured[next.index] = await measureInThread(next.one);
     }
   };

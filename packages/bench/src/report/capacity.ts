@@ -1,8 +1,8 @@
 import { MAX_ADDED_SECONDS, type Backlog, type Load } from "../measures/capacity.ts";
 import type { Freshness } from "../measures/freshness.ts";
 import { describeCase } from "../measures/virtual-threads.ts";
-import type { WorkerName } from "../virtual/invocations.ts";
 import { TARGET_FULL_JOBS, TARGET_SMALL_JOBS } from "../plans.ts";
+import type { WorkerName } from "../virtual/invocations.ts";
 import type { BudgetLine } from "./budget-line.ts";
 import { logChart } from "./chart.ts";
 import { figure, megabytes, table } from "./table.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
-import { createRequire } from "node:module";
 
 /** The machine and versions of a run. */
 export interface Machine {

@@ -1,5 +1,5 @@
-import { migrations } from "./migrations.ts";
 import { LOCAL_DATABASE_ID } from "@sluice/local/configuration";
+import { migrations } from "./migrations.ts";
 
 /** Runs SQL on the D1 of a running `wrangler dev`. Returns the rows as lists. */
 export async function queryDev(url: string, sql: string): Promise<unknown[][]> {

@@ -16,7 +16,7 @@ const WRANGLER = fileURLToPath(import.meta.resolve("wrangler"));
 const BUILD_SECONDS = [5, 2, 8, 5, 2, 8, 5, 12, 5, 2, 8, 12];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const START_SECONDS = 120;
-const STOP_MILLISECONDS = 4_000;
+const STOP_MS = 4_000;
 
 /** Workers under `wrangler dev`, with the inspector of one of them. */
 export interface DevRuntime extends AsyncDisposable {
@@ -101,7 +101,7 @@ async function startOnce(
   for (const name of SIGNALS) process.once(name, interrupted);
   const stop = async () => {
     signal("SIGTERM");
-    await Promise.race([ended, wait(STOP_MILLISECONDS)]);
+    await Promise.race([ended, wait(STOP_MS)]);
     kill();
     process.off("exit", kill);
     for (const name of SIGNALS) process.off(name, interrupted);

@@ -1,5 +1,5 @@
-import type { DeliveredMessage, MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import { readConfiguration } from "@sluice/local/configuration";
+import type { DeliveredMessage, MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import type { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 
 /** How a queue delivers, according to its consumer's configuration. Times in milliseconds. */

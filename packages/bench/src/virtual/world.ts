@@ -1,18 +1,18 @@
-import { consumeDelivery } from "@sluice/pipeline/message/consume-delivery.ts";
 import { DEFAULT_MODEL, type Lane } from "@sluice/core";
-import { EVERYTHING } from "@sluice/pipeline/job/pause-scopes.ts";
 import { countStatements } from "@sluice/db";
-import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
-import { pauseDispatching, resumeDispatching } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
-import { MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
-import type { DeliveredMessage } from "@sluice/pipeline/message/delivery.ts";
-import type { Context } from "@sluice/pipeline/platform/context.ts";
 import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
+import { EVERYTHING } from "@sluice/pipeline/job/pause-scopes.ts";
 import { runPoller, type PollerContext } from "@sluice/pipeline/job/run-poller.ts";
+import { pauseDispatching, resumeDispatching } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import { consumeDelivery } from "@sluice/pipeline/message/consume-delivery.ts";
+import type { DeliveredMessage } from "@sluice/pipeline/message/delivery.ts";
+import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
+import type { Context } from "@sluice/pipeline/platform/context.ts";
+import { MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
 import { acceptDocument } from "@sluice/producer/src/push/accepted.ts";
 import { push } from "@sluice/producer/src/push/push.ts";
-import { standInForPlatform } from "@sluice/simulation/src/run/platform.ts";
 import { Random } from "@sluice/simulation/src/random.ts";
+import { standInForPlatform } from "@sluice/simulation/src/run/platform.ts";
 import { Timeline } from "@sluice/simulation/src/world/timeline.ts";
 import type { BenchDocument } from "../documents.ts";
 import { VirtualD1 } from "./d1.ts";
@@ -21,7 +21,7 @@ import { queueSettings, VirtualQueue, type Decisions, type QueueSettings } from 
 import { VirtualService } from "./service.ts";
 
 const START = Date.UTC(2026, 8, 21, 20);
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 const QUEUE_SEND_MS = 20;
 
 export interface WorldOptions {
@@ -98,7 +98,7 @@ export class VirtualWorld {
       );
     };
     this.#queues = { interactive: queue("interactive"), bulk: queue("bulk") };
-    this.#fireCron(Math.max(1, Math.ceil(cronFrom / MINUTE)) * MINUTE);
+    this.#fireCron(Math.max(1, Math.ceil(cronFrom / MINUTE_MS)) * MINUTE_MS);
   }
 
   /** Milliseconds since the start. */
@@ -158,7 +158,7 @@ export class VirtualWorld {
       databaseTime: () => D1_TIME,
       random: () => this.#random.next(),
       randomBytes: (count) => this.#random.bytes(count),
-      runInterval: MINUTE,
+      runInterval: MINUTE_MS,
       log: () => undefined,
     };
   }
@@ -166,7 +166,7 @@ export class VirtualWorld {
   #pollerContext(by: VirtualInvocation): PollerContext {
     return {
       ...this.#contextOf("poller", by),
-      stuckAfter: 60 * MINUTE,
+      stuckAfter: 60 * MINUTE_MS,
       continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
       sleep: (milliseconds) =>
         new Promise((resolve) => {
@@ -187,8 +187,8 @@ export class VirtualWorld {
 
   async #push(by: VirtualInvocation, lane: Lane, documents: readonly BenchDocument[]): Promise<void> {
     const options = { collection: "default", model: DEFAULT_MODEL, lane, label: null, truncateInputs: true };
-    const items = documents.map((document, place) => {
-      const accepted = acceptDocument(document, null, place, options);
+    const items = documents.map((document, index) => {
+      const accepted = acceptDocument(document, null, index, options);
       if (!accepted.ok) throw new Error("a document of the benchmark is invalid");
       return accepted.value;
     });
@@ -222,7 +222,7 @@ export class VirtualWorld {
   #fireCron(delay: number): void {
     this.timeline.after(delay, () => {
       void this.#invoke("poller", (by) => runPoller(this.#pollerContext(by)));
-      this.#fireCron(MINUTE);
+      this.#fireCron(MINUTE_MS);
     });
   }
 }

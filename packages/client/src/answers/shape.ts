@@ -14,8 +14,8 @@ function shape<T>(isValid: (value: unknown) => boolean, expected: string): Shape
 }
 
 function mismatch(pointer: string, expected: string, value: unknown): string {
-  const place = pointer === "" ? "the answer" : pointer;
-  return value === undefined ? `${place} is missing` : `${place} must be ${expected}`;
+  const location = pointer === "" ? "the answer" : pointer;
+  return value === undefined ? `${location} is missing` : `${location} must be ${expected}`;
 }
 
 /** A string. The values are not checked against `T`, because a newer server may know more of them. */

@@ -57,14 +57,14 @@ export const scopes = ["ingest", "read", "admin"] as const;
 export const includes = ["text", "metadata"] as const;
 
 /** The largest page the API returns, and the most scores a document has. */
-export const MOST = 1_000;
+export const MAX_LISTED = 1_000;
 
 /** Parses a whole number from 1 to `max`. */
-export function wholeNumber(most: number): (text: string) => number {
+export function wholeNumber(max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-    if (value >= 1 && value <= most) return value;
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
+    if (value >= 1 && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
   };
 }
 

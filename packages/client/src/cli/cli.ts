@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import { Sluice } from "../index.ts";
 import type { OnRetry } from "../call.ts";
+import { Sluice } from "../index.ts";
 import { webIo, type Io } from "../io.ts";
 import { isUnconnected, LastingFailure } from "../transport.ts";
 import { wrongUrl } from "../url.ts";

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { splitLines } from "../lines.ts";
 import { CommandError } from "./cli.ts";
 import { EXIT } from "./exit-codes.ts";
-import { splitLines } from "../lines.ts";
 import { placeKey, splitValues, type Line } from "./formats/index.ts";
 
 /** A file that can be read any number of times. */

@@ -6,7 +6,7 @@ import { CommandError, type Cli } from "./cli.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { Output, type Sink } from "./output.ts";
 import { createProgram } from "./program.ts";
-import { tellError } from "./tell-error.ts";
+import { reportError } from "./report-error.ts";
 
 /** What the command uses of its process. */
 export interface Surroundings {
@@ -59,7 +59,7 @@ async function end(cli: Cli, work: (cli: Cli) => Promise<ExitCode> | ExitCode): 
     }
     if (stopped) return EXIT.interrupted;
     if (!(error instanceof SluiceError)) throw error;
-    tellError(cli.out, error);
+    reportError(cli.out, error);
     return EXIT.error;
   }
 }

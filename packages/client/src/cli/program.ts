@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import {
-  MOST,
+  MAX_LISTED,
   collectionName,
   collectionNames,
   documentStatuses,
@@ -18,8 +18,6 @@ import {
   wholeNumber,
 } from "./choices.ts";
 import type { Cli } from "./cli.ts";
-import { argumentTerm, choice } from "./options.ts";
-import type { Sink } from "./output.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
 import { malformed, type MalformedFlags } from "./commands/malformed.ts";
 import {
@@ -41,6 +39,8 @@ import { ENVIRONMENT_HELP } from "./environment.ts";
 import { EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
+import { argumentTerm, choice } from "./options.ts";
+import type { Sink } from "./output.ts";
 import { harmless } from "./text.ts";
 import { refuseUnknown } from "./unknown-command.ts";
 
@@ -149,7 +149,7 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
     .option("-l, --label <label>", "only this label, and its total counts")
     .option("-c, --collection <name>", "only this collection", collectionName)
     .addOption(choice("-s, --status <status>", "only this status", submissionFilters))
-    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
+    .option("-n, --limit <number>", `at most this many, up to ${MAX_LISTED}`, wholeNumber(MAX_LISTED), 20);
 
   command(
     "results <submission>",
@@ -162,7 +162,7 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
     (cli, [id = ""], flags: ResultsFlags) => results(cli, id, flags),
   )
     .addOption(choice("-s, --status <status>", "only this status", documentStatuses))
-    .option("--top-k <number>", "the top K scores per document", wholeNumber(MOST))
+    .option("--top-k <number>", "the top K scores per document", wholeNumber(MAX_LISTED))
     .option("--include <parts>", "text, metadata, or text,metadata", listOf(includes));
 
   command(
@@ -172,7 +172,7 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
     (cli, [id = ""], flags: ScoresFlags) => scores(cli, id, flags),
   )
     .option("-c, --collection <name>", "its collection", collectionName, "default")
-    .option("--top-k <number>", "the top K contexts", wholeNumber(MOST))
+    .option("--top-k <number>", "the top K contexts", wholeNumber(MAX_LISTED))
     .option("--text", "include the contexts' texts");
 
   command(
@@ -190,7 +190,7 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
   )
     .addOption(choice("-s, --status <status>", "only this status", jobStatuses))
     .addOption(choice("--lane <lane>", "only this lane", lanes))
-    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
+    .option("-n, --limit <number>", `at most this many, up to ${MAX_LISTED}`, wholeNumber(MAX_LISTED), 20);
 
   command(
     "retry <submission>",
@@ -229,7 +229,7 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
   )
     .option("--replay [message]", "replay this one, or all of them, to their queues")
     .addOption(new Option("--discard <message>", "discard this one").conflicts("replay"))
-    .option("-n, --limit <number>", `at most this many, up to ${MOST}`, wholeNumber(MOST), 20);
+    .option("-n, --limit <number>", `at most this many, up to ${MAX_LISTED}`, wholeNumber(MAX_LISTED), 20);
 
   command(
     "tail",
@@ -242,7 +242,7 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
     .addOption(
       new Option("--all", "begin with the first document that ever ended instead of the next one").conflicts("cursor"),
     )
-    .option("--top-k <number>", "the top K scores per document", wholeNumber(MOST))
+    .option("--top-k <number>", "the top K scores per document", wholeNumber(MAX_LISTED))
     .option("--include <parts>", "text, metadata, or text,metadata", listOf(includes));
 
   const keys = program

@@ -25,17 +25,17 @@ export function startProgress(stream: NodeJS.WriteStream, note: (text: string) =
 
 /** Progress without a terminal: prints only what blocks documents, one line each. */
 export function quietProgress(note: (text: string) => void): Progress {
-  let told: string | null = null;
+  let shown: string | null = null;
   return {
     sending: () => {},
     scoring(_, hold) {
-      if (hold !== null && hold !== told) note(hold);
-      told = hold;
+      if (hold !== null && hold !== shown) note(hold);
+      shown = hold;
     },
     pausing(reason, wait) {
       // The same wait may repeat many times. One line is enough.
-      if (reason !== told) note(`${reason}: retrying in ${duration(wait)}, then until it succeeds`);
-      told = reason;
+      if (reason !== shown) note(`${reason}: retrying in ${duration(wait)}, then until it succeeds`);
+      shown = reason;
     },
     print: note,
     clear: () => {},
@@ -53,7 +53,7 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
   const over = new Set<Phase>();
   let started = 0;
   let endedBefore = 0;
-  let told: string | null = null;
+  let shown: string | null = null;
 
   const stop = () => {
     bar?.stop();
@@ -99,8 +99,8 @@ export function barProgress(stream: NodeJS.WriteStream, now: () => number): Prog
       const ended = counts.succeeded + counts.failed + counts.canceled;
       if (phase !== "scoring") endedBefore = ended;
       // The full text does not fit beside the bar, so it is printed once above it.
-      if (hold !== null && hold !== told && !over.has("scoring")) print(oneLine(hold));
-      told = hold;
+      if (hold !== null && hold !== shown && !over.has("scoring")) print(oneLine(hold));
+      shown = hold;
       const left = hold === null ? timeLeft(counts.total - ended, ended - endedBefore, now() - started) : " · blocked";
       show(
         "scoring",

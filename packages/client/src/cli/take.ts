@@ -7,14 +7,14 @@ import type { Page } from "../types.ts";
  */
 export async function take<Item, P extends Page<Item>>(
   list: List<Item, P>,
-  most: number,
+  max: number,
 ): Promise<{ readonly items: Item[]; readonly first: P }> {
   const first = await list.page();
   const items = [...first.data];
-  for (let next = first.next_cursor; next !== null && items.length < most;) {
+  for (let next = first.next_cursor; next !== null && items.length < max;) {
     const page = await list.page(next);
     items.push(...page.data);
     next = page.next_cursor;
   }
-  return { items: items.slice(0, most), first };
+  return { items: items.slice(0, max), first };
 }

@@ -2,6 +2,6 @@
 export { print, printError } from "./print.ts";
 export { describeStandIn } from "./scorer.ts";
 export { whenReaderLeaves } from "./reader.ts";
-export { errorWords } from "./tell-error.ts";
+export { errorWords } from "./report-error.ts";
 export { bytes, count, dollars, duration, fit, harmless, harmlessJson, oneLine, pad, plural, width } from "./text.ts";
 export { holdWords, PUSH_LOST_AGAIN, waitingBrief } from "./words.ts";

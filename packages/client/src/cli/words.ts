@@ -1,6 +1,6 @@
 import { shellCommand } from "@sluice/core/shell";
-import type { Cell } from "./output.ts";
 import type { Document, Submission, SubmissionRetry, Waiting, WaitingReason } from "../types.ts";
+import type { Cell } from "./output.ts";
 import { count, pluralVerb, until } from "./text.ts";
 
 export const HAS = ["has", "have"] as const;
@@ -38,8 +38,8 @@ const REASONS: Words = {
 export function waitingWords(waiting: Waiting, waiter: Waiter, now: number): string {
   // A newer server may have more reasons.
   const words = (REASONS as Readonly<Record<string, Words[WaitingReason] | undefined>>)[waiting.reason];
-  const told = words?.(waiter) ?? waiting.reason;
-  return waiting.until === null ? told : `${told}; next check ${until(waiting.until, now)}`;
+  const text = words?.(waiter) ?? waiting.reason;
+  return waiting.until === null ? text : `${text}; next check ${until(waiting.until, now)}`;
 }
 
 const BRIEF: Readonly<Record<string, string | undefined>> = {
@@ -57,8 +57,8 @@ const BRIEF: Readonly<Record<string, string | undefined>> = {
 
 /** The same, short enough for a list. */
 export function waitingBrief(waiting: Waiting, now: number): string {
-  const told = BRIEF[waiting.reason] ?? waiting.reason;
-  return waiting.until === null ? told : `${told}, ${until(waiting.until, now)}`;
+  const text = BRIEF[waiting.reason] ?? waiting.reason;
+  return waiting.until === null ? text : `${text}, ${until(waiting.until, now)}`;
 }
 
 const HOLDS: Readonly<Record<string, ((waiter: Waiter) => string) | undefined>> = {

@@ -17,7 +17,7 @@ export interface Held {
  */
 export class PushPart {
   readonly #next: Next;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #items: unknown[] = [];
   #bytes = 0;
   #complete = false;
@@ -29,9 +29,9 @@ export class PushPart {
    * `first` is the item left over from the previous part. `maxBytes` limits the unpacked body, unless a single line is
    * longer.
    */
-  constructor(next: Next, mostBytes: number, first: Held | null) {
+  constructor(next: Next, maxBytes: number, first: Held | null) {
     this.#next = next;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
     if (first === null) return;
     this.#items.push(first.item);
     this.#bytes = first.bytes;
@@ -116,7 +116,7 @@ export class PushPart {
       }
       const { item } = read;
       const bytes = byteLength(toLine(item));
-      if (this.#items.length > 0 && this.#bytes + bytes > this.#mostBytes) {
+      if (this.#items.length > 0 && this.#bytes + bytes > this.#maxBytes) {
         this.#held = { item, bytes };
         this.#complete = true;
         return;

@@ -1,8 +1,8 @@
 import { pushAcceptedShape } from "../answers/answers.ts";
 import { makeCall, queryString, type Body, type Connection } from "../call.ts";
 import { SluiceError, SluicePushError } from "../errors.ts";
-import type { Lane, ProblemPlace, PushAccepted, RejectedLine, Submission } from "../types.ts";
 import { isUnconnected } from "../transport.ts";
+import type { Lane, ProblemPlace, PushAccepted, RejectedLine, Submission } from "../types.ts";
 import { PushPart, type Held } from "./part.ts";
 import type { PushResult } from "./result.ts";
 import { SentCount } from "./sent.ts";
@@ -11,7 +11,7 @@ import { openSource, type PushInput } from "./source.ts";
 /** Maximum bytes in one request of a push. The API accepts 100 MB, unpacked or not. */
 export const MAX_REQUEST_BYTES = 90_000_000;
 /** The API's limits of an interactive JSON push: this many documents, and 10 MB. */
-const INTERACTIVE_ITEMS = 100;
+const MAX_INTERACTIVE_ITEMS = 100;
 const SMALL_BYTES = 10_000_000;
 
 export interface PushOptions {
@@ -57,7 +57,7 @@ export interface PushProgress {
  */
 export async function push(connection: Connection, input: PushInput, options: PushOptions): Promise<PushResult> {
   const { io } = connection;
-  const mostBytes = Math.min(options.maxBytes ?? MAX_REQUEST_BYTES, MAX_REQUEST_BYTES);
+  const maxBytes = Math.min(options.maxBytes ?? MAX_REQUEST_BYTES, MAX_REQUEST_BYTES);
   const idempotencyKey = options.idempotencyKey ?? io.uuid();
   if (!/^[\x20-\x7e]{1,250}$/.test(idempotencyKey)) {
     throw new TypeError("idempotencyKey must have 1 to 250 printable ASCII characters");
@@ -68,7 +68,7 @@ export async function push(connection: Connection, input: PushInput, options: Pu
   let pushed = { items: 0, bytes: 0 };
   let sent = new SentCount();
   let over = false;
-  const tell = (retry: PushProgress["retry"]) => {
+  const report = (retry: PushProgress["retry"]) => {
     // An abandoned body may take one more chunk after the result of the push is reported.
     if (over) return;
     const { submissions } = result;
@@ -77,9 +77,9 @@ export async function push(connection: Connection, input: PushInput, options: Pu
   try {
     let held: Held | null = null;
     for (let number = 1; number === 1 || held !== null; number += 1) {
-      const part = new PushPart(source.next, mostBytes, held);
+      const part = new PushPart(source.next, maxBytes, held);
       const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`;
-      const answer = await pushPart(connection, part, { key, first: number === 1, sent }, options, tell);
+      const answer = await pushPart(connection, part, { key, first: number === 1, sent }, options, report);
       if (answer instanceof SluiceError) refusal = answer;
       result = addAnswer(result, answer, pushed.items);
       pushed = { items: pushed.items + part.count, bytes: pushed.bytes + part.bytes };
@@ -115,11 +115,11 @@ async function pushPart(
   part: PushPart,
   { key, first, sent }: { readonly key: string; readonly first: boolean; readonly sent: SentCount },
   options: PushOptions,
-  tell: (retry: PushProgress["retry"]) => void,
+  report: (retry: PushProgress["retry"]) => void,
 ): Promise<PartAnswer | SluiceError> {
   options.signal?.throwIfAborted();
-  await part.fill(INTERACTIVE_ITEMS, SMALL_BYTES);
-  const small = first && part.complete && part.held === null && part.count <= INTERACTIVE_ITEMS;
+  await part.fill(MAX_INTERACTIVE_ITEMS, SMALL_BYTES);
+  const small = first && part.complete && part.held === null && part.count <= MAX_INTERACTIVE_ITEMS;
   const { collection, model, lane = small ? "interactive" : undefined, label, truncateInputs } = options;
   const path = `/v1/documents${queryString({ collection, model, lane, label, truncate_inputs: truncateInputs })}`;
   const gzip = options.gzip ?? false;
@@ -138,14 +138,14 @@ async function pushPart(
           part,
           gzip,
           options.signal,
-          sent.startTry(() => tell(null)),
+          sent.startTry(() => report(null)),
         ),
       timeout: null,
       signal: options.signal,
       onFailure: (error) => sent.endTry(!isUnconnected(error.cause)),
       onRetry(error, wait) {
         part.throwSourceError();
-        tell({ error, wait });
+        report({ error, wait });
       },
     });
     return { accepted, alreadyThere: alreadyThere(accepted, headers) };
@@ -218,6 +218,6 @@ function addAnswer(result: PushResult, answer: PartAnswer | SluiceError, itemsBe
   };
 }
 
-function isLine(place: ProblemPlace): place is RejectedLine {
-  return "line" in place;
+function isLine(location: ProblemPlace): location is RejectedLine {
+  return "line" in location;
 }

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
 import { shellCommand, shellWord } from "@sluice/core/shell";
-import { noteFollowing, printScored, tellSent } from "../../src/cli/commands/push-report.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PushFlags } from "../../src/cli/commands/push-options.ts";
+import { noteFollowing, printScored, reportSent } from "../../src/cli/commands/push-report.ts";
 import { Output } from "../../src/cli/output.ts";
 import { documentCommand, waitingWords } from "../../src/cli/words.ts";
 import { documentOf, submissionOf } from "../shapes.ts";
@@ -123,7 +123,7 @@ test("names every submission of a push, with and without waiting", () => {
 
 test("quotes idempotency keys, models and collections in commands", () => {
   const flags: PushFlags = { truncate: true, format: "sluice", wait: true, key: "$(touch pwned) x" };
-  expect(printedBy((out) => tellSent(out, "Stopped while sending", "f", 2, flags))).toContain(
+  expect(printedBy((out) => reportSent(out, "Stopped while sending", "f", 2, flags))).toContain(
     "with --key '$(touch pwned) x', within",
   );
   const waiting = { reason: "paused_model", until: null } as const;
@@ -134,7 +134,7 @@ test("quotes idempotency keys, models and collections in commands", () => {
 
 test("reports no number of documents if none was sent", () => {
   const flags: PushFlags = { truncate: true, format: "sluice", wait: true };
-  expect(printedBy((out) => tellSent(out, "Stopped while sending", "f", 0, flags))).toMatch(
+  expect(printedBy((out) => reportSent(out, "Stopped while sending", "f", 0, flags))).toMatch(
     /^Stopped while sending: nothing went out\.\n/,
   );
 });

@@ -199,16 +199,16 @@ test("why reports documents that were never recorded", async () => {
 });
 
 test("prints an error once, and its locations if they add detail", async () => {
-  const told = async (...answer: Parameters<typeof problem>) => {
+  const printed = async (...answer: Parameters<typeof problem>) => {
     bench.api.instead.push(() => problem(...answer));
     return (await bench.run(["status"])).stderr;
   };
   const twice = { title: "There is no such thing", detail: "There is no submission sub_9." };
-  expect(await told(404, "not-found", twice)).toBe("There is no submission sub_9.\n");
+  expect(await printed(404, "not-found", twice)).toBe("There is no submission sub_9.\n");
   const errors = [{ pointer: "?cursor", detail: "must be a next_cursor" }];
   const same = { title: "Not valid", detail: "?cursor must be a next_cursor.", errors };
-  expect(await told(422, "invalid", same)).toBe("Not valid: ?cursor must be a next_cursor.\n");
-  expect(await told(422, "invalid", { ...same, detail: "See errors." })).toBe(
+  expect(await printed(422, "invalid", same)).toBe("Not valid: ?cursor must be a next_cursor.\n");
+  expect(await printed(422, "invalid", { ...same, detail: "See errors." })).toBe(
     "Not valid: See errors.\n  ?cursor: must be a next_cursor\n",
   );
 });
@@ -239,7 +239,7 @@ test("reports a long wait", async () => {
 });
 
 test("retry, cancel, pause and resume report what they did", async () => {
-  const told: string[] = [];
+  const printed: string[] = [];
   for (const args of [
     ["retry", "sub_0001", "--code", "model_error"],
     ["pause"],
@@ -247,9 +247,9 @@ test("retry, cancel, pause and resume report what they did", async () => {
     ["resume"],
     ["cancel", "sub_0001"],
   ]) {
-    told.push(steady((await bench.run([...args, ...TABLE])).stdout));
+    printed.push(steady((await bench.run([...args, ...TABLE])).stdout));
   }
-  expect(told).toEqual([
+  expect(printed).toEqual([
     "1 document queued again. Follow it: sluice status -- sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
     "Resumed everything, paused N ago (requested).\n",
@@ -278,13 +278,13 @@ test("why shows the progress of a retry and suggests no second one", async () =>
   if (stored === undefined) expect.fail("no submission");
   const retry = { documents: 20_000, queued: 5_000, since: new Date(Date.now() - 120_000).toISOString() };
   stored.submission = { ...stored.submission, status: "processing", completed_at: null, retry };
-  const told = "A retry was requested 2 min ago: 5,000 of 20,000 failed documents queued again, the rest follow";
+  const words = "A retry was requested 2 min ago: 5,000 of 20,000 failed documents queued again, the rest follow";
   const { stdout } = await bench.run(["why", "sub_0001", ...TABLE]);
   expect(stdout).toContain("sub_0001 is processing: a retry is about to queue failed documents again.\n");
-  expect(stdout).toContain(told);
+  expect(stdout).toContain(words);
   expect(stdout).not.toContain("sluice retry");
   const document = await bench.run(["why", "d3", ...TABLE]);
-  expect(document.stdout).toContain(told);
+  expect(document.stdout).toContain(words);
   expect(document.stdout).not.toContain("sluice retry");
 });
 

@@ -16,11 +16,11 @@ const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
 async function run(command: string, name: string, ...args: string[]) {
   const path = fileURLToPath(import.meta.resolve(`../../examples/${name}`));
   const child = spawn(command, [path, ...args], { env: bench.env, stdio: ["ignore", "pipe", "pipe"] });
-  const told = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, ...told };
+  return { code, ...output };
 }
 
 /** In the fake API a document fails by its query, so the example's documents get that query. */

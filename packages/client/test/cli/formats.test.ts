@@ -275,16 +275,16 @@ test("voyage: refuses lines that cannot be converted", async () => {
 const ROW = "q1\tQuery\tc1\tone";
 
 test("tsv: a first row is a header only if all its cells are column names", async () => {
-  const told: unknown[] = [];
-  const onHeader = (header: unknown) => told.push(header);
+  const reported: unknown[] = [];
+  const onHeader = (header: unknown) => reported.push(header);
   const data = { kind: "document", document: { id: "q1", query: "Query" } };
   expect(await convert("tsv", [ROW], { onHeader })).toMatchObject([data]);
   expect(await convert("tsv", ["id\tquery\tno\ttext", ROW], { onHeader })).toHaveLength(2);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   const header = "qid\tquestion\tpid\tpassage";
   expect(await convert("tsv", ["", header, ROW], { onHeader })).toMatchObject([data]);
   expect(await convert("tsv", ["Query_ID\tQUERY\tContext-Id\tText", ROW], { onHeader })).toMatchObject([data]);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     { line: 2, names: ["qid", "question", "pid", "passage"] },
     { line: 1, names: ["Query_ID", "QUERY", "Context-Id", "Text"] },
   ]);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { clientOf } from "../../src/cli/cli.ts";
-import { Output } from "../../src/cli/output.ts";
 import { PUSH_RETRIES } from "../../src/cli/commands/push-options.ts";
+import { Output } from "../../src/cli/output.ts";
 import { FakeApi, KEY } from "../fake-api.ts";
 import { documents } from "../shared/client.ts";
 
@@ -50,12 +50,12 @@ test.each([
   ["EAI_AGAIN", "The host name of http://sluice.test could not be looked up (EAI_AGAIN)."],
 ])("does not retry if no server ever answered (%s)", async (code, detail) => {
   const { client } = connect(Array(8).fill(failing(code)));
-  const told: unknown[] = [];
-  const pushed = client.push(documents(3), { onProgress: ({ retry }) => told.push(retry) });
+  const reported: unknown[] = [];
+  const pushed = client.push(documents(3), { onProgress: ({ retry }) => reported.push(retry) });
   pushed.catch(() => {});
   const started = Date.now();
   await vi.runAllTimersAsync();
   await expect(pushed).rejects.toMatchObject({ code: "unreachable", detail, sent: 0 });
-  expect(told.filter((retry) => retry !== null)).toEqual([]);
+  expect(reported.filter((retry) => retry !== null)).toEqual([]);
   expect(Date.now() - started).toBe(0);
 });

@@ -47,9 +47,9 @@ test("prints once what blocks a push, above the bar", () => {
   const hold = "it is paused: sluice resume --submission sub_01a22944-dad6-7dc1-aa74-dc2c6fe590c5";
   for (let look = 0; look < 3; look += 1) progress.scoring(counts({ processing: 100 }), hold);
   progress.clear();
-  const told = read();
-  expect(told.split(`${hold}\n`)).toHaveLength(2);
-  expect(told).toContain("processing 100 → succeeded 0 · blocked");
+  const printed = read();
+  expect(printed.split(`${hold}\n`)).toHaveLength(2);
+  expect(printed).toContain("processing 100 → succeeded 0 · blocked");
 });
 
 test("shows only what was sent if the size is unknown", () => {

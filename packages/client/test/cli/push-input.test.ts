@@ -27,14 +27,14 @@ const REQUESTS = [
 test.each([
   ["on one line", undefined, ["line 1, item 2", "line 1, item 4"]],
   ["over several lines", 2, ["line 9, item 2", "line 23, item 4"]],
-])("of a list %s, refuses and writes only the invalid items", async (_, indent, places) => {
+])("of a list %s, refuses and writes only the invalid items", async (_, indent, locations) => {
   writeFileSync(join(bench.folder, "requests.json"), JSON.stringify(REQUESTS, null, indent));
   const { code, stderr } = await bench.run(["push", "requests.json", "--format", "cohere", ...TABLE]);
   expect(code).toBe(4);
   expect(stderr).toBe(
     "2 documents refused, written to requests.json.rejected.ndjson\n" +
-      `  ${places[0]}: query must be a string\n` +
-      `  ${places[1]}: documents must be a list of strings or of { text }\n`,
+      `  ${locations[0]}: query must be a string\n` +
+      `  ${locations[1]}: documents must be a list of strings or of { text }\n`,
   );
   expect(idsPushed()).toEqual(["a", "c", "e"]);
   expect(records(read("requests.json.rejected.ndjson"))).toEqual([REQUESTS[1], REQUESTS[3]]);

@@ -21,10 +21,10 @@ afterEach(() => bench.stop());
 async function headed(args: string): Promise<Ended> {
   const line = `"${process.execPath}" "${COMMAND}" ${args} | head -n 3; exit "\${PIPESTATUS[0]}"`;
   const child = spawn("bash", ["-c", line], { cwd: bench.folder, env: bench.env });
-  const told = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...told })));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...output })));
 }
 
 test.each([

@@ -108,11 +108,11 @@ export class Bench {
     stdin: string | Uint8Array | null,
   ): { child: ChildProcessWithoutNullStreams; ended: Promise<Ended> } {
     this.#children.push(child);
-    const told = { stdout: "", stderr: "" };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (told.stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (told.stderr += text));
+    const output = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
     if (stdin !== null) child.stdin.end(stdin);
-    const ended = new Promise<Ended>((resolve) => child.once("close", (code) => resolve({ code, ...told })));
+    const ended = new Promise<Ended>((resolve) => child.once("close", (code) => resolve({ code, ...output })));
     return { child, ended };
   }
 
@@ -130,16 +130,16 @@ export class Bench {
     stdin: string | Uint8Array = "",
     { signal = new AbortController().signal, onNote = () => {} }: Heard = {},
   ): Promise<Ended> {
-    const told = { stdout: "", stderr: "" };
+    const output = { stdout: "", stderr: "" };
     const code = await main(args, {
       stdin: Readable.from(stdin.length === 0 ? [] : [Buffer.from(stdin)]),
-      stdout: { write: (text) => ((told.stdout += text), true) },
-      stderr: { write: (text) => ((told.stderr += text), onNote(text), true) },
+      stdout: { write: (text) => ((output.stdout += text), true) },
+      stderr: { write: (text) => ((output.stderr += text), onNote(text), true) },
       env: this.env,
       signal,
       sleep: (milliseconds, over) => this.sleep(milliseconds, over),
     });
-    return { code, ...told };
+    return { code, ...output };
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { afterEach, beforeEach, expect, test } from "vitest";
 import { failureCodes, jobStatuses, lanes, modelNames } from "@sluice/core";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import * as choices from "../../src/cli/choices.ts";
 import { createProgram } from "../../src/cli/program.ts";
@@ -45,14 +45,14 @@ test.each([
 });
 
 const called = async (args: readonly string[]) => {
-  let told = "";
+  let output = "";
   const program = createProgram(async () => {
     throw new Error("it ran");
   });
   const all = program.commands.flatMap((command) => [command, ...command.commands]);
-  for (const command of all) command.exitOverride().configureOutput({ writeErr: (text) => (told += text) });
+  for (const command of all) command.exitOverride().configureOutput({ writeErr: (text) => (output += text) });
   await expect(program.parseAsync(args, { from: "user" })).rejects.toMatchObject({ exitCode: 1 });
-  return told;
+  return output;
 };
 
 test.each([

@@ -10,7 +10,7 @@ declare module "vitest" {
 }
 
 /** Milliseconds between poller runs. */
-const TICK = 50;
+const TICK_MS = 50;
 
 /** Starts the four Workers once for all tests of the project, with cron running. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -19,7 +19,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const cron = (async () => {
     while (!ending.signal.aborted) {
       await together.poll();
-      await setTimeout(TICK);
+      await setTimeout(TICK_MS);
     }
   })();
   project.provide("stack", { url: together.url, key: together.key });

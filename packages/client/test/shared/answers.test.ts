@@ -68,7 +68,7 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
 };
 const cases = Object.entries(methods).map(([name, [call, answer]]) => ({ name, call, answer }));
 /** The methods whose answer has a body. */
-const told = cases.filter(({ answer }) => answer !== undefined);
+const withBody = cases.filter(({ answer }) => answer !== undefined);
 
 function answering(answer: unknown) {
   const fetch: Fetch = async () => new Response(JSON.stringify(answer));
@@ -98,10 +98,10 @@ test.each(cases)("$name: rejects another service's JSON", async ({ call }) => {
 });
 
 /** Every location in a value, except keys whose content the API does not define. */
-function* places(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
+function* locations(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
   if (path.length > 0) yield path;
   if (typeof value !== "object" || value === null || path.at(-1) === "metadata") return;
-  for (const [key, inner] of Object.entries(value)) yield* places(inner, [...path, key]);
+  for (const [key, inner] of Object.entries(value)) yield* locations(inner, [...path, key]);
 }
 
 function replace(value: unknown, path: readonly string[], by: unknown): unknown {
@@ -115,8 +115,8 @@ function replace(value: unknown, path: readonly string[], by: unknown): unknown 
 
 const WRONG: unknown = { wrong: ["type"] };
 
-test.each(told)("$name: names the location of any wrong type", async ({ call, answer }) => {
-  const all = [...places(answer)];
+test.each(withBody)("$name: names the location of any wrong type", async ({ call, answer }) => {
+  const all = [...locations(answer)];
   expect(all.length).toBeGreaterThan(0);
   for (const path of all) {
     // Such an object is valid metadata.
@@ -129,7 +129,7 @@ test.each(told)("$name: names the location of any wrong type", async ({ call, an
   }
 });
 
-test.each(told)("$name: accepts fields and names of a newer server", async ({ call, answer }) => {
+test.each(withBody)("$name: accepts fields and names of a newer server", async ({ call, answer }) => {
   const extended = JSON.parse(JSON.stringify(answer), (key, value: unknown) => {
     if (key === "reason" || key === "lane" || key === "code") return "new";
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

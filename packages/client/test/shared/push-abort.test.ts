@@ -92,10 +92,10 @@ test("reports no progress after a push, even if its body is read further", async
     body = init?.body as ReadableStream<Uint8Array>;
     return problem(401, "unauthorized");
   };
-  let told = 0;
-  const push = clientOf({ fetch }).client.push(documents(5_000), { onProgress: () => (told += 1) });
+  let reported = 0;
+  const push = clientOf({ fetch }).client.push(documents(5_000), { onProgress: () => (reported += 1) });
   await expect(push).rejects.toMatchObject({ status: 401 });
   const reader = body?.getReader();
   expect((await reader?.read())?.done).toBe(false);
-  expect(told).toBe(0);
+  expect(reported).toBe(0);
 });

@@ -265,10 +265,10 @@ test("rethrows an error of the source without a retry", async () => {
 test("reports what was sent, and the delays", async () => {
   const api = new FakeApi();
   api.instead.push(() => problem(503, "unavailable", {}, { "retry-after": "3" }));
-  const told: PushProgress[] = [];
-  await clientOf(api).client.push(many, { onProgress: (progress) => told.push(progress) });
-  expect(told.map(({ sent }) => sent).at(-1)).toBe(250);
-  expect(told.flatMap(({ retry }) => (retry === null ? [] : [[retry.error.code, retry.wait]]))).toEqual([
+  const reported: PushProgress[] = [];
+  await clientOf(api).client.push(many, { onProgress: (progress) => reported.push(progress) });
+  expect(reported.map(({ sent }) => sent).at(-1)).toBe(250);
+  expect(reported.flatMap(({ retry }) => (retry === null ? [] : [[retry.error.code, retry.wait]]))).toEqual([
     ["unavailable", 3_000],
   ]);
 });

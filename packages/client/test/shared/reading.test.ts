@@ -203,12 +203,12 @@ test("a feed reports each delay, and when the server answers again", async () =>
     throw new TypeError("connection refused");
   };
   api.instead.push(gone, () => problem(503, "unavailable"));
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const feed = clientOf(api, { retries: Infinity }).client.feed({
-    onRetry: (retry) => told.push(retry === null ? "again" : [retry.error.code, retry.wait]),
+    onRetry: (retry) => reported.push(retry === null ? "again" : [retry.error.code, retry.wait]),
   });
   for await (const { id } of feed) if (id === "d2") break;
-  expect(told).toEqual([["no-answer", 500], ["unavailable", 1_000], "again"]);
+  expect(reported).toEqual([["no-answer", 500], ["unavailable", 1_000], "again"]);
 });
 
 test("pauses between requests of a feed without new documents", async () => {

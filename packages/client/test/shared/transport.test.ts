@@ -73,7 +73,7 @@ const pushes = {
 
 test.each(Object.entries(pushes))("counts no document as sent without a connection (%s)", async (_, [input, gzip]) => {
   for (const code of ["ENOTFOUND", "ECONNREFUSED", "DEPTH_ZERO_SELF_SIGNED_CERT"]) {
-    const told: PushProgress[] = [];
+    const reported: PushProgress[] = [];
     const api = new FakeApi();
     const takeThenFail = async (request: Request) => {
       // `fetch` reads a first chunk before it connects.
@@ -81,9 +81,11 @@ test.each(Object.entries(pushes))("counts no document as sent without a connecti
       return failure(code)();
     };
     api.instead.push(...Array.from({ length: 6 }, () => takeThenFail));
-    const push = clientOf(api).client.push(input(), { gzip, onProgress: (progress) => told.push(progress) });
+    const push = clientOf(api).client.push(input(), { gzip, onProgress: (progress) => reported.push(progress) });
     await expect(push).rejects.toMatchObject({ sent: 0, pushed: { accepted: 0 } });
-    expect(told.filter(({ retry }) => retry !== null).every(({ sent, bytes }) => sent === 0 && bytes === 0)).toBe(true);
+    expect(reported.filter(({ retry }) => retry !== null).every(({ sent, bytes }) => sent === 0 && bytes === 0)).toBe(
+      true,
+    );
   }
 });
 

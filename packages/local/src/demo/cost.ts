@@ -89,13 +89,14 @@ export function describeMillion(totals: PushTotals): string {
   if (totals.documents === 0) return "";
   const { usd } = estimateCost(scaleTotals(totals, MILLION));
   const size = bytes(Math.round(totals.payloadBytes / totals.documents));
-  const [most] = [
+  const [largest] = [
     { name: "bge-m3", dollars: usd.workersAi },
     { name: "D1", dollars: usd.d1 },
     { name: "Queues", dollars: usd.queues },
     { name: "Workers", dollars: usd.workers },
   ].toSorted((a, b) => b.dollars - a.dollars);
-  const share = most === undefined ? "" : `, ${Math.round((100 * most.dollars) / usd.total)} % of it ${most.name}`;
+  const share =
+    largest === undefined ? "" : `, ${Math.round((100 * largest.dollars) / usd.total)} % of it ${largest.name}`;
   return (
     `On Cloudflare, a million documents like these (${size} each): about ${dollars(usd.total)}${share}. ` +
     `Assumed, as in sluice push --estimate: ${COST_ASSUMPTION}.`

@@ -5,7 +5,7 @@ import type { LostWithQueue } from "@sluice/pipeline/submission/sql/end-queue.ts
 import type { UnfinishedSubmission } from "@sluice/pipeline/submission/sql/read-unfinished.ts";
 import { stage, sum } from "./figures.ts";
 import { follow } from "./follow.ts";
-import { notSucceeded } from "./tell.ts";
+import { notSucceeded } from "./report.ts";
 
 /** The documents of earlier runs in a state, as this run finds them at its start. */
 export interface Leftovers {

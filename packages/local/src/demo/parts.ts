@@ -1,5 +1,5 @@
-import { modelSchema, utf8Length } from "@sluice/core";
 import type { Submission } from "@sluice/client/library";
+import { modelSchema, utf8Length } from "@sluice/core";
 import { partBody, type PartHeader } from "@sluice/pipeline/message/message.ts";
 import * as z from "zod";
 import { submissionId } from "./connect.ts";

@@ -12,7 +12,7 @@ import { pushFile } from "./push-file.ts";
 import { readBack, readJobs, type ReadBack } from "./read-back.ts";
 import type { File } from "./read-file.ts";
 import { refusedShortcoming } from "./refused.ts";
-import { dispatchedLine, notSucceeded, pushedLines, scoredLine } from "./tell.ts";
+import { dispatchedLine, notSucceeded, pushedLines, scoredLine } from "./report.ts";
 
 export interface Surroundings extends Access {
   readonly stack: Stack;
@@ -73,7 +73,7 @@ export async function pushAndFollow(
 async function followToEnd(around: Surroundings, id: string, progress: Progress): Promise<Submission> {
   const { signal } = around;
   const client = connect(around);
-  const tellDispatched = async (): Promise<boolean> => {
+  const reportDispatched = async (): Promise<boolean> => {
     const { jobIds } = await readBack(client, id, signal);
     const jobs = await readJobs(client, jobIds, signal);
     if (jobs.length === 0 || jobs.some((job) => job.request_id === null)) return false;
@@ -81,9 +81,9 @@ async function followToEnd(around: Surroundings, id: string, progress: Progress)
     return true;
   };
   await follow(client, id, { progress, signal, until: isDispatched });
-  const told = await tellDispatched();
+  const reported = await reportDispatched();
   const end = await follow(client, id, { progress, signal });
-  if (!told) await tellDispatched();
+  if (!reported) await reportDispatched();
   return end;
 }
 

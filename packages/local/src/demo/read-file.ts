@@ -1,6 +1,6 @@
 import { readFile as readBytes } from "node:fs/promises";
-import { MAX_REQUEST_BYTES, type RejectedLine } from "@sluice/client/library";
 import { readLines, reasonOf } from "@sluice/client/input";
+import { MAX_REQUEST_BYTES, type RejectedLine } from "@sluice/client/library";
 import { bytes as bytesWords } from "@sluice/client/terminal";
 import { err, ok, type Result } from "@sluice/core";
 

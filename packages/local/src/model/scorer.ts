@@ -26,18 +26,18 @@ interface Work {
  */
 const TURN = Math.min(8, MAX_TEXTS);
 
-/** Scores batches with one model, a few texts of each in turn. Keeps the last `keep` finished batches. */
+/** Scores batches with one model, a few texts of each in turn. Keeps the last `maxFinished` finished batches. */
 export class Scorer {
   readonly #embed: Embed;
-  readonly #keep: number;
+  readonly #maxFinished: number;
   readonly #batches = new Map<string, () => Progress>();
   readonly #finished: string[] = [];
   readonly #queue: Work[] = [];
   #busy = false;
 
-  constructor(embed: Embed, keep: number) {
+  constructor(embed: Embed, maxFinished: number) {
     this.#embed = embed;
-    this.#keep = keep;
+    this.#maxFinished = maxFinished;
   }
 
   /** Starts scoring a batch, unless it is already known. */
@@ -72,7 +72,7 @@ export class Scorer {
   #end(id: string, progress: Progress): void {
     this.#batches.set(id, () => progress);
     this.#finished.push(id);
-    for (const old of this.#finished.splice(0, Math.max(0, this.#finished.length - this.#keep))) {
+    for (const old of this.#finished.splice(0, Math.max(0, this.#finished.length - this.#maxFinished))) {
       this.#batches.delete(old);
     }
   }

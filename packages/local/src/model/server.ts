@@ -10,7 +10,7 @@ import { Scorer } from "./scorer.ts";
  */
 
 /** Finished batches that are kept for polling. */
-const KEEP = 200;
+const MAX_FINISHED_BATCHES = 200;
 const PARENT_CHECK_MS = 2_000;
 
 const stop = () => process.exit(0);
@@ -21,7 +21,7 @@ const parent = process.ppid;
 setInterval(() => process.ppid !== parent && stop(), PARENT_CHECK_MS);
 
 const embed = await openMinilm();
-const scorer = new Scorer(embed, KEEP);
+const scorer = new Scorer(embed, MAX_FINISHED_BATCHES);
 const server = createServer((request, response) => {
   void answer(request, scorer)
     .catch(() => ({ status: 500, body: { error: "scoring failed" } }))

@@ -1,5 +1,5 @@
-import { externalReference } from "@sluice/core";
 import type { Submission } from "@sluice/client/types";
+import { externalReference } from "@sluice/core";
 import { expect } from "vitest";
 import * as z from "zod";
 import type { Machine } from "./machine.ts";
@@ -49,8 +49,8 @@ export async function checkDispatches(
   expect(batches.length - others.length, "recorded batches").toBe(recorded.size);
 
   for (const { submission, ends } of expected) {
-    for (const [place, { document }] of ends.entries()) {
-      const reference = externalReference(submission, place);
+    for (const [index, { document }] of ends.entries()) {
+      const reference = externalReference(submission, index);
       const paid = batches.filter(({ references }) => references.includes(reference)).length;
       const dispatches = sum(
         jobs.filter((job) => mayHold(job, submission, document.id)).map((job) => job.dispatchNumber),

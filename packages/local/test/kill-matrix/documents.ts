@@ -40,5 +40,5 @@ export function ownScores({ query, contexts }: PushedDocument): OwnScore[] {
   return contexts
     .map(({ id, text }, index) => ({ context_id: id, context_index: index, score: lexicalScore(query, text) }))
     .toSorted((a, b) => b.score - a.score || a.context_index - b.context_index)
-    .map((one, place) => ({ ...one, rank: place + 1 }));
+    .map((one, index) => ({ ...one, rank: index + 1 }));
 }

@@ -1,6 +1,6 @@
 import type { KillAt } from "./director.ts";
-import * as scenes from "./scenes.ts";
 import type { Scene } from "./scene.ts";
+import * as scenes from "./scenes.ts";
 import { after, before, steps, unanswered, untaken } from "./steps.ts";
 
 /** A row of the matrix: the work in progress, where the runtime is killed, in which scene, and the cost. */

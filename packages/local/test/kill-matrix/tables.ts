@@ -40,8 +40,8 @@ export async function checkTables(machine: Machine, submissions: readonly string
     expect(recorded, `recorded documents of ${id}`).toBe(inParts);
     // A document deleted before its end counts as canceled, and has neither input nor outcome.
     const { succeeded = 0, failed = 0, canceled = 0 } = outcomes;
-    const told = { succeeded, failed, canceled: canceled + recorded - documents };
-    expect(ended, `documents of ${id} by end`).toEqual(told);
+    const counted = { succeeded, failed, canceled: canceled + recorded - documents };
+    expect(ended, `documents of ${id} by end`).toEqual(counted);
     expect(succeeded + failed + canceled, `outcomes of ${id}`).toBe(documents);
   }
   const malformed = await machine.sql("SELECT queue, reason FROM malformed_messages", z.unknown());

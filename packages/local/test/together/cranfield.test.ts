@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
 import { lexicalScore } from "@sluice/local-ai/lexical";
+import { afterEach, describe, expect, it } from "vitest";
 import { startModel } from "../../src/model-process.ts";
 import { cranfieldGain, cranfieldLines, hasCranfield, ndcg, type CranfieldDocument } from "./cranfield.ts";
 import { Together } from "./stack.ts";

@@ -31,7 +31,7 @@ export function cranfieldGain(): (query: string, context: string) => number {
 /** nDCG@10 of gains in rank order; `null` if nothing is relevant. */
 export function ndcg(gains: readonly number[]): number | null {
   const dcg = (list: readonly number[]) =>
-    list.slice(0, 10).reduce((sum, gain, place) => sum + (2 ** gain - 1) / Math.log2(place + 2), 0);
+    list.slice(0, 10).reduce((sum, gain, index) => sum + (2 ** gain - 1) / Math.log2(index + 2), 0);
   const ideal = dcg(gains.toSorted((a, b) => b - a));
   return ideal === 0 ? null : dcg(gains) / ideal;
 }

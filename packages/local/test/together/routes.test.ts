@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fullKey, type Adapt, type ApiKey } from "../../src/configuration.ts";
 import { withoutDatabase } from "./broken-database.ts";
-import { responsesOf, type ServedDocument, type ToldResponse } from "./served-document.ts";
+import { responsesOf, type ServedDocument, type ServedResponse } from "./served-document.ts";
 import { Together } from "./stack.ts";
 
 /*
@@ -84,7 +84,7 @@ async function prepare(before: Provoked["before"] = []): Promise<void> {
 }
 
 /** Produces a response. D1 is already in the required state. */
-async function answerTo({ scope }: ToldResponse, { before = [], during, ...request }: Provoked): Promise<Answer> {
+async function answerTo({ scope }: ServedResponse, { before = [], during, ...request }: Provoked): Promise<Answer> {
   await prepare(before);
   if (during === "rate used up") return sendTooMuch(request);
   return during === "scope lacking" ? send(request, lacking(scope ?? "")) : send(request);
@@ -125,10 +125,10 @@ async function makeWorld(): Promise<World> {
 
 const world = await makeWorld();
 const served = await send({ path: "/openapi.json" });
-const told = responsesOf(JSON.parse(served.text) as ServedDocument);
+const responses = responsesOf(JSON.parse(served.text) as ServedDocument);
 
 /** The requests for a response, each with the expected problem, or `null` for success. */
-function requestsFor(response: ToldResponse): { problem: string | null; request: Provoked }[] {
+function requestsFor(response: ServedResponse): { problem: string | null; request: Provoked }[] {
   const { operationId, problems, method, path } = response;
   const requests =
     problems.length === 0
@@ -144,7 +144,7 @@ function requestsFor(response: ToldResponse): { problem: string | null; request:
 }
 
 /** Checks an answer against its description. */
-function check(response: ToldResponse, answers: readonly { problem: string | null; answer: Answer }[]): void {
+function check(response: ServedResponse, answers: readonly { problem: string | null; answer: Answer }[]): void {
   for (const { problem, answer } of answers) {
     expect(answer.status, answer.text).toBe(response.status);
     const types = Object.keys(response.content);
@@ -168,13 +168,13 @@ function check(response: ToldResponse, answers: readonly { problem: string | nul
   expect(response.headers.filter((name) => !seen.has(name))).toEqual([]);
 }
 
-const named = (responses: readonly ToldResponse[]) =>
+const named = (responses: readonly ServedResponse[]) =>
   responses.map((response) => {
     const { method, path, status, problems } = response;
     return [[method, path, status, ...problems].join(" "), response] as const;
   });
 
-async function exercise(_: string, response: ToldResponse): Promise<void> {
+async function exercise(_: string, response: ServedResponse): Promise<void> {
   const answers = [];
   for (const { problem, request } of requestsFor(response)) {
     answers.push({ problem, answer: await answerTo(response, request) });
@@ -182,30 +182,29 @@ async function exercise(_: string, response: ToldResponse): Promise<void> {
   check(response, answers);
 }
 
-const needs = (response: ToldResponse, circumstance: Circumstance) =>
+const needs = (response: ServedResponse, circumstance: Circumstance) =>
   response.problems.length > 0 && requestsFor(response).some(({ request }) => request.during === circumstance);
-const lost = told.filter((response) => needs(response, "D1 lost"));
+const lost = responses.filter((response) => needs(response, "D1 lost"));
 /** Broken D1 here means missing tables, which readiness reports as 503. The producer's own tests cover its 500. */
-const elsewhere = told.filter(({ operationId, status }) => operationId === "getReadiness" && status === 500);
-const broken = told.filter((response) => needs(response, "D1 broken") && !elsewhere.includes(response));
-const problems = told.filter(
+const elsewhere = responses.filter(({ operationId, status }) => operationId === "getReadiness" && status === 500);
+const broken = responses.filter((response) => needs(response, "D1 broken") && !elsewhere.includes(response));
+const problems = responses.filter(
   (response) => response.problems.length > 0 && ![...lost, ...broken, ...elsewhere].includes(response),
 );
-const good = told.filter((response) => response.problems.length === 0);
+const good = responses.filter((response) => response.problems.length === 0);
 
 it("the served document lists every problem", () => {
-  expect(new Set(told.flatMap((response) => response.problems))).toEqual(new Set(Object.keys(PROBLEMS)));
-  expect([...lost, ...broken, ...elsewhere, ...problems, ...good]).toHaveLength(told.length);
+  expect(new Set(responses.flatMap((response) => response.problems))).toEqual(new Set(Object.keys(PROBLEMS)));
+  expect([...lost, ...broken, ...elsewhere, ...problems, ...good]).toHaveLength(responses.length);
 });
 
 it("its schemas reject values that do not match", async () => {
-  const schemas = told.flatMap(({ operationId, content }) =>
+  const schemas = responses.flatMap(({ operationId, content }) =>
     operationId === "getOpenApi" || operationId === "getDocs" ? [] : Object.values(content),
   );
   expect(schemas.filter((schema) => schema.safeParse({}).success)).toEqual([]);
-  const schema = told.find(({ operationId, status }) => operationId === "getSubmission" && status === 200)?.content[
-    "application/json"
-  ];
+  const schema = responses.find(({ operationId, status }) => operationId === "getSubmission" && status === 200)
+    ?.content["application/json"];
   const { text } = await send({ path: `/v1/submissions/${world.submission}` });
   const submission = JSON.parse(text) as { counts: object };
   const allowed = (one: unknown) => schema?.safeParse(one).success;
@@ -232,7 +231,7 @@ describe.each([
   { how: "broken", responses: broken },
   { how: "lost", responses: lost },
 ] as const)("with D1 $how", ({ how, responses }) => {
-  const answers = new Map<ToldResponse, { problem: string | null; answer: Answer }[]>();
+  const answers = new Map<ServedResponse, { problem: string | null; answer: Answer }[]>();
   // In parallel, because the Workers retry for seconds before they give up on a lost D1.
   beforeAll(async () => {
     const requests = responses.map((response) => ({ response, all: requestsFor(response) }));
@@ -290,8 +289,8 @@ describe("/readyz", () => {
 });
 console.log(
   "PAIRS",
-  told.length,
-  told.reduce((n, r) => n + (r.problems.length || 0), 0),
+  responses.length,
+  responses.reduce((n, r) => n + (r.problems.length || 0), 0),
   good.reduce((n, r) => n + Object.keys(r.content).length, 0),
-  new Set(told.map((r) => r.operationId)).size,
+  new Set(responses.map((r) => r.operationId)).size,
 );

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-interface ToldContent {
+interface ServedContent {
   readonly [type: string]: { readonly schema: Record<string, unknown> };
 }
 
-interface ToldOperation {
+interface ServedOperation {
   readonly operationId: string;
   readonly description?: string;
   readonly responses: Readonly<
@@ -14,7 +14,7 @@ interface ToldOperation {
         readonly description: string;
         readonly headers?: Readonly<Record<string, unknown>>;
         /** Absent if the response has no body. */
-        readonly content?: ToldContent;
+        readonly content?: ServedContent;
       }
     >
   >;
@@ -22,12 +22,12 @@ interface ToldOperation {
 
 /** The parts of an OpenAPI document that are checked here. */
 export interface ServedDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, ToldOperation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ServedOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 }
 
 /** The possible answers of an operation with one status. */
-export interface ToldResponse {
+export interface ServedResponse {
   readonly operationId: string;
   readonly method: string;
   /** With parameters as `{name}`. */
@@ -44,19 +44,22 @@ export interface ToldResponse {
 }
 
 /** Every response that the document lists. */
-export function responsesOf({ paths, components }: ServedDocument): ToldResponse[] {
+export function responsesOf({ paths, components }: ServedDocument): ServedResponse[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { operationId, description = "", responses }]) =>
-      Object.entries(responses).map(([status, told]) => ({
+      Object.entries(responses).map(([status, answer]) => ({
         operationId,
         method: method.toUpperCase(),
         path,
         scope: /scope `(\w+)`/.exec(description)?.[1] ?? null,
         status: Number(status),
-        problems: [...told.description.matchAll(/`\/problems\/([\w-]+)`/g)].map(([, name = ""]) => name),
-        headers: Object.keys(told.headers ?? {}).map((name) => name.toLowerCase()),
+        problems: [...answer.description.matchAll(/`\/problems\/([\w-]+)`/g)].map(([, name = ""]) => name),
+        headers: Object.keys(answer.headers ?? {}).map((name) => name.toLowerCase()),
         content: Object.fromEntries(
-          Object.entries(told.content ?? {}).map(([type, { schema }]) => [type, parserOf(schema, components.schemas)]),
+          Object.entries(answer.content ?? {}).map(([type, { schema }]) => [
+            type,
+            parserOf(schema, components.schemas),
+          ]),
         ),
       })),
     ),

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createTestHarness, type TestHarness } from "wrangler";
 import type { D1Database } from "@cloudflare/workers-types";
+import { createTestHarness, type TestHarness } from "wrangler";
 import {
   fullKey,
   localConfigurations,

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lexicalScore } from "@sluice/local-ai/lexical";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Together } from "./stack.ts";
 
 let together: Together;

@@ -2,8 +2,8 @@ import { SluiceError, type ErrorCode } from "../../errors.ts";
 import type { MalformedMessage } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { errorWords } from "../report-error.ts";
 import { take } from "../take.ts";
-import { errorWords } from "../tell-error.ts";
 import { ago, bytes, oneLine, plural } from "../text.ts";
 
 /** Errors that affect one message only. The others can still be sent. */
@@ -21,7 +21,7 @@ export async function malformed(cli: Cli, flags: MalformedFlags): Promise<ExitCo
   if (flags.replay !== undefined) return replay(cli, flags.replay);
   if (flags.discard !== undefined) return discard(cli, flags.discard);
   const { items } = await take(clientOf(cli).malformed({ limit: flags.limit, signal: cli.signal }), flags.limit);
-  tell(cli, items);
+  printMessages(cli, items);
   return EXIT.ok;
 }
 
@@ -57,7 +57,7 @@ async function discard(cli: Cli, id: string): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-function tell({ out, now }: Cli, messages: readonly MalformedMessage[]): void {
+function printMessages({ out, now }: Cli, messages: readonly MalformedMessage[]): void {
   if (!out.human) {
     for (const message of messages) out.record(message);
   } else if (messages.length === 0) {

@@ -77,7 +77,7 @@ export function printRefused(out: Output, refused: RefusedLines, file: string | 
     out.note(`  ${count(refused.count - refused.lines.length)} of them could not be located`);
 }
 
-export function tellAccepted(out: Output, { accepted, submissions }: PushResult): void {
+export function reportAccepted(out: Output, { accepted, submissions }: PushResult): void {
   out.note(
     `${pluralVerb(accepted, "document", WAS)} accepted before the failure, as ${submissions.map(({ id }) => id).join(", ")}.`,
   );
@@ -96,7 +96,7 @@ export function noteFollowing(out: Output, end: string, submissions: readonly Su
 }
 
 /** Reports how many documents an interrupted push sent at most, and how to resume it. */
-export function tellSent(out: Output, end: string, name: string, sent: number, flags: PushFlags): void {
+export function reportSent(out: Output, end: string, name: string, sent: number, flags: PushFlags): void {
   out.note(`${end}: ${sent === 0 ? "nothing" : `up to ${plural(sent, "document")}`} went out.`);
   const again = name === "stdin" ? "the same input" : "the same command";
   const key = flags.key === undefined ? "" : `, with --key ${shellWord(flags.key)},`;

@@ -1,16 +1,16 @@
 import { hasEnded, SluiceError, SluicePushError, type PushResult, type Sluice, type Submission } from "../../index.ts";
+import { mayPass } from "../../retry.ts";
 import { Checker } from "../check.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { Estimator, type Estimate } from "../estimate.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { contentKey, openInput, type Input } from "../input.ts";
 import { barProgress, quietProgress, type Progress } from "../progress.ts";
-import { mayPass } from "../../retry.ts";
-import { Reading } from "./reading.ts";
-import { tellError } from "../tell-error.ts";
+import { reportError } from "../report-error.ts";
 import { dollars } from "../text.ts";
 import { holdWords } from "../words.ts";
 import { PUSH_RETRIES, readEntries, type PushFlags } from "./push-options.ts";
+import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts";
 import {
   noteFollowing,
   printEstimate,
@@ -19,10 +19,10 @@ import {
   printRefused,
   printScored,
   recordOf,
-  tellAccepted,
-  tellSent,
+  reportAccepted,
+  reportSent,
 } from "./push-report.ts";
-import { findRefused, writeRefused, type RefusedLines } from "./push-refused.ts";
+import { Reading } from "./reading.ts";
 
 /** Pushes a file and follows its submissions until they end. */
 export async function pushFile(cli: Cli, path: string, flags: PushFlags): Promise<ExitCode> {
@@ -120,7 +120,7 @@ async function sendFile(
   } catch (error) {
     progress.clear();
     if (cli.signal.aborted) {
-      tellSent(out, "Stopped while sending", input.name, sentSoFar, flags);
+      reportSent(out, "Stopped while sending", input.name, sentSoFar, flags);
       return EXIT.interrupted;
     }
     const nothing = ["nothing-acceptable", ...(reading.refused.length > 0 ? ["empty-body"] : [])];
@@ -131,11 +131,11 @@ async function sendFile(
         throw new CommandError(EXIT.error, `${input.name} has no documents. Nothing was pushed.`);
       }
       if (!(error instanceof SluicePushError)) throw error;
-      tellError(out, error);
-      if (error.pushed.accepted > 0) tellAccepted(out, error.pushed);
+      reportError(out, error);
+      if (error.pushed.accepted > 0) reportAccepted(out, error.pushed);
       // A host name may stop resolving during a push.
       const isResumable = mayPass(error) || (error.code === "unreachable" && error.sent > 0);
-      if (isResumable) tellSent(out, "Stopped retrying", input.name, error.sent, flags);
+      if (isResumable) reportSent(out, "Stopped retrying", input.name, error.sent, flags);
       return EXIT.error;
     }
   }
@@ -179,7 +179,7 @@ async function follow(
     }
     if (!(error instanceof SluiceError)) throw error;
     if (error.code !== "forbidden") {
-      tellError(out, error);
+      reportError(out, error);
       noteFollowing(out, "", submissions);
       return EXIT.error;
     }

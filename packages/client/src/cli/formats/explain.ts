@@ -1,5 +1,5 @@
-import type { FormatName } from "./formats.ts";
 import type { Place, Refusal } from "./format.ts";
+import type { FormatName } from "./formats.ts";
 import { explainTsv } from "./tsv.ts";
 
 /** Rewrites an API error, which points into the document, in terms of the source file. */

@@ -40,7 +40,9 @@ export function readHeader(row: readonly string[], option: FormatOptions["header
   const isWhole = row.length === COLUMNS.length && new Set(order).size === COLUMNS.length && !order.includes(-1);
   if (!isWhole && option !== "yes") return null;
   if (row.length !== COLUMNS.length) return USUAL_ORDER;
-  const unnamed = [...COLUMNS.keys()].filter((place) => !order.includes(place));
-  const [id = 0, query = 1, contextId = 2, text = 3] = order.map((place) => (place < 0 ? unnamed.shift() : place));
+  const unnamed = [...COLUMNS.keys()].filter((position) => !order.includes(position));
+  const [id = 0, query = 1, contextId = 2, text = 3] = order.map((position) =>
+    position < 0 ? unnamed.shift() : position,
+  );
   return [id, query, contextId, text];
 }

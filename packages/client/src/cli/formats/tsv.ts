@@ -35,7 +35,7 @@ export const tsv: Format = async function* (lines, { header, onHeader } = {}) {
       onHeader?.({ line: number, names: columns });
       continue;
     }
-    const [id = "", query = "", contextId = "", context = ""] = order.map((place) => columns[place]);
+    const [id = "", query = "", contextId = "", context = ""] = order.map((position) => columns[position]);
     if (text === null || columns.length !== COLUMNS.length) {
       const detail = text === null ? (flaw ?? NOT_UTF8) : wrongColumns(columns.length);
       if (group === null || (text !== null && id !== group.id)) {

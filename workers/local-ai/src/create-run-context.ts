@@ -1,14 +1,14 @@
 import { Store } from "./batches.ts";
-import type { Deps } from "./deps.ts";
 import { readMilliseconds, readMode, sendsEvents, type Env } from "./env.ts";
 import { Ledger } from "./ledger.ts";
 import { ModelProcess } from "./model-process.ts";
+import type { RunContext } from "./run-context.ts";
 
 /** One per isolate: the local runtime has one isolate for each Worker, including its Durable Objects. */
 export const ledger = new Ledger();
 
 /** Creates the context of `run` from the bindings and vars. */
-export function depsOf(env: Env): Deps {
+export function createRunContext(env: Env): RunContext {
   return {
     mode: readMode(env),
     queuedMs: readMilliseconds("QUEUED_MS", env),

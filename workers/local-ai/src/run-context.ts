@@ -4,7 +4,7 @@ import type { Ledger } from "./ledger.ts";
 import type { ModelProcess } from "./model-process.ts";
 
 /** The context of `run`. */
-export interface Deps {
+export interface RunContext {
   readonly mode: Mode;
   /** How long a batch is `queued`, then `running`, in milliseconds, unless the plan says otherwise. */
   readonly queuedMs: number;

@@ -3,17 +3,17 @@ import type { Output } from "./output.ts";
 import { oneLine } from "./text.ts";
 
 /** Maximum error locations shown for a refusal. */
-const MAX_PLACES = 10;
+const MAX_LOCATIONS = 10;
 
 /** Errors that a wrong address causes. */
 const WRONG_URL: ReadonlySet<ErrorCode> = new Set(["unreachable", "redirected", "unreadable"]);
 
 /** Prints what went wrong and where, without repetition. */
-export function tellError(out: Output, error: SluiceError): void {
+export function reportError(out: Output, error: SluiceError): void {
   out.note(out.noteStyle(oneLine(errorWords(error)), "red"));
-  const places = error.errors.filter((place) => !error.detail.includes(place.detail));
-  for (const place of places.slice(0, MAX_PLACES)) {
-    out.note(`  ${"line" in place ? `line ${place.line}` : place.pointer}: ${oneLine(place.detail)}`);
+  const locations = error.errors.filter((location) => !error.detail.includes(location.detail));
+  for (const location of locations.slice(0, MAX_LOCATIONS)) {
+    out.note(`  ${"line" in location ? `line ${location.line}` : location.pointer}: ${oneLine(location.detail)}`);
   }
   if (WRONG_URL.has(error.code)) out.note("Check the URL in SLUICE_URL.");
   if (error.code === "unauthorized") out.note("Check the key in SLUICE_API_KEY.");
