@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
-import { printError } from "@sluice/client/terminal";
+import { printError, shellCommand, shellWord } from "@sluice/client/terminal";
 import { err, ok, type Result } from "@sluice/core";
-import { shellCommand, shellWord } from "@sluice/core/shell";
 import { keepApiKey } from "./api-key.ts";
 import { DEFAULT_STATE, readSettings, type Settings } from "./settings.ts";
 import { prepareState } from "./state.ts";

@@ -1,5 +1,4 @@
-import { describeStandIn, print } from "@sluice/client/terminal";
-import { shellCommand } from "@sluice/core/shell";
+import { describeStandIn, print, shellCommand } from "@sluice/client/terminal";
 import { commandKey, commandSettings, parseArguments, PNPM, refuse, sqlLine } from "./command.ts";
 import { describeLeftovers } from "./demo/leftovers.ts";
 import { describeStop } from "./demo/stopped.ts";

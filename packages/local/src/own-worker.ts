@@ -1,4 +1,4 @@
-import { shellWord } from "@sluice/core/shell";
+import { shellWord } from "@sluice/client/terminal";
 import { LOCAL_DATABASE_ID } from "./configuration.ts";
 import type { Settings } from "./settings.ts";
 import { registryPath } from "./wrangler.ts";

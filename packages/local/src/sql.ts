@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { harmlessJson, print, printError, whenReaderLeaves } from "@sluice/client/terminal";
-import { shellCommand } from "@sluice/core/shell";
+import { harmlessJson, print, printError, shellCommand, whenReaderLeaves } from "@sluice/client/terminal";
 import { commandSettings, PNPM, refuse } from "./command.ts";
 import { configurationPath } from "./configuration.ts";
 import { readSqlArguments, type SqlCall } from "./sql/arguments.ts";

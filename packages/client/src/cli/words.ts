@@ -1,6 +1,6 @@
-import { shellCommand } from "@sluice/core/shell";
 import type { Document, Submission, SubmissionRetry, Waiting, WaitingReason } from "../types.ts";
 import type { Cell } from "./output.ts";
+import { shellCommand } from "./shell.ts";
 import { count, pluralVerb, until } from "./text.ts";
 
 export const HAS = ["has", "have"] as const;

@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { shellCommand, shellWord } from "@sluice/core/shell";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PushFlags } from "../../src/cli/commands/push-options.ts";
 import { noteFollowing, printScored, reportSent } from "../../src/cli/commands/push-report.ts";
 import { Output } from "../../src/cli/output.ts";
+import { shellCommand, shellWord } from "../../src/cli/shell.ts";
 import { documentCommand, waitingWords } from "../../src/cli/words.ts";
 import { documentOf, submissionOf } from "../shapes.ts";
 import { Bench, records } from "./run.ts";

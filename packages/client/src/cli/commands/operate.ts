@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { shellCommand } from "@sluice/core/shell";
 import type { FailureCode, Pause } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { shellCommand } from "../shell.ts";
 import { ago, count, harmlessJson, plural, pluralVerb, until } from "../text.ts";
 import { HAS, PUSH_LOST_AGAIN, retryWords, WAS } from "../words.ts";
 

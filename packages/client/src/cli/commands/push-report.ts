@@ -1,8 +1,8 @@
-import { shellCommand, shellWord } from "@sluice/core/shell";
 import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
 import { describePlace, type Header } from "../formats/index.ts";
 import type { Output } from "../output.ts";
+import { shellCommand, shellWord } from "../shell.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
 import { failuresWords, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";

@@ -1,10 +1,10 @@
-import { shellCommand } from "@sluice/core/shell";
 import { documentText } from "../../parse-answer.ts";
 import type { Document, DocumentStatus } from "../../types.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { errorWords } from "../report-error.ts";
+import { shellCommand } from "../shell.ts";
 import { bestWords, statusCell } from "../words.ts";
 
 export interface ViewFlags {

@@ -1,9 +1,9 @@
-import { shellCommand } from "@sluice/core/shell";
 import { hasEnded, SluiceError, type Sluice } from "../../index.ts";
 import type { Document, DocumentError, Job, Submission, SubmissionRetry } from "../../types.ts";
 import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble, readStats } from "../poller-trouble.ts";
+import { shellCommand } from "../shell.ts";
 import { ago, count, oneLine, plural } from "../text.ts";
 import {
   documentCommand,
