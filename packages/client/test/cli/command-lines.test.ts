@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import type { PushFlags } from "../../src/cli/commands/push-options.ts";
 import { noteFollowing, printScored, reportSent } from "../../src/cli/commands/push-report.ts";
 import { Output } from "../../src/cli/output.ts";
 import { shellCommand, shellWord } from "../../src/cli/shell.ts";
 import { documentCommand, waitingWords } from "../../src/cli/words.ts";
 import { documentOf, submissionOf } from "../shapes.ts";
-import { Bench, records } from "./run.ts";
+import { type Bench, records, test } from "./run.ts";
 
 /** The words that a shell splits a line into. */
 function wordsOf(shell: string, line: string): string[] {
@@ -43,6 +43,27 @@ const printable = [
 ];
 const hidden = ["a\nb", "a\tb", "a  b", "\u{1b}[31mred'\\", "abc\u{202e}123", "a\u{a0}b", "a\u{2028}7", "\u{7}7"];
 
+/** Runs a printed command line as a user who copies it would. */
+function runPrinted(bench: Bench, line: string | undefined) {
+  const command = line?.split(/(?<=: +)(?=sluice )/).at(-1) ?? "";
+  expect(command).toMatch(/^sluice /);
+  const words = wordsOf("bash", command.slice("sluice ".length));
+  return bench.run(words);
+}
+
+const ids = ["-rf", "--collection", "$(touch pwned)", "it's `id`", "a  b"];
+
+/** Returns what `work` prints and notes. */
+function printedBy(work: (out: Output) => void): string {
+  let text = "";
+  const sink = { write: (more: string) => ((text += more), true) };
+  work(new Output(sink, sink, true));
+  return text;
+}
+
+const [one, two] = ["sub_1", "sub_2"].map((id) => submissionOf(id, [], new URLSearchParams()));
+const several = [one, two].filter((submission) => submission !== undefined);
+
 test.each(printable)("quotes %j so that a shell reads it back as one word", (word) => {
   expect(wordsOf("sh", shellWord(word))).toEqual([word]);
 });
@@ -63,52 +84,25 @@ test("puts the object of a command after --, even if it begins with -", () => {
   expect(shellCommand(["sluice", "resume"])).toBe("sluice resume");
 });
 
-let bench: Bench;
-beforeEach(async () => {
-  bench = await Bench.start();
-});
-afterEach(() => bench.stop());
-
-/** Runs a printed command line as a user who copies it would. */
-function runPrinted(line: string | undefined) {
-  const command = line?.split(/(?<=: +)(?=sluice )/).at(-1) ?? "";
-  expect(command).toMatch(/^sluice /);
-  const words = wordsOf("bash", command.slice("sluice ".length));
-  return bench.run(words);
-}
-
-const ids = ["-rf", "--collection", "$(touch pwned)", "it's `id`", "a  b"];
-
-test.each(ids)("prints commands that find the document %j", async (id) => {
+test.for(ids)("prints commands that find the document %j", async (id, { bench }) => {
   bench.write("docs.ndjson", [{ id, query: "q", contexts: ["a"] }]);
   await bench.run(["push", "docs.ndjson", "--collection", "-c"]);
   const why = await bench.run(["why", "--collection", "-c", "-o", "table", "--", id]);
   expect(why.code, why.stderr).toBe(0);
   const line = why.stdout.split("\n").find((one) => one.includes("sluice scores"));
-  const scores = await runPrinted(line);
+  const scores = await runPrinted(bench, line);
   expect(records(scores.stdout)).toMatchObject([{ document_id: id, collection: "-c" }]);
   expect(existsSync(join(bench.folder, "pwned"))).toBe(false);
 });
 
-test("prints a why command for a document without scores", async () => {
+test("prints a why command for a document without scores", async ({ bench }) => {
   const id = "-$(touch pwned)";
   bench.write("docs.ndjson", [{ id, query: "fail", contexts: ["a"] }]);
   await bench.run(["push", "docs.ndjson"]);
   const { code, stderr } = await bench.run(["scores", "--", id]);
   expect([code, stderr]).toEqual([3, `${id} is failed and has no scores. To find out why: sluice why -- '${id}'\n`]);
-  expect(records((await runPrinted(stderr.trimEnd())).stdout)).toMatchObject([{ document: { id } }]);
+  expect(records((await runPrinted(bench, stderr.trimEnd())).stdout)).toMatchObject([{ document: { id } }]);
 });
-
-/** Returns what `work` prints and notes. */
-function printedBy(work: (out: Output) => void): string {
-  let text = "";
-  const sink = { write: (more: string) => ((text += more), true) };
-  work(new Output(sink, sink, true));
-  return text;
-}
-
-const [one, two] = ["sub_1", "sub_2"].map((id) => submissionOf(id, [], new URLSearchParams()));
-const several = [one, two].filter((submission) => submission !== undefined);
 
 test("names every submission of a push, with and without waiting", () => {
   const follow = "Follow it:   sluice status -- sub_1\nFollow it:   sluice status -- sub_2\n";

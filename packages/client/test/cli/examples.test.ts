@@ -1,19 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import type { Document } from "../../src/types.ts";
-import { Bench } from "./run.ts";
-
-let bench: Bench;
-beforeEach(async () => {
-  bench = await Bench.start();
-});
-afterEach(() => bench.stop());
+import { type Bench, test } from "./run.ts";
 
 const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
 
-async function run(command: string, name: string, ...args: string[]) {
+async function run(bench: Bench, command: string, name: string, ...args: string[]) {
   const path = fileURLToPath(import.meta.resolve(`../../examples/${name}`));
   const child = spawn(command, [path, ...args], { env: bench.env, stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
@@ -24,7 +18,7 @@ async function run(command: string, name: string, ...args: string[]) {
 }
 
 /** In the fake API a document fails by its query, so the example's documents get that query. */
-function failing(id: string): void {
+function failing(bench: Bench, id: string): void {
   const { fetch } = bench.api;
   bench.api.instead.push(async (request) => {
     const body = (await request.text()).trim();
@@ -38,26 +32,31 @@ function failing(id: string): void {
   });
 }
 
-test.runIf(has("curl"))("push.sh fails if its document failed, and shows the error", async () => {
-  failing("from-curl");
-  const { code, stdout } = await run("bash", "push.sh");
+test.runIf(has("curl"))("push.sh fails if its document failed, and shows the error", async ({ bench }) => {
+  failing(bench, "from-curl");
+  const { code, stdout } = await run(bench, "bash", "push.sh");
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ id: "from-curl", status: "failed", error: { code: "model_error" } });
 });
 
-test("push-file keeps a document with U+2028 and U+2029 in one piece", async () => {
+test("push-file keeps a document with U+2028 and U+2029 in one piece", async ({ bench }) => {
   const document = { id: "a", query: "one\u2028query", contexts: ["one\u2029text"] };
   bench.write("docs.ndjson", [document, "not JSON"]);
   bench.env = { ...bench.env, NODE_OPTIONS: "--conditions=sluice-workspace" };
-  const { code, stdout, stderr } = await run(process.execPath, "push-file/index.ts", join(bench.folder, "docs.ndjson"));
+  const { code, stdout, stderr } = await run(
+    bench,
+    process.execPath,
+    "push-file/index.ts",
+    join(bench.folder, "docs.ndjson"),
+  );
   expect(bench.api.received[0]?.text.split("\n")[0]).toBe(JSON.stringify(document));
   expect(stdout).toBe("a\t0.900\ttext 0\n");
   expect([code, stderr]).toEqual([1, "document 2: query must be a string\n"]);
 });
 
-test.runIf(has("python3"))("push.py reports failed documents in addition to the others", async () => {
-  failing("py-egg");
-  const { code, stdout, stderr } = await run("python3", "push.py");
+test.runIf(has("python3"))("push.py reports failed documents in addition to the others", async ({ bench }) => {
+  failing(bench, "py-egg");
+  const { code, stdout, stderr } = await run(bench, "python3", "push.py");
   expect(code).toBe(1);
   expect(stderr).toBe("py-egg\tmodel_error\tThe model broke down.\n");
   expect(stdout).toBe("py-bike\t0.900\ttext 0\n");

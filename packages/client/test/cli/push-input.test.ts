@@ -1,20 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import { readLines } from "../../src/cli/input.ts";
 import { collect, documents, slowly } from "../shared/client.ts";
-import { Bench, records } from "./run.ts";
+import { type Bench, records, TABLE, test } from "./run.ts";
 
-let bench: Bench;
-beforeEach(async () => {
-  bench = await Bench.start();
-});
-afterEach(() => bench.stop());
-
-const TABLE = ["-o", "table"];
-const read = (name: string) => readFileSync(join(bench.folder, name), "utf8");
-const pushed = () => bench.api.received.filter(({ method }) => method === "POST").map(({ text }) => text);
-const idsPushed = () => records(pushed().at(-1) ?? "").map((document) => (document as { id: string }).id);
+const pushed = (bench: Bench) => bench.pushes().map(({ text }) => text);
+const idsPushed = (bench: Bench) =>
+  records(pushed(bench).at(-1) ?? "").map((document) => (document as { id: string }).id);
 
 const REQUESTS = [
   { id: "a", query: "q", documents: ["x"] },
@@ -24,10 +17,13 @@ const REQUESTS = [
   { id: "e", query: "q", documents: ["x"] },
 ];
 
-test.each([
+const HEADER = "qid\tquestion\tpid\tpassage";
+const ROWS = ["q1\twhat\tc1\tone", "q2\twhy\tc1"];
+
+test.for([
   ["on one line", undefined, ["line 1, item 2", "line 1, item 4"]],
   ["over several lines", 2, ["line 9, item 2", "line 23, item 4"]],
-])("of a list %s, refuses and writes only the invalid items", async (_, indent, locations) => {
+] as const)("of a list %s, refuses and writes only the invalid items", async ([_, indent, locations], { bench }) => {
   writeFileSync(join(bench.folder, "requests.json"), JSON.stringify(REQUESTS, null, indent));
   const { code, stderr } = await bench.run(["push", "requests.json", "--format", "cohere", ...TABLE]);
   expect(code).toBe(4);
@@ -36,19 +32,20 @@ test.each([
       `  ${locations[0]}: query must be a string\n` +
       `  ${locations[1]}: documents must be a list of strings or of { text }\n`,
   );
-  expect(idsPushed()).toEqual(["a", "c", "e"]);
-  expect(records(read("requests.json.rejected.ndjson"))).toEqual([REQUESTS[1], REQUESTS[3]]);
+  expect(idsPushed(bench)).toEqual(["a", "c", "e"]);
+  expect(records(bench.read("requests.json.rejected.ndjson"))).toEqual([REQUESTS[1], REQUESTS[3]]);
   // Pushing the corrected file pushes nothing else again.
-  const corrected = read("requests.json.rejected.ndjson")
+  const corrected = bench
+    .read("requests.json.rejected.ndjson")
     .replace('"query":1', '"query":"q"')
     .replace(/"query": *1/, '"query":"q"')
     .replace(/"documents": *"x"/, '"documents":["x"]');
   writeFileSync(join(bench.folder, "corrected.ndjson"), corrected);
   expect((await bench.run(["push", "corrected.ndjson", "--format", "cohere"])).code).toBe(0);
-  expect(idsPushed()).toEqual(["b", "d"]);
+  expect(idsPushed(bench)).toEqual(["b", "d"]);
 });
 
-test("pushes a JSON list and reports the position of items that the API refuses", async () => {
+test("pushes a JSON list and reports the position of items that the API refuses", async ({ bench }) => {
   const items = [
     '{"id":"a","query":"ça va","contexts":["x"],"metadata":{"n":1546130668394913823}}',
     '{"id":"b","query":1,"contexts":["«à»"],"metadata":{"n":1546130668394913823}}',
@@ -68,11 +65,11 @@ test("pushes a JSON list and reports the position of items that the API refuses"
       ],
     },
   ]);
-  expect(pushed()[0]?.split("\n")[0]).toBe(items[0]);
-  expect(read("docs.json.rejected.ndjson")).toBe(`${items[1]}\n${items[3]}\n`);
+  expect(pushed(bench)[0]?.split("\n")[0]).toBe(items[0]);
+  expect(bench.read("docs.json.rejected.ndjson")).toBe(`${items[1]}\n${items[3]}\n`);
 });
 
-test("finds refused items that the API does not list, each with its first reason", async () => {
+test("finds refused items that the API does not list, each with its first reason", async ({ bench }) => {
   const bad = Array.from({ length: 150 }, (_, index) => ({ id: `bad${index}`, query: 1 }));
   const items = [...documents(10), ...bad, ...documents(12).slice(10)];
   writeFileSync(join(bench.folder, "docs.json"), JSON.stringify(items, null, 1));
@@ -81,21 +78,21 @@ test("finds refused items that the API does not list, each with its first reason
   expect(record?.rejected_count).toBe(150);
   expect(record?.rejected.map(({ item }) => item)).toEqual(bad.map((_, index) => index + 11));
   expect(record?.rejected[0]?.detail).toBe("query must be a string");
-  expect(records(read("docs.json.rejected.ndjson"))).toEqual(bad);
+  expect(records(bench.read("docs.json.rejected.ndjson"))).toEqual(bad);
 });
 
-test("of a truncated list, writes only the part that cannot be read", async () => {
+test("of a truncated list, writes only the part that cannot be read", async ({ bench }) => {
   writeFileSync(join(bench.folder, "docs.json"), '[{"id":"a","query":"q","contexts":["x"]},\n {"id":"b","query":');
   const { stderr } = await bench.run(["push", "docs.json", ...TABLE]);
   expect(stderr).toContain("line 2, item 2: a bracket of the value is not closed");
-  expect(read("docs.json.rejected.ndjson").trim()).toBe('{"id":"b","query":');
+  expect(bench.read("docs.json.rejected.ndjson").trim()).toBe('{"id":"b","query":');
   writeFileSync(join(bench.folder, "docs.json"), '[{"id":"a","query":"q","contexts":["x"]}');
   const closed = await bench.run(["push", "docs.json", ...TABLE]);
   expect(closed.stderr).toContain("line 1, item 2: the list is not closed");
-  expect(read("docs.json.rejected.ndjson")).toBe("");
+  expect(bench.read("docs.json.rejected.ndjson")).toBe("");
 });
 
-test("refuses only the item that is not UTF-8, and writes it byte for byte", async () => {
+test("refuses only the item that is not UTF-8, and writes it byte for byte", async ({ bench }) => {
   const [good, bad] = ['{"id":"a","query":"q","contexts":["x"]}', '{"id":"b","query":"caf\xe9","contexts":["à"]}'];
   const latin1 = Buffer.from(bad, "latin1");
   writeFileSync(
@@ -104,61 +101,58 @@ test("refuses only the item that is not UTF-8, and writes it byte for byte", asy
   );
   const { stderr } = await bench.run(["push", "docs.json", ...TABLE]);
   expect(stderr).toContain("line 2, item 2: the line is not valid UTF-8");
-  expect(idsPushed()).toEqual(["a", "c"]);
+  expect(idsPushed(bench)).toEqual(["a", "c"]);
   expect(readFileSync(join(bench.folder, "docs.json.rejected.ndjson"))).toEqual(
     Buffer.concat([latin1, Buffer.from("\n")]),
   );
 });
 
-const HEADER = "qid\tquestion\tpid\tpassage";
-const ROWS = ["q1\twhat\tc1\tone", "q2\twhy\tc1"];
-
-test("reports a TSV header and writes it with the refused rows", async () => {
+test("reports a TSV header and writes it with the refused rows", async ({ bench }) => {
   bench.write("rows.tsv", [HEADER, ...ROWS]);
   const { code, stderr } = await bench.run(["push", "rows.tsv", "--format", "tsv", ...TABLE]);
   expect(code).toBe(4);
   expect(stderr.split("\n")[0]).toBe(
     "Line 1 is read as a header: qid, question, pid, passage. Use --header no to read it as data.",
   );
-  expect(idsPushed()).toEqual(["q1"]);
-  expect(read("rows.tsv.rejected.tsv")).toBe(`${HEADER}\n${ROWS[1]}\n`);
+  expect(idsPushed(bench)).toEqual(["q1"]);
+  expect(bench.read("rows.tsv.rejected.tsv")).toBe(`${HEADER}\n${ROWS[1]}\n`);
   const estimate = await bench.run(["push", "rows.tsv", "--format", "tsv", "--estimate"]);
   expect(estimate.stderr).toContain("is read as a header");
   expect(records(estimate.stdout)).toMatchObject([{ estimate: { documents: 1, refused: 1 } }]);
 });
 
-test("a first row whose query is the word Query is data", async () => {
+test("a first row whose query is the word Query is data", async ({ bench }) => {
   bench.write("rows.tsv", ["q1\tQuery\tc1\tone", "q2\twhy\tc1\ttwo"]);
   const { code, stderr } = await bench.run(["push", "rows.tsv", "--format", "tsv"]);
   expect([code, stderr]).toEqual([0, ""]);
-  expect(idsPushed()).toEqual(["q1", "q2"]);
+  expect(idsPushed(bench)).toEqual(["q1", "q2"]);
 });
 
-test("--header decides about the first row, and works with TSV only", async () => {
+test("--header decides about the first row, and works with TSV only", async ({ bench }) => {
   bench.write("rows.tsv", [HEADER, ROWS[0]]);
   const no = await bench.run(["push", "rows.tsv", "--format", "tsv", "--header", "no"]);
   expect([no.code, no.stderr]).toEqual([0, ""]);
-  expect(idsPushed()).toEqual(["qid", "q1"]);
+  expect(idsPushed(bench)).toEqual(["qid", "q1"]);
   bench.write("other.tsv", ["a\tb\tc\td", ROWS[0]]);
   await bench.run(["push", "other.tsv", "--format", "tsv", "--header", "yes"]);
-  expect(idsPushed()).toEqual(["q1"]);
+  expect(idsPushed(bench)).toEqual(["q1"]);
   const { code, stderr } = await bench.run(["push", "rows.tsv", "--header", "yes"]);
   expect([code, stderr]).toEqual([2, expect.stringContaining("--header works only with --format tsv")]);
 });
 
-test("pushes a shell pipe like a file", async () => {
+test("pushes a shell pipe like a file", async ({ bench }) => {
   bench.write("docs.ndjson", [...documents(3), "nothing"]);
   const { code, stdout } = await bench.shell("sluice push <(cat docs.ndjson)");
   expect(code).toBe(4);
   expect(records(stdout)).toMatchObject([
     { accepted: 3, rejected: [{ line: 4 }], rejected_file: "pipe.rejected.ndjson" },
   ]);
-  expect(read("pipe.rejected.ndjson")).toBe("nothing\n");
+  expect(bench.read("pipe.rejected.ndjson")).toBe("nothing\n");
   const packed = await bench.shell("sluice push <(gzip -c docs.ndjson) --max-usd 1");
   expect(records(packed.stdout)).toMatchObject([{ accepted: 3, already_there: 3 }]);
 });
 
-test("pushes a named pipe like a file", async () => {
+test("pushes a named pipe like a file", async ({ bench }) => {
   bench.write("docs.ndjson", documents(3));
   const { stdout } = await bench.shell("mkfifo docs.fifo; cat docs.ndjson > docs.fifo & sluice push docs.fifo");
   expect(records(stdout)).toMatchObject([{ accepted: 3 }]);

@@ -1,24 +1,21 @@
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { Bench, type Ended } from "./run.ts";
+import { expect } from "vitest";
+import { test, type Bench, type Ended } from "./run.ts";
 
 const COMMAND = fileURLToPath(import.meta.resolve("../../src/cli/sluice.ts"));
 const DOCUMENTS = 3_000;
 
-let bench: Bench;
-beforeEach(async () => {
-  bench = await Bench.start();
+function writeDocuments(bench: Bench): void {
   bench.write(
     "f.ndjson",
     Array.from({ length: DOCUMENTS }, (_, n) => ({ id: `d${n}`, query: "q", contexts: ["a", "b"] })),
   );
-});
-afterEach(() => bench.stop());
+}
 
 /** Runs the command in a shell with a reader that exits after three lines. Returns the command's exit code. */
-async function headed(args: string): Promise<Ended> {
+async function headed(bench: Bench, args: string): Promise<Ended> {
   const line = `"${process.execPath}" "${COMMAND}" ${args} | head -n 3; exit "\${PIPESTATUS[0]}"`;
   const child = spawn("bash", ["-c", line], { cwd: bench.folder, env: bench.env });
   const output = { stdout: "", stderr: "" };
@@ -27,17 +24,19 @@ async function headed(args: string): Promise<Ended> {
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...output })));
 }
 
-test.each([
+test.for([
   ["a stream of records", "results sub_0001 -o ndjson"],
   ["a table", "results sub_0001 -o table"],
-])("%s exits quietly with 0 once its reader is gone", async (_, args) => {
+] as const)("%s exits quietly with 0 once its reader is gone", async ([_, args], { bench }) => {
+  writeDocuments(bench);
   await bench.run(["push", "f.ndjson", "--no-wait"]);
-  const { code, stdout, stderr } = await headed(args);
+  const { code, stdout, stderr } = await headed(bench, args);
   expect(stdout.trimEnd().split("\n")).toHaveLength(3);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
-test("exits the same way when the reader of stderr is gone, and leaves no temporary file", async () => {
+test("exits the same way when the reader of stderr is gone, and leaves no temporary file", async ({ bench }) => {
+  writeDocuments(bench);
   bench.env["TMPDIR"] = bench.folder;
   const { child, ended } = bench.start(["push", "-", "--no-wait"], "{\n{\n");
   child.stderr.destroy();

@@ -1,15 +1,17 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { test as base } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import type { Io } from "../../src/io.ts";
-import { FakeApi, KEY } from "../fake-api.ts";
+import { FakeApi, KEY, type Received } from "../fake-api.ts";
 import { serve } from "../serve.ts";
+import { documents } from "../shared/client.ts";
 
 const COMMAND = fileURLToPath(import.meta.resolve("../../src/cli/sluice.ts"));
 
@@ -87,6 +89,21 @@ export class Bench {
     writeFileSync(join(this.folder, name), texts.map((text) => `${text}\n`).join(""));
   }
 
+  /** Reads a file in the folder. */
+  read(name: string): string {
+    return readFileSync(join(this.folder, name), "utf8");
+  }
+
+  /** The requests so far, as `GET /v1/jobs?limit=20`. */
+  paths(): string[] {
+    return this.api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
+  }
+
+  /** The pushes so far. */
+  pushes(): Received[] {
+    return this.api.received.filter(({ method }) => method === "POST");
+  }
+
   /** If `stdin` is `null`, it stays open. */
   start(
     args: readonly string[],
@@ -149,3 +166,31 @@ export function records(text: string): unknown[] {
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as unknown);
 }
+
+/** Prints tables, as on a terminal. */
+export const TABLE = ["-o", "table"] as const;
+
+/** Replaces words that vary from run to run. */
+export function steady(text: string): string {
+  return text.replaceAll(/\d+ (min|h|d|s) ago/g, "N ago").replaceAll(/ +/g, " ");
+}
+
+/** Tests with a command, a folder and an API of their own. */
+export const test = base.extend<{ bench: Bench }>({
+  // oxlint-disable-next-line no-empty-pattern -- vitest needs an object pattern here
+  bench: async ({}, use) => {
+    const bench = await Bench.start();
+    await use(bench);
+    await bench.stop();
+  },
+});
+
+/** The same after a push of three documents, of which `d3` fails. */
+export const testPushed = test.extend<{ bench: Bench }>({
+  bench: async ({ bench }, use) => {
+    bench.write("docs.ndjson", [...documents(2), { id: "d3", query: "fail", contexts: ["a"] }]);
+    await bench.run(["push", "docs.ndjson", "--label", "nightly"]);
+    bench.api.received.length = 0;
+    await use(bench);
+  },
+});

@@ -7,30 +7,26 @@ import {
   type Server as NetServer,
   type Socket,
 } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { Sluice } from "../../src/index.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "../certificate.ts";
 import { KEY } from "../fake-api.ts";
 import { documents } from "../shared/client.ts";
-import { Bench } from "./run.ts";
+import { test as base, type Bench } from "./run.ts";
 
-let bench: Bench;
-const closing: (NetServer | Server)[] = [];
-beforeEach(async () => {
-  bench = await Bench.start();
-  bench.write("docs.ndjson", documents(5));
+const test = base.extend<{ bench: Bench }>({
+  bench: async ({ bench }, use) => {
+    bench.write("docs.ndjson", documents(5));
+    await use(bench);
+  },
 });
-afterEach(async () => {
-  for (const server of closing.splice(0)) {
+
+/** Listens until the end of the test. Returns the port. */
+async function listen(server: NetServer | Server): Promise<number> {
+  onTestFinished(() => {
     if ("closeAllConnections" in server) server.closeAllConnections();
     server.close();
-  }
-  await bench.stop();
-});
-
-/** The port of the server. */
-async function listen(server: NetServer | Server): Promise<number> {
-  closing.push(server);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
 }
@@ -80,18 +76,21 @@ const troubles: Readonly<Record<string, Trouble>> = {
   },
 };
 
-test.each(Object.entries(troubles))("%s fails every command at once, with the cause", async (_, { url, words }) => {
-  const at = await url();
-  bench.env["SLUICE_URL"] = at;
-  const stderr = words.replaceAll("URL", at) + HINT;
-  const ended = { code: 1, stdout: "", stderr };
-  expect(await bench.run(["status"])).toEqual(ended);
-  expect(await bench.run(["tail"])).toEqual(ended);
-  // Nothing was sent, so the command reports no count.
-  expect(await bench.run(["push", "docs.ndjson"])).toEqual(ended);
-});
+test.for(Object.entries(troubles))(
+  "%s fails every command at once, with the cause",
+  async ([_, { url, words }], { bench }) => {
+    const at = await url();
+    bench.env["SLUICE_URL"] = at;
+    const stderr = words.replaceAll("URL", at) + HINT;
+    const ended = { code: 1, stdout: "", stderr };
+    expect(await bench.run(["status"])).toEqual(ended);
+    expect(await bench.run(["tail"])).toEqual(ended);
+    // Nothing was sent, so the command reports no count.
+    expect(await bench.run(["push", "docs.ndjson"])).toEqual(ended);
+  },
+);
 
-test("a host name that does not resolve fails the command at once", async () => {
+test("a host name that does not resolve fails the command at once", async ({ bench }) => {
   bench.env["SLUICE_URL"] = "http://nowhere.invalid";
   const { code, stdout, stderr } = await bench.run(["push", "docs.ndjson"]);
   expect([code, stdout]).toEqual([1, ""]);
@@ -102,7 +101,7 @@ test("a host name that does not resolve fails the command at once", async () => 
   expect(stderr.endsWith(`\n${HINT}`)).toBe(true);
 });
 
-test("reports a redirect to another origin and sends it neither key nor documents", async () => {
+test("reports a redirect to another origin and sends it neither key nor documents", async ({ bench }) => {
   const arrived: string[] = [];
   const other = createHttpServer((request, response) => {
     arrived.push(request.url ?? "");
@@ -122,7 +121,7 @@ test("reports a redirect to another origin and sends it neither key nor document
   expect(arrived).toEqual([]);
 });
 
-test.each([
+test.for([
   ["push", "docs.ndjson"],
   ["push", "docs.ndjson", "--no-wait"],
   ["status"],
@@ -139,7 +138,7 @@ test.each([
   ["pause"],
   ["resume"],
   ["tail"],
-])("%s %s %s reports JSON that does not come from the API", async (...args) => {
+])("%s %s %s reports JSON that does not come from the API", async (args, { bench }) => {
   const hello = createHttpServer((request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": "application/json" }).end('{"message":"hi"}');
@@ -154,7 +153,7 @@ test.each([
   }
 });
 
-test("treats a 409 before the end of the body as a push in progress", async () => {
+test("treats a 409 before the end of the body as a push in progress", async ({ bench }) => {
   const problem = { type: "/problems/conflict", title: "Conflict", status: 409, detail: "Under way.", errors: [] };
   const body = JSON.stringify(problem);
   const head = `HTTP/1.1 409 Conflict\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n`;
@@ -179,7 +178,7 @@ test("treats a 409 before the end of the body as a push in progress", async () =
   }
 });
 
-test("NODE_USE_ENV_PROXY=1 sends requests through the proxy in HTTP_PROXY", async () => {
+test("NODE_USE_ENV_PROXY=1 sends requests through the proxy in HTTP_PROXY", async ({ bench }) => {
   const tunnels: string[] = [];
   const proxy = createHttpServer();
   proxy.on("connect", (request, socket: Socket) => {
@@ -200,7 +199,7 @@ test("NODE_USE_ENV_PROXY=1 sends requests through the proxy in HTTP_PROXY", asyn
   expect(tunnels).toEqual([new URL(bench.env["SLUICE_URL"] ?? "").host]);
 });
 
-test("the library retries while a server starts, then pushes", async () => {
+test("the library retries while a server starts, then pushes", async ({ bench }) => {
   const url = bench.env["SLUICE_URL"] ?? "";
   await bench.pauseListening();
   const sleep = async () => bench.listenAgain();

@@ -1,20 +1,25 @@
 import { createHash } from "node:crypto";
 import { failureCodes, jobStatuses, lanes, modelNames } from "@sluice/core";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import * as choices from "../../src/cli/choices.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { Bench, records } from "./run.ts";
+import { records, test } from "./run.ts";
 
 const STATUSES = "Allowed choices are receiving, queued, processing, canceling, completed, canceled, stalled.";
 
-let bench: Bench;
-beforeEach(async () => {
-  bench = await Bench.start();
-});
-afterEach(() => bench.stop());
+const called = async (args: readonly string[]) => {
+  let output = "";
+  const program = createProgram(async () => {
+    throw new Error("it ran");
+  });
+  const all = program.commands.flatMap((command) => [command, ...command.commands]);
+  for (const command of all) command.exitOverride().configureOutput({ writeErr: (text) => (output += text) });
+  await expect(program.parseAsync(args, { from: "user" })).rejects.toMatchObject({ exitCode: 1 });
+  return output;
+};
 
-test("keys new prints a key with its hash and sends nothing", async () => {
+test("keys new prints a key with its hash and sends nothing", async ({ bench }) => {
   const { stdout } = await bench.run(["keys", "new", "--name", "n", "--scopes", "ingest", "--collections", "a,b"]);
   const [made] = records(stdout) as { key: string; entry: unknown }[];
   const sha256 = createHash("sha256")
@@ -24,7 +29,7 @@ test("keys new prints a key with its hash and sends nothing", async () => {
   expect(bench.api.received).toEqual([]);
 });
 
-test.each([
+test.for([
   [["frobnicate"], "unknown command"],
   [["push"], "missing required argument"],
   [["push", "x", "--lane", "slow"], "Allowed choices are interactive, bulk"],
@@ -38,22 +43,11 @@ test.each([
   [["keys", "add", "--help", "new"], "unknown command 'add'"],
   [["frobnicate", "--help"], "unknown command 'frobnicate'"],
   [["frobnicate", "-h"], "unknown command 'frobnicate'"],
-])("%j is a usage error", async (args, words) => {
+] as const)("%j is a usage error", async ([args, words], { bench }) => {
   const { code, stdout, stderr } = await bench.run(args);
   expect(stderr).toContain(words);
   expect([code, stdout]).toEqual([2, ""]);
 });
-
-const called = async (args: readonly string[]) => {
-  let output = "";
-  const program = createProgram(async () => {
-    throw new Error("it ran");
-  });
-  const all = program.commands.flatMap((command) => [command, ...command.commands]);
-  for (const command of all) command.exitOverride().configureOutput({ writeErr: (text) => (output += text) });
-  await expect(program.parseAsync(args, { from: "user" })).rejects.toMatchObject({ exitCode: 1 });
-  return output;
-};
 
 test.each([
   [["status", "-s", "bogus"], STATUSES],
@@ -109,13 +103,13 @@ test("every command's --help has examples", () => {
   }
 });
 
-test("--version prints the package's version, and help shows defaults as typed", async () => {
+test("--version prints the package's version, and help shows defaults as typed", async ({ bench }) => {
   const { code, stdout } = await bench.spawn(["--version"]);
   expect([code, stdout]).toEqual([0, `${manifest.version}\n`]);
   expect((await bench.run(["keys", "new", "--help"])).stdout).toMatch(/\(default:\s+ingest,read\)/);
 });
 
-test("--help lists the environment variables and every exit code", async () => {
+test("--help lists the environment variables and every exit code", async ({ bench }) => {
   const { code, stdout } = await bench.run(["--help"]);
   expect(stdout).toContain("SLUICE_API_KEY");
   expect(stdout).toContain("NODE_USE_ENV_PROXY=1");
@@ -123,7 +117,7 @@ test("--help lists the environment variables and every exit code", async () => {
   expect(code).toBe(0);
 });
 
-test("names the variable of a missing or invalid key", async () => {
+test("names the variable of a missing or invalid key", async ({ bench }) => {
   bench.env["SLUICE_API_KEY"] = "";
   expect(await bench.run(["status"])).toMatchObject({
     code: 2,
@@ -135,7 +129,7 @@ test("names the variable of a missing or invalid key", async () => {
   expect(wrong.stderr).not.toContain("wrong");
 });
 
-test("reports at once that nothing listens", async () => {
+test("reports at once that nothing listens", async ({ bench }) => {
   await bench.close();
   const { code, stderr } = await bench.spawn(["status"]);
   const url = bench.env["SLUICE_URL"] ?? "";

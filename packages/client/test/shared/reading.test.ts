@@ -15,6 +15,19 @@ async function pushed(count: number) {
 const ids = (found: readonly Document[]) => found.map(({ id }) => id);
 const pathsOf = (api: FakeApi) => api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
 
+/** An answer whose body is truncated. */
+function brokenOff(): Response {
+  const start = new TextEncoder().encode('{"data":[{"id":"d');
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (controller.desiredSize === 0) return controller.error(new TypeError("terminated"));
+      controller.enqueue(start);
+      controller.error(new TypeError("terminated"));
+    },
+  });
+  return new Response(body);
+}
+
 test("reads the results of a submission page by page, each once and in order", async () => {
   const { api, client, id } = await pushed(25);
   const found = await collect(
@@ -38,19 +51,6 @@ test("results continue after a broken connection without gaps or repeats", async
   }
   expect(ids(found)).toEqual(documents(25).map((document) => document.id));
 });
-
-/** An answer whose body is truncated. */
-function brokenOff(): Response {
-  const start = new TextEncoder().encode('{"data":[{"id":"d');
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      if (controller.desiredSize === 0) return controller.error(new TypeError("terminated"));
-      controller.enqueue(start);
-      controller.error(new TypeError("terminated"));
-    },
-  });
-  return new Response(body);
-}
 
 test("aborts the pending request when the reader stops", async () => {
   const { client, id } = await pushed(25);
@@ -117,112 +117,6 @@ test("reads any number of documents in the given order, in requests that fit", a
   expect((await client.documents("c", long)).missing).toEqual(long);
   expect(api.received.flatMap(({ url }) => url.searchParams.getAll("id"))).toEqual(long);
   expect(Math.max(...api.received.map(({ url }) => url.href.length))).toBeLessThan(8_000);
-});
-
-test("wait reads less and less often until the submission ends", async () => {
-  const { api, client, waits, id } = await pushed(3);
-  api.looks = 8;
-  const seen: string[] = [];
-  const submission = await client.wait(id, { onProgress: ({ status }) => seen.push(status) });
-  expect(submission).toMatchObject({ status: "completed", counts: { succeeded: 3 } });
-  expect(seen).toEqual([...Array.from({ length: 8 }, () => "queued"), "completed"]);
-  expect(waits).toEqual([500, 750, 1_125, 1_687.5, 2_531.25, 3_796.875, 5_000, 5_000]);
-});
-
-test("wait ends at its timeout", async () => {
-  const { api, client, waits, id } = await pushed(3);
-  api.looks = Infinity;
-  await expect(client.wait(id, { timeout: 2_000 })).rejects.toMatchObject({
-    code: "timeout",
-    detail: `After 2 s ${id} is queued: 3 of 3 documents have not ended.`,
-  });
-  expect(waits).toEqual([500, 750, 750]);
-});
-
-test("wait obeys the caller's condition and interval", async () => {
-  const { api, client, waits, id } = await pushed(3);
-  api.looks = 8;
-  let reads = 0;
-  const submission = await client.wait(id, { interval: 200, until: () => (reads += 1) === 3 });
-  expect(submission.status).toBe("queued");
-  expect(waits).toEqual([200, 200]);
-  expect(await client.wait(id, { interval: 600, until: () => false })).toMatchObject({ status: "completed" });
-  expect(waits.slice(2)).toEqual([500, 600, 600, 600, 600]);
-});
-
-test("wait ends when aborted", async () => {
-  const { api, client, id } = await pushed(3);
-  api.looks = Infinity;
-  const stop = new AbortController();
-  const reason = new Error("stopped by hand");
-  await expect(client.wait(id, { signal: stop.signal, onProgress: () => stop.abort(reason) })).rejects.toBe(reason);
-});
-
-test("the feed is endless, and its cursor follows processed documents", async () => {
-  const { api, client, waits } = await pushed(3);
-  const feed = client.feed({ collection: "c", wait: 5 });
-  const cursors: (string | null)[] = [];
-  const found: Document[] = [];
-  for await (const document of feed) {
-    cursors.push(feed.cursor);
-    found.push(document);
-    if (found.length === 3) await clientOf(api).client.push(documents(1), { collection: "c" });
-    if (found.length === 4) break;
-  }
-  expect(ids(found)).toEqual(["d1", "d2", "d3", "d1"]);
-  expect(cursors).toEqual([null, null, null, "3"]);
-  expect(waits).toEqual([]);
-  expect(pathsOf(api).at(-1)).toBe("GET /v1/results?cursor=3&collection=c&wait=5");
-});
-
-test("a feed from now starts at the end without reading earlier documents", async () => {
-  const { api } = await pushed(3);
-  const later = { id: "later", query: "q", contexts: ["a"] };
-  const fetchThenPush: typeof api.fetch = async (input, init) => {
-    // A document ends once the feed waits for it.
-    if (input.includes("cursor=3")) await clientOf(api).client.push(later);
-    return api.fetch(input, init);
-  };
-  const { client, waits } = clientOf({ fetch: fetchThenPush });
-  const feed = client.feed({ from: "now", wait: 5, collection: "c" });
-  expect(feed.cursor).toBeNull();
-  for await (const document of feed) {
-    expect(document.id).toBe("later");
-    break;
-  }
-  expect([feed.cursor, waits]).toEqual(["3", []]);
-  expect(pathsOf(api).filter((path) => path.startsWith("GET"))).toEqual([
-    "GET /v1/results?from=now&collection=c&wait=5",
-    "GET /v1/results?cursor=3&collection=c&wait=5",
-  ]);
-});
-
-test("a feed reports each delay, and when the server answers again", async () => {
-  const { api } = await pushed(2);
-  const gone = () => {
-    throw new TypeError("connection refused");
-  };
-  api.instead.push(gone, () => problem(503, "unavailable"));
-  const reported: unknown[] = [];
-  const feed = clientOf(api, { retries: Infinity }).client.feed({
-    onRetry: (retry) => reported.push(retry === null ? "again" : [retry.error.code, retry.wait]),
-  });
-  for await (const { id } of feed) if (id === "d2") break;
-  expect(reported).toEqual([["no-answer", 500], ["unavailable", 1_000], "again"]);
-});
-
-test("pauses between requests of a feed without new documents", async () => {
-  const { api } = await pushed(1);
-  const stop = new AbortController();
-  const waits: number[] = [];
-  const sleep = async (milliseconds: number) => {
-    waits.push(milliseconds);
-    if (waits.length === 3) stop.abort(new Error("enough"));
-  };
-  const { client } = clientOf(api, {}, { sleep });
-  await expect(collect(client.feed({ cursor: "1", signal: stop.signal }))).rejects.toThrow("enough");
-  expect(waits).toEqual([1_000, 1_000, 1_000]);
-  expect(api.received).toHaveLength(3);
 });
 
 test("lists and replays quarantined messages, even if a first answer is lost", async () => {
