@@ -3,8 +3,8 @@ import { copyFileSync, rmSync } from "node:fs";
 import { build } from "esbuild";
 
 /*
- * Builds what `npm pack` packs: the library and the command, each bundled into one file without
- * dependencies, and the declarations. Plain JavaScript, since npm may run it with Node 20.
+ * Builds the content of `npm pack`: the library and the command, each bundled into one file without dependencies, and
+ * the declarations. Plain JavaScript, because npm may run it with Node 20.
  */
 
 process.chdir(import.meta.dirname);
@@ -24,7 +24,7 @@ await build({
   format: "esm",
   platform: "node",
   target: "node20",
-  // Its dependencies are CommonJS, and require Node's own modules.
+  // Its dependencies are CommonJS and require Node's own modules.
   banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
 });
 execFileSync("tsc", ["-p", "tsconfig.declarations.json"], { stdio: "inherit" });

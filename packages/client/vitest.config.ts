@@ -4,10 +4,10 @@ export default defineConfig({
   test: {
     name: "client",
     environment: "node",
-    // Files leave nothing behind in the process; what they import is heavy.
+    // Test files leave nothing behind in the process, and their imports are slow.
     isolate: false,
     include: ["test/{shared,node,cli}/**/*.test.ts"],
-    // The command is run as a process of its own, several times a test.
+    // Some tests run the command as a process several times.
     testTimeout: 30_000,
   },
 });

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** The client and the command against the four Workers as they run on one machine. */
+/** The client and the command against the four real Workers on one machine. */
 export default defineConfig({
   test: {
     name: "client against the Workers",
@@ -10,7 +10,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     fileParallelism: false,
-    // The harness tells of every delivery.
+    // The harness logs every delivery.
     onConsoleLog: (log) => !log.includes("[wrangler:"),
   },
 });

@@ -6,13 +6,13 @@ export default defineConfig({
   test: {
     name: "local",
     environment: "node",
-    // Files leave nothing behind in the process; what they import is heavy.
+    // Test files leave nothing behind in the process, and their imports are slow.
     isolate: false,
     include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
-    // Many tests start wrangler, which starts a third faster once its modules are compiled.
+    // Many tests start wrangler, which starts a third faster with a compile cache.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "sluice-test-compile-cache") },
-    // The harness tells of every delivery.
+    // The harness logs every delivery.
     onConsoleLog: (log) => !log.includes("[wrangler:"),
   },
 });

@@ -1,6 +1,6 @@
-"""Pushes documents from a list and prints each one's best context, with Python's standard library only.
+"""Pushes a list of documents and prints each document's best context, using only Python's standard library.
 
-Wants SLUICE_URL and SLUICE_API_KEY.
+Needs SLUICE_URL and SLUICE_API_KEY.
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pushes a document, waits until it ended, and prints it with its best context. Wants curl, SLUICE_URL and SLUICE_API_KEY.
+# Pushes a document, waits until it has ended, and prints it with its best context. Needs curl, SLUICE_URL and SLUICE_API_KEY.
 set -euo pipefail
 auth="Authorization: Bearer $SLUICE_API_KEY"
 get() { curl -sS --fail-with-body "$SLUICE_URL$1" -H "$auth"; }
@@ -12,7 +12,7 @@ echo "pushed as $submission" >&2
 
 until [[ $(get "/v1/submissions/$submission") =~ \"status\":\"(completed|canceled)\" ]]; do sleep 1; done
 
-# Its own document, whatever other pushes did: one that failed says why in "error".
+# Only the document of this push. A failed one has its reason in "error".
 results=$(get "/v1/submissions/$submission/results?top_k=1&include=text")
 document=${results#*\[}
 document=${document%\]*}

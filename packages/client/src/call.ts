@@ -15,7 +15,7 @@ export interface Connection {
   readonly retries: number;
   /** Timeout of one attempt, in milliseconds. */
   readonly timeout: number;
-  /** Receives the retries of calls that have no `onRetry` of their own. */
+  /** The default `onRetry` for calls without one. */
   readonly onRetry?: OnRetry | undefined;
   readonly io: Io;
 }

@@ -66,7 +66,7 @@ export interface SluiceOptions {
   readonly retries?: number | undefined;
   /** Timeout of a request other than a push, in milliseconds; 60,000 by default. */
   readonly timeout?: number | undefined;
-  /** Called before each retry with the delay in milliseconds. A push and a feed have callbacks of their own. */
+  /** Called before each retry with the delay in milliseconds. A push and a feed have their own callbacks. */
   readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
 }
 
@@ -216,7 +216,7 @@ export class Sluice {
     return (await this.#post(pauseListShape, "/v1/pause", body, signal)).data;
   }
 
-  /** Ends such a pause. Returns it and the pauses that remain active. */
+  /** Ends a pause. Returns it and the pauses that remain active. */
   resume(target: PauseTarget = {}, options: CallOptions = {}): Promise<Resumed> {
     return this.#post(resumedShape, "/v1/resume", pauseBody(target), options.signal);
   }

@@ -17,7 +17,7 @@ export type FailureCode = (typeof failureCodes)[number];
 interface FailureKind {
   /** Whether queueing the document again may help. */
   readonly retryable: boolean;
-  /** The message if the service gives none. */
+  /** The message if the service sends none. */
   readonly message: string;
 }
 
@@ -39,7 +39,7 @@ export const FAILURES: Readonly<Record<FailureCode, FailureKind>> = {
     message: `Workers AI may have accepted the document in ${MAX_BATCHES} batches, the limit, and returned no result.`,
   },
   refused: { retryable: true, message: "Workers AI does not accept batches of this form." },
-  message_lost: { retryable: false, message: "The Queue lost the message that carried the document: push it again." },
+  message_lost: { retryable: false, message: "The Queue lost the document's message: push the document again." },
 };
 
 /** Maximum answers without a usable result for a document. */

@@ -4,7 +4,7 @@ import { SCORING_MODELS, type ModelName } from "./models.ts";
  * Estimates the input tokens that Workers AI bills for a document: each context with its query.
  *
  * The service does not document whether a query counts once per document or once per context, so this assumes the more
- * expensive case. A text counts up to the model's window (8,192 tokens for bge-m3), where it is truncated.
+ * expensive case. A text counts up to the model's window (8,192 tokens for bge-m3); the rest is truncated.
  */
 export function estimateTokens(model: ModelName, query: string, contexts: readonly string[]): number {
   const { windowTokens } = SCORING_MODELS[model];

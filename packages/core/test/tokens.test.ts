@@ -7,7 +7,7 @@ describe("the token estimate", () => {
     expect(estimateTokens(DEFAULT_MODEL, "q".repeat(400), contexts)).toBe(100 * (100 + 10));
   });
 
-  it("counts a text up to the model's window, where it is truncated", () => {
+  it("counts a text only up to the model's window", () => {
     const long = "x".repeat(100_000);
     expect(estimateTokens(DEFAULT_MODEL, "word", [long])).toBe(1 + 8_192);
     expect(estimateTokens(DEFAULT_MODEL, long, ["word", "word"])).toBe(2 * (8_192 + 1));

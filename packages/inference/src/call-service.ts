@@ -20,7 +20,7 @@ export async function callService(
     const answer = options === undefined ? binding.run(model, inputs) : binding.run(model, inputs, options);
     return readAnswer(await answer, stop.signal);
   })();
-  // An abandoned call may fail later, and nobody handles that.
+  // Handle a later failure of an abandoned call.
   call.catch(() => undefined);
   try {
     return await bounded(call);

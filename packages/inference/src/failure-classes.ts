@@ -37,7 +37,7 @@ interface FailureRow {
   readonly class: FailureClass;
   /** Whether the batch of a submit with this answer may be running. */
   readonly mayBeRunning: boolean;
-  /** The message if the service gives none. */
+  /** The message if the service sends none. */
   readonly meaning: string;
   /** The class if it differs for a poll. */
   readonly onPoll?: FailureClass;

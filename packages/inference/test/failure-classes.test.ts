@@ -65,19 +65,18 @@ describe("codes of Workers AI", () => {
   test.each(byCode)("classifies %i as %s on submit (may be running: %s), %s on poll", async (code, ...expected) => {
     const [onSubmit, mayBeRunning, onPoll, mayBeAnswered] = expected;
     const forms = [
-      () => throwing(new Error(`${code}: words of the service`)),
-      () => throwing(new Error(`InferenceUpstreamError: AiError: ${code}: words of the service`)),
-      () => throwing(new Error(JSON.stringify({ error: { code: String(code), message: "words of the service" } }))),
-      () =>
-        answering({ success: false, errors: [{ code, message: "words of the service" }], result: null, messages: [] }),
-      () => new FakeAiBinding(() => jsonResponse({ internalCode: code, description: "words of the service" }, 400)),
-      () => new FakeAiBinding(() => jsonResponse({ errors: [{ code, message: "words of the service" }] }, 500)),
-      () => answering(jsonResponse({ errors: [{ code, message: "words of the service" }] }, 400)),
+      () => throwing(new Error(`${code}: a service message`)),
+      () => throwing(new Error(`InferenceUpstreamError: AiError: ${code}: a service message`)),
+      () => throwing(new Error(JSON.stringify({ error: { code: String(code), message: "a service message" } }))),
+      () => answering({ success: false, errors: [{ code, message: "a service message" }], result: null, messages: [] }),
+      () => new FakeAiBinding(() => jsonResponse({ internalCode: code, description: "a service message" }, 400)),
+      () => new FakeAiBinding(() => jsonResponse({ errors: [{ code, message: "a service message" }] }, 500)),
+      () => answering(jsonResponse({ errors: [{ code, message: "a service message" }] }, 400)),
     ];
     for (const form of forms) {
       const submitted = await submitRefusal(form());
       expect(submitted).toMatchObject({ class: onSubmit, code, mayBeRunning });
-      expect(submitted.message).toContain("words of the service");
+      expect(submitted.message).toContain("a service message");
       expect(await pollRefusal(form())).toMatchObject({ class: onPoll, code, mayBeRunning: mayBeAnswered });
     }
   });

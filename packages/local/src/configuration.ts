@@ -43,7 +43,7 @@ export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..")
 /** Workers with the same id share a local database. Any id works. */
 export const LOCAL_DATABASE_ID = "5111ce00-0000-4000-8000-000000000001";
 
-/** Short local waits: nobody waits for a fuller batch or for a service to recover. */
+/** Locally, do not wait long for a fuller batch or for a service to recover. */
 const LOCAL_RETRY_SECONDS = 1;
 /** Queues whose messages are delivered at once. The others wait for a second. */
 const UNDELAYED_QUEUES: ReadonlySet<string> = new Set(["sluice-interactive", "sluice-events"]);

@@ -12,7 +12,7 @@ test("weighs a word more in a short context than in a long one", () => {
 });
 
 test("weighs each repetition of a word less", () => {
-  // Two query words once each beat one of them three times, at the same length.
+  // One occurrence each of two query words outweighs three of one word, at the same length.
   expect(wordSearchRanks("red lamp", ["lamp lamp lamp x", "red lamp x x", "x x x x"])).toEqual([2, 1, 3]);
 });
 

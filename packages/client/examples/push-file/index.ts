@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { readDocuments, Sluice } from "@sluice/client";
 
-/** Pushes a file of NDJSON, waits until its documents ended, and prints each one's best context. */
+/** Pushes an NDJSON file, waits until its documents have ended, and prints each document's best context. */
 
 const [file = "documents.ndjson"] = process.argv.slice(2);
 const sluice = new Sluice({
@@ -9,7 +9,7 @@ const sluice = new Sluice({
   key: process.env["SLUICE_API_KEY"] ?? "",
 });
 
-// Node's readline ends lines at U+2028 and U+2029 too, which JSON texts may hold: readDocuments does not.
+// Node's readline also ends lines at U+2028 and U+2029, which JSON strings may contain. readDocuments does not.
 const pushed = await sluice.push(readDocuments(createReadStream(file)));
 for (const { line, detail } of pushed.rejected) console.error(`document ${line}: ${detail}`);
 let failed = pushed.rejectedCount > 0;

@@ -1,11 +1,11 @@
 import type { DocumentIn, SluiceService } from "@sluice/client/types";
 
 interface Env {
-  /** Sluice's producer, by its entrypoint `Sluice`: no key, no HTTP. */
+  /** The entrypoint `Sluice` of Sluice's producer: no key, no HTTP. */
   readonly SLUICE: SluiceService;
 }
 
-/** Another Worker that pushes over a service binding: `POST /` with a document, `GET /ID` for what became of it. */
+/** Another Worker that pushes over a service binding: `POST /` with a document, `GET /ID` for its state and scores. */
 export default {
   async fetch(request, env) {
     if (request.method === "POST") {
@@ -15,6 +15,6 @@ export default {
     }
     const id = decodeURIComponent(new URL(request.url).pathname.slice(1));
     const document = await env.SLUICE.document("default", id, { topK: 3 });
-    return document === null ? new Response("not there yet", { status: 404 }) : Response.json(document);
+    return document === null ? new Response("not recorded yet", { status: 404 }) : Response.json(document);
   },
 } satisfies ExportedHandler<Env>;

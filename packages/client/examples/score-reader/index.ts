@@ -5,7 +5,7 @@ interface Env {
   readonly DB: D1Database;
 }
 
-/** Another Worker that asks for scores where they are: `GET /?id=a&id=b` best contexts, `GET /a` a whole ranking. */
+/** Another Worker that reads scores from D1: `GET /?id=a&id=b` for best contexts, `GET /a` for a full ranking. */
 export default {
   async fetch(request, env) {
     const url = new URL(request.url);

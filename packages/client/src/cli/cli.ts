@@ -55,7 +55,7 @@ export function clientOf(
   const url = env["SLUICE_URL"] || DEFAULT_URL;
   const wrong = wrongUrl("SLUICE_URL", url);
   if (wrong !== null) throw new CommandError(EXIT.usage, wrong);
-  // A wrong address should fail fast. Only a broken connection deserves all the retries.
+  // A wrong address should fail fast. All retries apply only after a connection has broken.
   let reached = false;
   return new Sluice(
     {

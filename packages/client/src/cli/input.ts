@@ -10,7 +10,7 @@ import { createGunzip } from "node:zlib";
 import { splitLines } from "../lines.ts";
 import { CommandError } from "./cli.ts";
 import { EXIT } from "./exit-codes.ts";
-import { placeKey, splitValues, type Line } from "./formats/index.ts";
+import { locationKey, splitValues, type Line } from "./formats/index.ts";
 
 /** A file that can be read any number of times. */
 export interface Input {
@@ -183,7 +183,7 @@ export async function copyValues(input: Input, keys: ReadonlySet<string>, path: 
   }
   async function* wanted(): AsyncGenerator<Uint8Array> {
     for await (const value of splitValues(lines())) {
-      if (value.text !== "" && keys.has(placeKey(value))) yield Buffer.from(`${value.text}\n`, "latin1");
+      if (value.text !== "" && keys.has(locationKey(value))) yield Buffer.from(`${value.text}\n`, "latin1");
     }
   }
   await pipeline(wanted(), createWriteStream(path));

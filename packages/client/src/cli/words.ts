@@ -21,7 +21,7 @@ const resumeSubmission = ({ submission }: Waiter) =>
 
 const REASONS: Words = {
   push: () =>
-    "its push is still running or was interrupted; push the same input again to resume it, otherwise it is closed as it is",
+    "its push is still running or was interrupted; push the same input again to resume it, or it is closed as incomplete",
   queue: () => "it is in the Queue and not recorded yet",
   dispatch: () => "it is queued for dispatch",
   answer: () => "Workers AI is processing it",

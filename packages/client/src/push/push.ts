@@ -33,7 +33,7 @@ export interface PushOptions {
   readonly gzip?: boolean | undefined;
   /**
    * Maximum bytes of one request. Larger input is pushed as several submissions. The documents stay in memory until the
-   * answer arrives: where memory is short, use less than the default of 90,000,000.
+   * answer arrives: if memory is short, use less than the default of 90,000,000.
    */
   readonly maxBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;

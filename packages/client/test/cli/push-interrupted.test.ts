@@ -42,7 +42,7 @@ test("waits for a server that restarts while documents are sent", async ({ bench
   bench.write("docs.ndjson", documents(5_000));
   bench.api.instead.push(async (request) => {
     await request.body?.getReader().read();
-    // No connection is accepted anymore, as after a kill.
+    // The server accepts no more connections, as after a kill.
     void bench.pauseListening();
     throw new Error("killed");
   });

@@ -175,7 +175,7 @@ export function steady(text: string): string {
   return text.replaceAll(/\d+ (min|h|d|s) ago/g, "N ago").replaceAll(/ +/g, " ");
 }
 
-/** Tests with a command, a folder and an API of their own. */
+/** Tests with their own command, folder and API. */
 export const test = base.extend<{ bench: Bench }>({
   // oxlint-disable-next-line no-empty-pattern -- vitest needs an object pattern here
   bench: async ({}, use) => {

@@ -40,7 +40,7 @@ describe("the kill director", () => {
   });
 
   it("fails if the runtime does not restart", async () => {
-    const broken = await Director.start(() => Promise.reject(new Error("it did not come up")), SHORT_MS);
+    const broken = await Director.start(() => Promise.reject(new Error("it did not start")), SHORT_MS);
     const sent = {
       worker: "producer",
       isolate: "first",
@@ -49,7 +49,7 @@ describe("the kill director", () => {
       moment: "after",
     };
     const send = () => fetch(broken.url, { method: "POST", body: JSON.stringify(sent) });
-    await expect(broken.killAt(after(steps.open), send)).rejects.toThrow("it did not come up");
+    await expect(broken.killAt(after(steps.open), send)).rejects.toThrow("it did not start");
     broken.stop();
   });
 

@@ -67,7 +67,7 @@ export class Director {
 
   get url(): string {
     const address = this.#server.address();
-    if (address === null || typeof address === "string") throw new Error("the director does not listen");
+    if (address === null || typeof address === "string") throw new Error("the director is not listening");
     return `http://${HOST}:${address.port}`;
   }
 

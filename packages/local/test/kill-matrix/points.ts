@@ -72,7 +72,7 @@ export const pushed: readonly KillPoint[] = [
   ["a refused batch is split, and the halves are not recorded", after(steps.split), scenes.bisecting],
 ];
 
-/** From there to scores, with user actions in between and the effects of time. */
+/** The points from `request_id` to scores, including user actions and timeouts. */
 export const polled: readonly KillPoint[] = [
   ["a job is claimed, and not polled", after(steps.claim), scenes.polling(1)],
   ["an answer is received, and none of it is written", after(steps.poll), scenes.polling(1)],

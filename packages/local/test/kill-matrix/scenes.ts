@@ -106,7 +106,7 @@ export const dispatchingLate: Scene = async (stage) => {
   return [allEnd(push, submission)];
 };
 
-/** An answer omits a document: its scores are kept, and the missing document is sent again. */
+/** An answer omits a document: the other scores are kept, and the missing document is sent again. */
 export const followingUp: Scene = async (stage) => {
   const push = new Push(stage.machine, stage.collection, withWord(makeDocuments(stage.collection, 6), 2, WORDS.shy));
   const { submission } = await push.untilAccepted();

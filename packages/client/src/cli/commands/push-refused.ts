@@ -1,11 +1,11 @@
 import type { PushResult } from "../../index.ts";
 import { Checker } from "../check.ts";
-import { explain, placeKey, type FormatName, type Place, type Refusal } from "../formats/index.ts";
+import { explain, locationKey, type FormatName, type Location, type Refusal } from "../formats/index.ts";
 import { copyLines, copyValues, reasonOf, type Input } from "../input.ts";
 import type { Output } from "../output.ts";
 import { readEntries, type PushFlags } from "./push-options.ts";
 
-export type RefusedLine = Place & Refusal;
+export type RefusedLine = Location & Refusal;
 
 export interface RefusedLines {
   /** In file order. */
@@ -18,7 +18,7 @@ export interface RefusedLines {
 
 /** The state of a file after its push. */
 interface Read {
-  readonly places: readonly Place[];
+  readonly locations: readonly Location[];
   readonly refused: readonly RefusedLine[];
   readonly header: number | null;
 }
@@ -36,8 +36,8 @@ export async function findRefused(
   const found = new Map<string, RefusedLine>();
   for (const line of read.refused) add(found, line);
   for (const { line, detail } of pushed.rejected) {
-    const place = read.places[line - 1];
-    if (place !== undefined) add(found, { ...place, ...explain(flags.format, place, detail) });
+    const location = read.locations[line - 1];
+    if (location !== undefined) add(found, { ...location, ...explain(flags.format, location, detail) });
   }
   const count = read.refused.length + pushed.rejectedCount;
   if (found.size < count) await findMore(found, count, input, flags);
@@ -47,7 +47,7 @@ export async function findRefused(
 
 /** The first reason found for a line wins. */
 function add(found: Map<string, RefusedLine>, line: RefusedLine): void {
-  const key = placeKey(line);
+  const key = locationKey(line);
   if (!found.has(key)) found.set(key, line);
 }
 
@@ -77,7 +77,7 @@ export async function writeRefused(
   const path = `${input.name}.rejected.${format === "tsv" ? "tsv" : "ndjson"}`;
   try {
     const whole = format === "tsv" || lines.every(({ first, last, index }) => index === undefined && first === last);
-    if (!whole) await copyValues(input, new Set(lines.map(placeKey)), path);
+    if (!whole) await copyValues(input, new Set(lines.map(locationKey)), path);
     else await copyLines(input, header === null ? lines : [{ first: header, last: header }, ...lines], path);
     return path;
   } catch (error) {

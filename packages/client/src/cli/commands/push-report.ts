@@ -1,6 +1,6 @@
 import type { PushResult, Submission } from "../../index.ts";
 import type { Estimate } from "../estimate.ts";
-import { describePlace, type Header } from "../formats/index.ts";
+import { describeLocation, type Header } from "../formats/index.ts";
 import type { Output } from "../output.ts";
 import { shellCommand, shellWord } from "../shell.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
@@ -70,7 +70,8 @@ export function printRefused(out: Output, refused: RefusedLines, file: string | 
   if (refused.count === 0) return;
   const what = plural(refused.count, refused.lines.some(({ index }) => index !== undefined) ? "document" : "line");
   out.note(out.noteStyle(`${what} refused${file === null ? "" : `, written to ${file}`}`, "yellow"));
-  for (const line of refused.lines.slice(0, MAX_SHOWN)) out.note(`  ${describePlace(line)}: ${oneLine(line.detail)}`);
+  for (const line of refused.lines.slice(0, MAX_SHOWN))
+    out.note(`  ${describeLocation(line)}: ${oneLine(line.detail)}`);
   const more = refused.lines.length - MAX_SHOWN;
   if (more > 0) out.note(`  and ${count(more)} more`);
   if (refused.count > refused.lines.length)

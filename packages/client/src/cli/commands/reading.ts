@@ -1,10 +1,10 @@
-import type { Entry, Header, Place } from "../formats/index.ts";
+import type { Entry, Header, Location } from "../formats/index.ts";
 
 /** Reads a file's documents for a push, and remembers the lines of each document and the refused lines. */
 export class Reading {
   readonly #entries: AsyncIterable<Entry>;
   /** The lines of each document, in push order. */
-  readonly places: Place[] = [];
+  readonly locations: Location[] = [];
   /** Lines refused before sending. */
   readonly refused: Extract<Entry, { kind: "refused" }>[] = [];
 
@@ -24,7 +24,12 @@ export class Reading {
         this.refused.push(entry);
       } else {
         const { first, last, index, rows } = entry;
-        this.places.push({ first, last, ...(index !== undefined && { index }), ...(rows !== undefined && { rows }) });
+        this.locations.push({
+          first,
+          last,
+          ...(index !== undefined && { index }),
+          ...(rows !== undefined && { rows }),
+        });
         yield entry.document;
       }
     }

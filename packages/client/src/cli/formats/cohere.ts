@@ -5,7 +5,7 @@ import { convertValues } from "./values.ts";
  * Rerank requests, `{ query, documents: [string | { text }], … }`: one per line, a list, or JSON over several lines. An
  * `id` is kept.
  */
-export const cohere: Format = (lines) => convertValues(lines, (place, value) => toEntry(place, convert(value)));
+export const cohere: Format = (lines) => convertValues(lines, (location, value) => toEntry(location, convert(value)));
 
 function convert(request: unknown): Converted {
   const id = isObject(request) ? request["id"] : undefined;

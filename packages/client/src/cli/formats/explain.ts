@@ -1,11 +1,11 @@
-import type { Place, Refusal } from "./format.ts";
+import type { Location, Refusal } from "./format.ts";
 import type { FormatName } from "./formats.ts";
 import { explainTsv } from "./tsv.ts";
 
 /** Rewrites an API error, which points into the document, in terms of the source file. */
-export function explain(format: FormatName, place: Place, detail: string): Refusal {
+export function explain(format: FormatName, location: Location, detail: string): Refusal {
   if (format === "sluice") return { detail: isBody(detail) ? WHOLE_BODY : detail };
-  if (format === "tsv") return explainTsv(place, detail);
+  if (format === "tsv") return explainTsv(location, detail);
   const names = NAMES[format];
   const parts = detail
     .split(/; (?=\/)/)

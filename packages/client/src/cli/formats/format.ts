@@ -14,7 +14,7 @@ export interface Line {
 }
 
 /** The lines of a file that form one document. */
-export interface Place {
+export interface Location {
   readonly first: number;
   readonly last: number;
   /** The index in a list, from 0, or among several documents that begin on one line. */
@@ -31,8 +31,8 @@ export interface Refusal {
 
 /** The result of reading one or more lines: a document (or its JSON text) to push, or a refusal. */
 export type Entry =
-  | (Place & { readonly kind: "document"; readonly document: DocumentIn | string })
-  | (Place & Refusal & { readonly kind: "refused" });
+  | (Location & { readonly kind: "document"; readonly document: DocumentIn | string })
+  | (Location & Refusal & { readonly kind: "refused" });
 
 /** Options and callbacks of a format. */
 export interface FormatOptions {
@@ -50,17 +50,21 @@ export interface Header {
 /** Converts the lines of a file to documents to push. */
 export type Format = (lines: AsyncIterable<Line>, options?: FormatOptions) => AsyncGenerator<Entry>;
 
-export function refused(place: Place, detail: string): Entry {
-  return { kind: "refused", ...place, detail };
+export function refused(location: Location, detail: string): Entry {
+  return { kind: "refused", ...location, detail };
 }
 
-/** The place in words for a person. */
-export function describePlace({ first, at = first, index }: Place & { readonly at?: number | undefined }): string {
+/** The location in words for a person. */
+export function describeLocation({
+  first,
+  at = first,
+  index,
+}: Location & { readonly at?: number | undefined }): string {
   return `line ${count(at)}${index === undefined ? "" : `, item ${count(index + 1)}`}`;
 }
 
-/** A key that is unique per place: several documents may begin on one line. */
-export function placeKey({ first, index }: Place): string {
+/** A key that is unique per location: several documents may begin on one line. */
+export function locationKey({ first, index }: Location): string {
   return `${first}:${index ?? ""}`;
 }
 
@@ -85,9 +89,9 @@ export function parseJson(text: string): unknown {
 /** A document, or the reason there is none. */
 export type Converted = { readonly document: DocumentIn } | { readonly detail: string };
 
-export function toEntry(place: Place, converted: Converted): Entry {
-  if ("detail" in converted) return refused(place, converted.detail);
-  return { kind: "document", ...place, document: converted.document };
+export function toEntry(location: Location, converted: Converted): Entry {
+  if ("detail" in converted) return refused(location, converted.detail);
+  return { kind: "document", ...location, document: converted.document };
 }
 
 /** Fields of rerank requests that only shape the answer or name another provider's model. They are ignored. */

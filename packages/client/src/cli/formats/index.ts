@@ -1,13 +1,13 @@
 export { explain } from "./explain.ts";
 export { formatNames, formats, type FormatName } from "./formats.ts";
 export {
-  describePlace,
-  placeKey,
+  describeLocation,
+  locationKey,
   type Entry,
   type FormatOptions,
   type Header,
   type Line,
-  type Place,
+  type Location,
   type Refusal,
 } from "./format.ts";
 export { splitValues } from "./values.ts";

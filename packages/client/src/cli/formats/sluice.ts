@@ -8,9 +8,9 @@ const TOO_LONG = `the document is larger than ${MAX_LINE_BYTES} bytes as JSON; t
  * Documents in the API's own form, one per line or in a list. Each is sent unchanged, and the API reports its errors.
  */
 export const sluice: Format = async function* (lines) {
-  for await (const { text, flaw, ...place } of splitValues(lines)) {
+  for await (const { text, flaw, ...location } of splitValues(lines)) {
     const detail = flaw ?? (text.length > MAX_LINE_BYTES ? TOO_LONG : null);
-    if (detail !== null) yield refused(place, detail);
-    else yield { kind: "document", ...place, document: text };
+    if (detail !== null) yield refused(location, detail);
+    else yield { kind: "document", ...location, document: text };
   }
 };

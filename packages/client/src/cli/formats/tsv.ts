@@ -1,6 +1,6 @@
 import type { DocumentIn } from "../../types.ts";
 import { plural } from "../text.ts";
-import { NOT_UTF8, refused, type Entry, type Format, type Place, type Refusal } from "./format.ts";
+import { NOT_UTF8, refused, type Entry, type Format, type Location, type Refusal } from "./format.ts";
 import { COLUMNS, readHeader, USUAL_ORDER } from "./tsv-header.ts";
 
 interface Group {
@@ -74,7 +74,7 @@ function finish({ id, query, first, last, contexts, rows, flaw }: Group): Entry 
 }
 
 /** Maps `/contexts/1/text: …` of a document to a column of a row. Several errors are mapped one by one. */
-export function explainTsv({ first, rows }: Place, detail: string): Refusal {
+export function explainTsv({ first, rows }: Location, detail: string): Refusal {
   let at: number | undefined;
   const parts = detail.split(/; (?=\/)/).map((part) => {
     const [, name = "", index, inner, rest = ""] = POINTER.exec(part) ?? [];

@@ -1,7 +1,7 @@
-import { NOT_JSON, NOT_UTF8, parseJson, refused, type Entry, type Line, type Place } from "./format.ts";
+import { NOT_JSON, NOT_UTF8, parseJson, refused, type Entry, type Line, type Location } from "./format.ts";
 
 /** A JSON value in a file: a line, a list item, or a value that spans lines. Its text is not parsed yet. */
-interface Value extends Place {
+interface Value extends Location {
   readonly text: string;
   /** Why the value is refused regardless of its content; `null` if it can be read. */
   readonly flaw: string | null;
@@ -40,16 +40,16 @@ export async function* splitValues(lines: AsyncIterable<Line>): AsyncGenerator<V
 /** Returns the values of a file as entries. `convert` receives each parsed value. */
 export async function* convertValues(
   lines: AsyncIterable<Line>,
-  convert: (place: Place, value: unknown) => Entry,
+  convert: (location: Location, value: unknown) => Entry,
 ): AsyncGenerator<Entry> {
-  for await (const { text, flaw, ...place } of splitValues(lines)) {
+  for await (const { text, flaw, ...location } of splitValues(lines)) {
     const value = flaw === null ? parseJson(text) : undefined;
-    if (value !== undefined) yield convert(place, value);
-    else yield refused(place, flaw ?? (isLine(place) ? NOT_JSON : NOT_JSON_VALUE));
+    if (value !== undefined) yield convert(location, value);
+    else yield refused(location, flaw ?? (isLine(location) ? NOT_JSON : NOT_JSON_VALUE));
   }
 }
 
-function isLine({ first, last, index }: Place): boolean {
+function isLine({ first, last, index }: Location): boolean {
   return first === last && index === undefined;
 }
 
@@ -152,7 +152,7 @@ class ValueSplitter {
   }
 
   /**
-   * Whether the value breaks off on the previous line: `{` must be followed by a name. If so, the next line begins a
+   * Whether the value is truncated on the previous line: `{` must be followed by a name. If so, the next line begins a
    * new value.
    */
   #isBroken(character: string): boolean {
@@ -188,9 +188,9 @@ class ValueSplitter {
     const open = this.#open ?? { first: this.#line, text: "", depth: 0, braceLine: null, flaw: null };
     this.#append(open, piece, flaw);
     this.#open = null;
-    const place = { first: open.first, last };
+    const location = { first: open.first, last };
     const index = this.#nextIndex(open.first);
-    return { ...place, ...(index !== undefined && { index }), text: open.text, flaw: open.flaw };
+    return { ...location, ...(index !== undefined && { index }), text: open.text, flaw: open.flaw };
   }
 
   /** Numbers list items, and values outside lists when several begin on one line. */

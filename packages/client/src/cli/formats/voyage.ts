@@ -2,7 +2,7 @@ import { convertRerank, isObject, toEntry, unknownField, type Converted, type Fo
 import { convertValues } from "./values.ts";
 
 /** Lines of a batch file, `{ custom_id, body: { query, documents, … } }`. `custom_id` becomes the document id. */
-export const voyage: Format = (lines) => convertValues(lines, (place, value) => toEntry(place, convert(value)));
+export const voyage: Format = (lines) => convertValues(lines, (location, value) => toEntry(location, convert(value)));
 
 function convert(value: unknown): Converted {
   if (!isObject(value)) return { detail: "not an object with custom_id and body" };
