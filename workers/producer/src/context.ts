@@ -1,7 +1,8 @@
-import type { Lane } from "@sluice/core";
+import type { Lane, Result } from "@sluice/core";
 import { readTime, type Time } from "@sluice/pipeline/platform/clock.ts";
 import type { Database } from "@sluice/db";
 import type { ApiKey } from "./http/keys.ts";
+import type { Problem } from "./http/problems.ts";
 import type { Log } from "./log.ts";
 import type { BodiesInWork } from "./push/bodies-in-work.ts";
 import type { Scorer } from "./shapes/stats.ts";
@@ -57,4 +58,5 @@ export interface Call {
   readonly key: ApiKey;
 }
 
-export type Handler = (dependencies: ApiContext, call: Call) => Promise<Response>;
+/** What a route does with a request. */
+export type Handler = (context: ApiContext, call: Call) => Promise<Result<Response, Problem>>;

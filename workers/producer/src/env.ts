@@ -32,7 +32,7 @@ function keysOf(text: string | undefined): readonly ApiKey[] {
   return parsed.keys;
 }
 
-export function dependencies(env: Env): ApiContext {
+export function contextOf(env: Env): ApiContext {
   return {
     db: openDatabase(env.DB),
     queues: { interactive: env.INTERACTIVE, bulk: env.BULK },

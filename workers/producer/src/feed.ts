@@ -45,7 +45,11 @@ export interface FeedPage {
 }
 
 /** The next documents that ended with a job, in the order of the jobs' ends. */
-export async function readFeed({ db, databaseTime }: Reader, query: FeedQuery, after: FeedPosition): Promise<FeedPage> {
+export async function readFeedPage(
+  { db, databaseTime }: Reader,
+  query: FeedQuery,
+  after: FeedPosition,
+): Promise<FeedPage> {
   const entries: FeedEntry[] = [];
   let next = after;
   let bytes = 0;

@@ -1,14 +1,18 @@
+import { ok, type Result } from "@sluice/core";
 import type * as z from "zod";
 import type { ApiContext } from "./context.ts";
 import { docsPage, docsScript, docsStart, docsStyle } from "./handlers/docs.ts";
-import { healthSchema, healthz, readyz } from "./handlers/health.ts";
 import { openApiResponse } from "./openapi/response.ts";
-import type { ProblemName } from "./http/problems.ts";
+import { JSON_TYPE, jsonResponse } from "./http/respond.ts";
+import type { Problem, ProblemName } from "./http/problems.ts";
+import { answerWith } from "./route.ts";
+import { healthSchema, HEALTHY } from "./shapes/health.ts";
+import { checkReadiness } from "./verbs/check-readiness.ts";
 
 /** A route that wants no key. All are GET. */
 export interface OpenRoute {
   readonly path: string;
-  readonly handle: (dependencies: ApiContext, request: Request) => Response | Promise<Response>;
+  readonly handle: (context: ApiContext) => Promise<Result<Response, Problem>>;
   /** What the OpenAPI document says; `null`: part of another's page. */
   readonly told: {
     readonly id: string;
@@ -20,12 +24,15 @@ export interface OpenRoute {
   } | null;
 }
 
-const JSON_TYPE = "application/json";
+/** Of a route that has no problem. */
+function always(answer: (context: ApiContext) => Response | Promise<Response>): OpenRoute["handle"] {
+  return async (context) => ok(await answer(context));
+}
 
 export const openRoutes: readonly OpenRoute[] = [
   {
     path: "/healthz",
-    handle: healthz,
+    handle: always(() => jsonResponse(HEALTHY)),
     told: {
       id: "getHealth",
       summary: "Whether the API is there at all",
@@ -36,7 +43,7 @@ export const openRoutes: readonly OpenRoute[] = [
   },
   {
     path: "/readyz",
-    handle: readyz,
+    handle: (context) => answerWith(checkReadiness)(context, null),
     told: {
       id: "getReadiness",
       summary: "Whether what is pushed is scored",
@@ -51,12 +58,12 @@ export const openRoutes: readonly OpenRoute[] = [
   },
   {
     path: "/openapi.json",
-    handle: openApiResponse,
+    handle: always(openApiResponse),
     told: { id: "getOpenApi", summary: "This document", type: JSON_TYPE, schema: null, problems: [] },
   },
   {
     path: "/docs",
-    handle: docsPage,
+    handle: always(docsPage),
     told: {
       id: "getDocs",
       summary: "A page to read this document, and to try it",
@@ -65,7 +72,7 @@ export const openRoutes: readonly OpenRoute[] = [
       problems: [],
     },
   },
-  { path: "/docs/start.js", handle: docsStart, told: null },
-  { path: "/docs/swagger-ui.js", handle: docsScript, told: null },
-  { path: "/docs/swagger-ui.css", handle: docsStyle, told: null },
+  { path: "/docs/start.js", handle: always(docsStart), told: null },
+  { path: "/docs/swagger-ui.js", handle: always(docsScript), told: null },
+  { path: "/docs/swagger-ui.css", handle: always(docsStyle), told: null },
 ];

@@ -29,7 +29,7 @@ export interface ResultsPage {
  * The next recorded documents of a submission, in the order of its parts: at most `limit`, and about
  * 4 MB. Fewer, even none, do not mean that there are no more: `next` tells.
  */
-export async function readResults(
+export async function readResultsPage(
   { db, databaseTime }: Reader,
   submission: SubmissionRow,
   query: ResultsQuery,

@@ -1,21 +1,24 @@
-import { cancelSubmission } from "./handlers/cancel-submission.ts";
-import { deleteDocument } from "./handlers/delete-document.ts";
-import { documentQuery, getDocument } from "./handlers/get-document.ts";
-import { documentsQuery, getDocuments } from "./handlers/get-documents.ts";
-import { getSubmission, noQuery } from "./handlers/get-submission.ts";
-import { listResults, resultsQuery } from "./handlers/list-results.ts";
-import { listSubmissions, submissionsQuery } from "./handlers/list-submissions.ts";
-import { postDocuments } from "./handlers/post-documents.ts";
-import { feedQuery, readResults } from "./handlers/read-results.ts";
-import { retryQuery, retrySubmission } from "./handlers/retry-submission.ts";
-import { NDJSON_TYPES } from "./http/respond.ts";
+import { listResults } from "./handlers/list-results.ts";
+import { pushDocuments } from "./handlers/push-documents.ts";
+import { readFeed } from "./handlers/read-feed.ts";
+import { noQuery } from "./http/query.ts";
+import { documentsResponse, jsonTextResponse, NDJSON_TYPES } from "./http/respond.ts";
 import { operatingRoutes } from "./operating-routes.ts";
-import { BODY_PROBLEMS, type Route } from "./route.ts";
+import { answerWith, BODY_PROBLEMS, route, type Route } from "./route.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import * as answers from "./shapes/answers.ts";
 import { documentOutSchema } from "./shapes/document.ts";
 import { acceptedSchema } from "./shapes/push.ts";
 import { submissionSchema } from "./shapes/submission.ts";
+import { cancelSubmission } from "./verbs/cancel-submission.ts";
+import { deleteDocument } from "./verbs/delete-document.ts";
+import { documentQuery, getDocument } from "./verbs/get-document.ts";
+import { documentsQuery, getDocuments } from "./verbs/get-documents.ts";
+import { getSubmission } from "./verbs/get-submission.ts";
+import { resultsQuery } from "./verbs/list-results.ts";
+import { listSubmissions, submissionsQuery } from "./verbs/list-submissions.ts";
+import { feedQuery } from "./verbs/read-feed.ts";
+import { retryQuery, retrySubmission } from "./verbs/retry-submission.ts";
 
 export type { Route } from "./route.ts";
 
@@ -27,7 +30,7 @@ export const routes: readonly Route[] = [
     method: "POST",
     path: "/v1/documents",
     scope: "ingest",
-    handle: postDocuments,
+    handle: pushDocuments,
     id: "pushDocuments",
     summary: "Push documents: one, many in an object, or as NDJSON a document a line",
     query: pushQuerySchema,
@@ -39,29 +42,29 @@ export const routes: readonly Route[] = [
     problems: [...BODY_PROBLEMS, ...PUSH_PROBLEMS],
     passing: ["conflict"],
   },
-  {
+  route({
     method: "GET",
     path: "/v1/submissions",
     scope: "read",
-    handle: listSubmissions,
+    handle: answerWith(listSubmissions),
     id: "listSubmissions",
     summary: "List submissions, the newest first",
     query: submissionsQuery,
     answer: answers.submissionPageSchema,
     problems: [],
-  },
-  {
+  }),
+  route({
     method: "GET",
     path: "/v1/submissions/:id",
     scope: "read",
-    handle: getSubmission,
+    handle: answerWith(getSubmission),
     id: "getSubmission",
     summary: "Look at a submission",
     query: noQuery,
     answer: submissionSchema,
     problems: ["not-found"],
-  },
-  {
+  }),
+  route({
     method: "GET",
     path: "/v1/submissions/:id/results",
     scope: "read",
@@ -77,12 +80,12 @@ export const routes: readonly Route[] = [
     answerHeaders: ["Link"],
     line: documentOutSchema,
     problems: ["not-found"],
-  },
-  {
+  }),
+  route({
     method: "POST",
     path: "/v1/submissions/:id/cancel",
     scope: "ingest",
-    handle: cancelSubmission,
+    handle: answerWith(cancelSubmission),
     id: "cancelSubmission",
     summary: "Cancel what is not dispatched yet",
     notes:
@@ -93,12 +96,12 @@ export const routes: readonly Route[] = [
     query: noQuery,
     answer: submissionSchema,
     problems: ["not-found"],
-  },
-  {
+  }),
+  route({
     method: "POST",
     path: "/v1/submissions/:id/retry",
     scope: "ingest",
-    handle: retrySubmission,
+    handle: answerWith(retrySubmission),
     id: "retrySubmission",
     summary: "Queue failed documents again",
     notes:
@@ -109,12 +112,12 @@ export const routes: readonly Route[] = [
     query: retryQuery,
     answer: answers.retriedSchema,
     problems: ["not-found", "conflict"],
-  },
-  {
+  }),
+  route({
     method: "GET",
     path: "/v1/collections/:collection/documents",
     scope: "read",
-    handle: getDocuments,
+    handle: answerWith(getDocuments, documentsResponse),
     id: "getDocuments",
     summary: "Read up to 100 documents by their ids, in the order asked",
     notes:
@@ -123,24 +126,24 @@ export const routes: readonly Route[] = [
     query: documentsQuery,
     answer: answers.documentListSchema,
     problems: [],
-  },
-  {
+  }),
+  route({
     method: "GET",
     path: "/v1/collections/:collection/documents/:id",
     scope: "read",
-    handle: getDocument,
+    handle: answerWith(getDocument, jsonTextResponse),
     id: "getDocument",
     summary: "Read a document, best context first",
     query: documentQuery,
     answer: documentOutSchema,
     problems: ["not-found"],
     passing: ["not-found"],
-  },
-  {
+  }),
+  route({
     method: "DELETE",
     path: "/v1/collections/:collection/documents/:id",
     scope: "ingest",
-    handle: deleteDocument,
+    handle: answerWith(deleteDocument),
     id: "deleteDocument",
     summary: "Forget all versions of a document",
     notes:
@@ -151,12 +154,12 @@ export const routes: readonly Route[] = [
     answer: answers.deletedSchema,
     problems: ["not-found"],
     passing: ["not-found"],
-  },
-  {
+  }),
+  route({
     method: "GET",
     path: "/v1/results",
     scope: "read",
-    handle: readResults,
+    handle: readFeed,
     id: "readFeed",
     summary: "Follow documents as they end, across submissions, each at least once",
     notes:
@@ -167,7 +170,7 @@ export const routes: readonly Route[] = [
     answerHeaders: ["Link"],
     line: documentOutSchema,
     problems: [],
-  },
+  }),
   ...operatingRoutes,
 ];
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { dependencies } from "../src/env.ts";
+import { contextOf } from "../src/env.ts";
 import { findKey, parseKeys } from "../src/http/keys.ts";
 import { KEY, keyRecord, pushJson, storedRows, testApi, type ProblemBody } from "./api.ts";
 
@@ -214,7 +214,7 @@ describe("the rate limit", () => {
 
 describe("an exception", () => {
   const failing = async (message: string) => {
-    const db = new Proxy({} as Awaited<ReturnType<typeof testApi>>["dependencies"]["db"], {
+    const db = new Proxy({} as Awaited<ReturnType<typeof testApi>>["context"]["db"], {
       get() {
         throw new Error(message, { cause: new Error(`SELECT secret: ${message}`) });
       },
@@ -246,7 +246,7 @@ it("the Worker's own bindings make up what the API depends on", async () => {
     SLUICE_API_KEYS: JSON.stringify([await keyRecord(KEY)]),
     SLUICE_CORS_ORIGINS: "https://a.example, https://b.example",
   };
-  const made = dependencies({ ...env, ...secrets });
+  const made = contextOf({ ...env, ...secrets });
   const response = await (await testApi(made)).fetch("/v1/submissions?limit=1");
   expect(await response.json()).toEqual({ data: [], next_cursor: null });
   expect(made.random(10)).toHaveLength(10);

@@ -18,7 +18,7 @@ export interface SentCall {
 
 /** The API over the real D1 and the real queues, with a fixed clock; notes what it sends and logs. */
 export interface TestApi {
-  readonly dependencies: ApiContext;
+  readonly context: ApiContext;
   readonly calls: SentCall[];
   readonly logs: LogEntry[];
   /** Milliseconds that it was asked to wait. */
@@ -50,7 +50,7 @@ export async function testApi(more: Partial<ApiContext> = {}): Promise<TestApi> 
       calls.push({ lane, bodies: list.map((message) => message.body) });
     },
   });
-  const dependencies: ApiContext = {
+  const context: ApiContext = {
     db: openDatabase(env.DB),
     queues: { interactive: queue("interactive", env.INTERACTIVE), bulk: queue("bulk", env.BULK) },
     keys: parseKeys(JSON.stringify([await keyRecord(KEY)])),
@@ -73,14 +73,14 @@ export async function testApi(more: Partial<ApiContext> = {}): Promise<TestApi> 
   };
   const app = createApp();
   return {
-    dependencies,
+    context,
     calls,
     logs,
     slept,
     fetch: async (path, init = {}) => {
       const headers = new Headers(init.headers);
       if (!headers.has("authorization")) headers.set("authorization", `Bearer ${KEY}`);
-      return app.fetch(new Request(`https://sluice.test${path}`, { ...init, headers }), dependencies);
+      return app.fetch(new Request(`https://sluice.test${path}`, { ...init, headers }), context);
     },
     messages: () => calls.flatMap((call) => call.bodies.map((body) => JSON.parse(body) as Message)),
   };

@@ -83,7 +83,7 @@ it("answers 503 when there is no room, and makes room again whatever became of a
   const large = JSON.stringify({ query: "q", contexts: ["c".repeat(150_000)] });
   // Refused ones leave as accepted ones do.
   for (let n = 0; n < 3; n += 1) expect((await push("application/json", `${large}}`)).status).toBe(400);
-  const held = await read(api.dependencies.bodies, clock(), 10 * MB);
+  const held = await read(api.context.bodies, clock(), 10 * MB);
   const refused = await push("application/json", large);
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("5");

@@ -181,7 +181,7 @@ async function pushAll(
 async function expectKept(api: TestApi, taken: readonly Taken[]): Promise<void> {
   await recordMessages(
     taken.flatMap(({ messages }) => messages),
-    mintJobId(NOW, api.dependencies.random(10)),
+    mintJobId(NOW, api.context.random(10)),
   );
   const { results } = await env.DB.prepare(
     `SELECT d.submission_id AS submission, d.document_id AS id, t.texts -> d.contexts_at AS contexts

@@ -29,7 +29,7 @@ const idOf = async (response: Response) => ((await response.json()) as { submiss
 
 /** Records what was pushed, and lets it succeed. */
 async function score(api: TestApi): Promise<void> {
-  const job = mintJobId(NOW, api.dependencies.random(10));
+  const job = mintJobId(NOW, api.context.random(10));
   await recordMessages(
     api.calls.flatMap((call) => call.bodies),
     job,

@@ -13,7 +13,7 @@ async function withBody({ method, path }: Route, body: ReadableStream<Uint8Array
     headers: { authorization: `Bearer ${KEY}` },
   });
   Object.defineProperty(request, "body", { value: body });
-  return createApp().fetch(request, (await testApi()).dependencies);
+  return createApp().fetch(request, (await testApi()).context);
 }
 
 const streamOf = (...pieces: string[]) =>

@@ -46,12 +46,14 @@ export function readBody(request: Request): Result<AsyncIterable<BodyPiece>, Pro
     });
   }
   const body: ReadableStream<Uint8Array> | null = request.body;
-  if (body === null) return ok(pieces(null));
-  return ok(pieces(encoding === "gzip" ? unpacked(body) : body));
+  if (body === null) return ok(noPieces());
+  return ok(readStream(encoding === "gzip" ? unpacked(body) : body));
 }
 
-async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<BodyPiece> {
-  if (body === null) return;
+async function* noPieces(): AsyncGenerator<BodyPiece> {}
+
+/** A stream as pieces; one that breaks off ends with a problem, not an exception. */
+export async function* readStream(body: ReadableStream<Uint8Array>): AsyncGenerator<BodyPiece> {
   const reader = openReader(body);
   try {
     for (;;) {

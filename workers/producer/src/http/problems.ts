@@ -1,4 +1,4 @@
-import type { FieldProblem } from "@sluice/core";
+import type { FieldProblem, Result } from "@sluice/core";
 
 /** The place of a refused line, counted from 1. */
 export interface LineProblem {
@@ -53,7 +53,10 @@ export function invalid(errors: readonly FieldProblem[]): Problem {
   return { name: "invalid", detail: `${place}${first?.detail ?? "not valid"}${more}`, errors };
 }
 
-export function problemResponse(problem: Problem): Response {
+/** The response of a request that succeeded, or the problem that ended it as one. Nothing else makes a response of a problem. */
+export function responseOf(result: Result<Response, Problem>): Response {
+  if (result.ok) return result.value;
+  const problem = result.error;
   const { status, title } = PROBLEMS[problem.name];
   const body = {
     type: `/problems/${problem.name}`,

@@ -43,6 +43,9 @@ export const includeParameter = z
   .pipe(z.array(z.enum(includes, { error: `must be a list of: ${includes.join(", ")}, separated by commas` })))
   .meta({ parameter: { type: "array", items: { enum: includes } } });
 
+/** For routes without parameters. */
+export const noQuery = z.strictObject({});
+
 /** What of a document is shown. */
 export const viewParameters = { top_k: topKParameter.optional(), include: includeParameter.optional() };
 
@@ -62,8 +65,16 @@ export function parseQuery<Shape extends z.ZodRawShape>(
       repeated.map((name) => ({ pointer: queryPlace(name), detail: "is given more than once: give it once" })),
     );
   }
-  const value = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)]);
-  const parsed = schema.safeParse(Object.fromEntries(value));
+  const values = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)]);
+  return parseParameters(schema, Object.fromEntries(values));
+}
+
+/** The same for parameters that come as a record of texts. */
+export function parseParameters<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape, z.core.$strict>,
+  values: Readonly<Record<string, unknown>>,
+): Result<z.output<z.ZodObject<Shape, z.core.$strict>>, FieldProblem[]> {
+  const parsed = schema.safeParse(values);
   if (parsed.success) return ok(parsed.data);
   return err(parsed.error.issues.flatMap((issue) => problemsOf(issue, Object.keys(schema.shape))));
 }

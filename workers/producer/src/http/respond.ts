@@ -1,3 +1,6 @@
+import type { FoundDocuments } from "../verbs/get-documents.ts";
+import type { Page } from "../shapes/page.ts";
+
 export const JSON_TYPE = "application/json";
 /** The spellings in use for JSON text, a value a line: the type was never registered. */
 export const NDJSON_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl"] as const;
@@ -9,6 +12,16 @@ export function jsonResponse(body: unknown): Response {
 /** An answer that is JSON text already. */
 export function jsonTextResponse(text: string): Response {
   return new Response(text, { headers: { "content-type": JSON_TYPE } });
+}
+
+/** Documents, which are JSON text already, and the ids that were not found. */
+export function documentsResponse({ documents, missing }: FoundDocuments): Response {
+  return jsonTextResponse(`{"data":[${documents.join(",")}],"missing":${JSON.stringify(missing)}}`);
+}
+
+/** Success with nothing to say. */
+export function emptyResponse(): Response {
+  return new Response(null, { status: 204 });
 }
 
 /** Whether the caller asks for a document a line. */
@@ -28,8 +41,7 @@ export function mediaType(header: string): string {
  */
 export function pageResponse(
   { request, url }: { readonly request: Request; readonly url: URL },
-  items: readonly string[],
-  next: string | null,
+  { data: items, next_cursor: next }: Page<string>,
 ): Response {
   if (!wantsNdjson(request)) {
     return jsonTextResponse(`{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(next)}}`);

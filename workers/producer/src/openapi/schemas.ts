@@ -3,13 +3,12 @@ import * as answers from "../shapes/answers.ts";
 import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
 import { malformedMessageSchema } from "../shapes/malformed.ts";
-import { pauseSchema } from "../shapes/pause.ts";
+import { healthSchema } from "../shapes/health.ts";
+import { pauseBody, pauseSchema, resumeBody } from "../shapes/pause.ts";
 import { acceptedSchema } from "../shapes/push.ts";
 import { statsSchema } from "../shapes/stats.ts";
 import { countsSchema, submissionSchema } from "../shapes/submission.ts";
 import { waitingSchema } from "../shapes/time.ts";
-import { healthSchema } from "../handlers/health.ts";
-import { pauseBody, resumeBody } from "../handlers/pause.ts";
 
 export type JsonSchema = Record<string, unknown>;
 

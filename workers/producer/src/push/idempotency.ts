@@ -6,7 +6,7 @@ import { readCountedParts, takeOverPush } from "@sluice/pipeline/submission/sql/
 import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
 import type { ApiContext, Reader } from "../context.ts";
-import { invalid, problemResponse, type Problem } from "../http/problems.ts";
+import { invalid, type Problem } from "../http/problems.ts";
 import type { TakenOver } from "./sending.ts";
 
 /** A push's key: of the API key that sent it. */
@@ -40,21 +40,20 @@ const TWO_KEYS =
  * The `Idempotency-Key` of a request (IETF draft httpapi-idempotency-key-header): bare, or quoted as
  * the draft has it; both are the same key. `null`: none.
  */
-export function parseIdempotencyKey(header: string | null): Result<string | null, Problem> {
+export function readIdempotencyHeader(header: string | null): Result<string | null, Problem> {
   if (header === null) return ok(null);
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(header)?.[1];
-  const key = quoted === undefined ? header : quoted.replaceAll(/\\(["\\])/g, "$1");
   if (quoted === undefined && header.includes(",")) return keyProblem(TWO_KEYS);
+  return checkIdempotencyKey(quoted === undefined ? header : quoted.replaceAll(/\\(["\\])/g, "$1"));
+}
+
+/** A key as it is, without quotes around it. */
+export function checkIdempotencyKey(key: string): Result<string, Problem> {
   return /^[\x20-\x7e]{1,255}$/.test(key) ? ok(key) : keyProblem(RULE);
 }
 
 function keyProblem(detail: string): Result<never, Problem> {
   return err(invalid([{ pointer: "", detail: `the header Idempotency-Key ${detail}` }]));
-}
-
-/** A key as its header has it, whatever it holds. */
-export function writeIdempotencyKey(key: string): string {
-  return `"${key.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 export async function lookUpKey({ db, databaseTime }: Reader, key: PushKey): Promise<KeyStatus> {
@@ -99,34 +98,34 @@ export async function keepPushAnswer(
   }
 }
 
-export function stillRunning(retryAfter: number): Response {
-  return problemResponse({
+export function stillRunning(retryAfter: number): Problem {
+  return {
     name: "conflict",
     detail:
       "A push with this Idempotency-Key is under way, or broke off without a word. Send the same again in " +
       `${retryAfter} s, and so on: it is told the answer of the first, or goes on with it ${PUSH_ALIVE_MS / 1_000} s after its last sign of life.`,
     headers: { "retry-after": String(retryAfter) },
-  });
+  };
 }
 
 /** For the request that had a push before: it was silent for so long that it counted as broken off. */
-export function takenOver(submission: SubmissionId): Response {
-  return problemResponse({
+export function takenOver(submission: SubmissionId): Problem {
+  return {
     name: "conflict",
     detail:
       `This push was taken over by another request with its Idempotency-Key, after ${PUSH_ALIVE_MS / 1_000} s without a sign ` +
       `of life. Nothing of it is lost: send the same again in ${LOOK_AGAIN} s, and it is told that request's answer.`,
     headers: { "retry-after": String(LOOK_AGAIN) },
     members: { submission },
-  });
+  };
 }
 
-export function anotherBody(submission: SubmissionId | null): Response {
-  return problemResponse({
+export function anotherBody(submission: SubmissionId | null): Problem {
+  return {
     name: "idempotency-key-reused",
     detail:
       "The first push with this Idempotency-Key had other options, another content type or another body: other " +
       "documents, another order, or other bytes. Send exactly what was sent first, or use a new key.",
     members: { submission },
-  });
+  };
 }

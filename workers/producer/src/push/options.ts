@@ -16,7 +16,6 @@ import {
   type Result,
 } from "@sluice/core";
 import * as z from "zod";
-import { parseQuery } from "../http/query.ts";
 
 /** What a push says about all of its documents. */
 export interface PushOptions {
@@ -75,10 +74,6 @@ export const envelopeSchema = z.strictObject({
     .min(1, "documents must hold at least one document"),
   ...optionsSchema.shape,
 });
-
-export function parsePushQuery(parameters: URLSearchParams): Result<GivenOptions, FieldProblem[]> {
-  return parseQuery(pushQuerySchema, parameters);
-}
 
 /** Splits a body with `documents` into these and the options beside them. */
 export function parseEnvelope(

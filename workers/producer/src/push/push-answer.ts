@@ -2,7 +2,7 @@ import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.
 import type { Reader } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
 import { EMPTY_BODY } from "../http/body.ts";
-import { problemResponse, type LineProblem, type Problem } from "../http/problems.ts";
+import type { LineProblem, Problem } from "../http/problems.ts";
 import { newSubmissionRow } from "../shapes/new-submission.ts";
 import type { AcceptedShape } from "../shapes/push.ts";
 import { NOTHING_AROUND, submissionShape } from "../shapes/submission.ts";
@@ -15,7 +15,7 @@ const RETRY_AFTER_SECONDS = "10";
 
 /** What a push that was taken in is answered. */
 export async function acceptedAnswer(
-  dependencies: Reader,
+  context: Reader,
   options: PushOptions,
   end: SentPush,
   told: {
@@ -26,11 +26,11 @@ export async function acceptedAnswer(
   },
 ): Promise<AcceptedShape> {
   // What was sent just now is known without reading it back; one that went on may be half way by now.
-  const row = told.resumed ? await readSubmission(dependencies.db, end.submission) : null;
+  const row = told.resumed ? await readSubmission(context.db, end.submission) : null;
   const sent = newSubmissionRow(options, { id: end.submission, createdAt: end.createdAt, total: end.accepted });
   return {
     submission:
-      row === null ? submissionShape(sent, NOTHING_AROUND, end.createdAt) : await describeSubmission(dependencies, row),
+      row === null ? submissionShape(sent, NOTHING_AROUND, end.createdAt) : await describeSubmission(context, row),
     documents: told.names,
     accepted: end.accepted,
     rejected_count: told.rejectedCount,
@@ -39,18 +39,18 @@ export async function acceptedAnswer(
 }
 
 /** What a push that was not taken in, or not whole, is answered. */
-export function notAccepted(end: Exclude<PushEnd, SentPush>): Response {
+export function notAccepted(end: Exclude<PushEnd, SentPush>): Problem {
   switch (end.kind) {
     case "nothing":
-      return problemResponse(EMPTY_BODY);
+      return EMPTY_BODY;
     case "broken_input":
-      return problemResponse({ ...end.problem, members: { submission: end.submission } });
+      return { ...end.problem, members: { submission: end.submission } };
     case "other_body":
       return anotherBody(end.submission);
     case "taken":
       return end.submission === null ? stillRunning(LOOK_AGAIN) : takenOver(end.submission);
     case "unsent":
-      return problemResponse({
+      return {
         name: "unavailable",
         detail:
           end.submission === null
@@ -59,7 +59,7 @@ export function notAccepted(end: Exclude<PushEnd, SentPush>): Response {
               "with the same Idempotency-Key it goes on there.",
         headers: { "retry-after": RETRY_AFTER_SECONDS },
         members: { submission: end.submission },
-      });
+      };
   }
 }
 

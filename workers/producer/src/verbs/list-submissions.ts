@@ -1,20 +1,27 @@
-import { parseSubmissionId, type SubmissionId } from "@sluice/core";
+import { err, ok, parseSubmissionId, type Result, type SubmissionId } from "@sluice/core";
 import {
   listSubmissions as readSubmissions,
   type SubmissionRow,
 } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import { readLabelTotals } from "@sluice/pipeline/submission/sql/read-totals.ts";
 import * as z from "zod";
-import { readNow, type Call, type ApiContext } from "../context.ts";
+import { readNow, type ApiContext, type Reader } from "../context.ts";
 import { describeSubmissions } from "../describe.ts";
 import { readCursor, writeCursor } from "../http/cursor.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
-import { invalid, problemResponse } from "../http/problems.ts";
-import { DEFAULT_LIMIT, cursorParameter, limitParameter, oneOf, parseQuery, timeParameter } from "../http/query.ts";
-import { jsonResponse } from "../http/respond.ts";
+import { invalid, type Problem } from "../http/problems.ts";
+import { DEFAULT_LIMIT, cursorParameter, limitParameter, oneOf, timeParameter } from "../http/query.ts";
 import { scanNewest } from "../scan-newest.ts";
 import { collectionOption, labelOption } from "../push/options.ts";
-import { countsShape, stalledShape, submissionFilters, submissionStatus, type Counts } from "../shapes/submission.ts";
+import type { Page } from "../shapes/page.ts";
+import {
+  countsShape,
+  stalledShape,
+  submissionFilters,
+  submissionStatus,
+  type Counts,
+  type SubmissionShape,
+} from "../shapes/submission.ts";
 
 export const submissionsQuery = z.strictObject({
   status: oneOf(submissionFilters)
@@ -27,6 +34,14 @@ export const submissionsQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
+interface Input {
+  readonly key: ApiKey;
+  readonly query: z.output<typeof submissionsQuery>;
+}
+
+/** With `counts` of every submission of a label, if the list was asked for one. */
+export type SubmissionPage = Page<SubmissionShape> & { readonly counts?: Counts };
+
 const cursorSchema = z.strictObject({
   before: z.string().transform((text, context) => {
     const id = parseSubmissionId(text);
@@ -37,38 +52,38 @@ const cursorSchema = z.strictObject({
 });
 
 /**
- * Submissions, the newest first. A page looks through 2,000 of them at most: with a filter, or a key
- * that is limited to some collections, it may hold fewer than `limit` and still have a next one.
+ * Submissions, newest first. A page looks through 2,000 of them at most: with a filter, or a key that is limited to some
+ * collections, it may hold fewer than `limit` and still have a next one.
  */
-export async function listSubmissions(dependencies: ApiContext, call: Call): Promise<Response> {
-  const query = parseQuery(submissionsQuery, call.url.searchParams);
-  if (!query.ok) return problemResponse(invalid(query.error));
-  const cursor = readCursor(query.value.cursor, cursorSchema);
-  if (!cursor.ok) return problemResponse(invalid(cursor.error));
-
-  const { status, collection, label = null, since = null, limit = DEFAULT_LIMIT } = query.value;
-  const now = status === "stalled" ? await readNow(dependencies) : 0;
+export async function listSubmissions(
+  context: Reader,
+  { key, query }: Input,
+): Promise<Result<SubmissionPage, Problem>> {
+  const cursor = readCursor(query.cursor, cursorSchema);
+  if (!cursor.ok) return err(invalid(cursor.error));
+  const { status, collection, label = null, since = null, limit = DEFAULT_LIMIT } = query;
+  const now = status === "stalled" ? await readNow(context) : 0;
   const isStalled = (row: SubmissionRow) => stalledShape(row, now) !== null;
   const page = await scanNewest<SubmissionRow, SubmissionId>({
     before: cursor.value?.before ?? null,
     limit,
-    filtered: status !== undefined || collection !== undefined || call.key.collections !== null,
-    read: (before, size) => readSubmissions(dependencies.db, { before, since, label }, size),
+    filtered: status !== undefined || collection !== undefined || key.collections !== null,
+    read: (before, size) => readSubmissions(context.db, { before, since, label }, size),
     matches: (row) =>
-      allowsCollection(call.key, row.collection) &&
-      // Ids may be ahead of the clock, where it was set back.
+      allowsCollection(key, row.collection) &&
+      // Ids are ahead of the clock after it was set back.
       (since === null || row.createdAt >= since) &&
       (collection === undefined || row.collection === collection) &&
       (status === undefined || (status === "stalled" ? isStalled(row) : submissionStatus(row) === status)),
   });
-  return jsonResponse({
-    data: await describeSubmissions(dependencies, page.rows),
+  return ok({
+    data: await describeSubmissions(context, page.rows),
     next_cursor: page.next === null ? null : writeCursor({ before: page.next }),
-    ...(label !== null && { counts: await labelCounts(dependencies, call.key, label, collection ?? null) }),
+    ...(label !== null && { counts: await labelCounts(context, key, label, collection ?? null) }),
   });
 }
 
-/** The documents of all submissions of a label, as far as the key may see them. */
+/** The documents of all submissions of a label that the key may see. */
 async function labelCounts(
   { db }: Pick<ApiContext, "db">,
   key: ApiKey,
