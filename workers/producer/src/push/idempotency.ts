@@ -7,7 +7,7 @@ import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.
 import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
 import type { ApiContext, Reader } from "../context.ts";
 import { invalid, type Problem } from "../http/problems.ts";
-import type { TakenOver } from "./sending.ts";
+import type { TakenOver } from "./open-push.ts";
 
 /** A push's key: of the API key that sent it. */
 export type PushKey = Omit<KeyClaim, "fingerprint">;
