@@ -14,10 +14,10 @@ import { routes, type Route } from "./routes.ts";
 
 type Environment = { Bindings: ApiContext; Variables: { key: ApiKey } };
 
-/** How long a caller is asked to wait when D1 or a Queue is out of order, or the rate limit is reached; in seconds. */
+/** `Retry-After` when D1 is unavailable or the rate limit is reached. */
 const RETRY_AFTER_SECONDS = "10";
 
-/** On every answer that does not say otherwise itself. */
+/** On every answer that does not set them itself. */
 const HEADERS = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
@@ -70,7 +70,7 @@ async function admit(c: Context<Environment>): Promise<Result<ApiKey, Problem>> 
 async function answer(c: Context<Environment>, route: Route): Promise<Result<Response, Problem>> {
   const { key } = c.var;
   if (!key.scopes.includes(route.scope)) {
-    return err({ name: "forbidden", detail: `The key lacks the scope "${route.scope}", which this needs.` });
+    return err({ name: "forbidden", detail: `This needs a key with the scope "${route.scope}".` });
   }
   const call = await toCall(c, route, key);
   return call.ok ? route.handle(c.env, call.value) : err(invalid(call.error));
@@ -132,13 +132,13 @@ function unexpected(error: unknown, { log }: ApiContext): Problem {
   return unavailable
     ? {
         name: "unavailable",
-        detail: "The database does not answer for now: try again.",
+        detail: "The database is temporarily unavailable: try again.",
         headers: { "retry-after": RETRY_AFTER_SECONDS },
         members,
       }
     : {
         name: "internal",
-        detail: "The request failed for a reason that is no fault of yours; the log has more under request_id.",
+        detail: "The request failed because of an error in Sluice. The log has details under request_id.",
         members,
       };
 }

@@ -8,7 +8,7 @@ const app = createApp();
 export default {
   async fetch(request, env, execution) {
     const answer = Promise.resolve(app.fetch(request, contextOf(env)));
-    // A caller that goes away half way cancels what is left: a push that broke off says so first.
+    // When a caller disconnects, the runtime cancels its request. An interrupted push must be marked as such first.
     execution.waitUntil(answer.then(undefined, () => undefined));
     return answer;
   },

@@ -9,12 +9,12 @@ import { answerWith } from "./route.ts";
 import { healthSchema, HEALTHY } from "./shapes/health.ts";
 import { checkReadiness } from "./verbs/check-readiness.ts";
 
-/** A route that wants no key. All are GET. */
+/** A route that needs no key. All are GET. */
 export interface OpenRoute {
   readonly path: string;
   readonly handle: (context: ApiContext) => Promise<Result<Response, Problem>>;
-  /** What the OpenAPI document says; `null`: part of another's page. */
-  readonly told: {
+  /** What the OpenAPI document says about it; `null`: a file of the page at `/docs`. */
+  readonly operation: {
     readonly id: string;
     readonly summary: string;
     readonly notes?: string;
@@ -24,7 +24,7 @@ export interface OpenRoute {
   } | null;
 }
 
-/** Of a route that has no problem. */
+/** For routes that always succeed. */
 function always(answer: (context: ApiContext) => Response | Promise<Response>): OpenRoute["handle"] {
   return async (context) => ok(await answer(context));
 }
@@ -33,9 +33,9 @@ export const openRoutes: readonly OpenRoute[] = [
   {
     path: "/healthz",
     handle: always(() => jsonResponse(HEALTHY)),
-    told: {
+    operation: {
       id: "getHealth",
-      summary: "Whether the API is there at all",
+      summary: "Check that the API runs",
       type: JSON_TYPE,
       schema: healthSchema,
       problems: [],
@@ -44,13 +44,13 @@ export const openRoutes: readonly OpenRoute[] = [
   {
     path: "/readyz",
     handle: (context) => answerWith(checkReadiness)(context, null),
-    told: {
+    operation: {
       id: "getReadiness",
-      summary: "Whether what is pushed is scored",
+      summary: "Check that pushed documents get scored",
       notes:
-        "503 when the database lacks a table, the poller has not run for 5 minutes, or dispatching of a model is stopped " +
-        "since Workers AI refuses the account or the model (a pause for `configuration`). A pause that someone asked for and the daily limit are no " +
-        "fault, and leave it 200.",
+        "503 if the database lacks a table, the poller has not run for 5 minutes, or dispatching of a model is stopped " +
+        "because Workers AI refuses the account or the model (a pause for `configuration`). A requested pause and the " +
+        "daily limit are not faults: the answer stays 200.",
       type: JSON_TYPE,
       schema: healthSchema,
       problems: ["unavailable", "internal"],
@@ -59,20 +59,20 @@ export const openRoutes: readonly OpenRoute[] = [
   {
     path: "/openapi.json",
     handle: always(openApiResponse),
-    told: { id: "getOpenApi", summary: "This document", type: JSON_TYPE, schema: null, problems: [] },
+    operation: { id: "getOpenApi", summary: "This document", type: JSON_TYPE, schema: null, problems: [] },
   },
   {
     path: "/docs",
     handle: always(docsPage),
-    told: {
+    operation: {
       id: "getDocs",
-      summary: "A page to read this document, and to try it",
+      summary: "A page to read this document and try the API",
       type: "text/html",
       schema: null,
       problems: [],
     },
   },
-  { path: "/docs/start.js", handle: always(docsStart), told: null },
-  { path: "/docs/swagger-ui.js", handle: always(docsScript), told: null },
-  { path: "/docs/swagger-ui.css", handle: always(docsStyle), told: null },
+  { path: "/docs/start.js", handle: always(docsStart), operation: null },
+  { path: "/docs/swagger-ui.js", handle: always(docsScript), operation: null },
+  { path: "/docs/swagger-ui.css", handle: always(docsStyle), operation: null },
 ];

@@ -16,7 +16,7 @@ import { resume } from "./verbs/resume.ts";
 
 const PAUSE_LIMIT = { maxBytes: 10_000, instead: "it holds a model or a submission, and a reason" };
 
-/** The routes for people who operate Sluice: jobs, pauses, the state of the whole, and quarantined messages. */
+/** The routes for operators: jobs, pauses, statistics and quarantined messages. */
 export const operatingRoutes: readonly Route[] = [
   route({
     method: "GET",
@@ -24,7 +24,7 @@ export const operatingRoutes: readonly Route[] = [
     scope: "read",
     handle: answerWith(listJobs),
     id: "listJobs",
-    summary: "List jobs, the newest first",
+    summary: "List jobs, newest first",
     query: jobsQuery,
     answer: answers.jobPageSchema,
     problems: [],
@@ -35,7 +35,7 @@ export const operatingRoutes: readonly Route[] = [
     scope: "read",
     handle: answerWith(getJob),
     id: "getJob",
-    summary: "Look at a job and its attempts",
+    summary: "Get a job with its attempts",
     query: noQuery,
     answer: jobSchema,
     problems: ["not-found"],
@@ -48,7 +48,7 @@ export const operatingRoutes: readonly Route[] = [
     id: "pause",
     summary: "Stop dispatching: everything, a model or a submission",
     notes:
-      "No body is everything. What Workers AI has already is polled and finalized all the same. A pause that is in force " +
+      "Without a body, everything. Batches that Workers AI has already are still polled and finalized. A pause in force " +
       "keeps its `since`, and its `message` unless a new `reason` is given.",
     query: noQuery,
     body: { schema: pauseBody, required: false, ...PAUSE_LIMIT },
@@ -61,7 +61,7 @@ export const operatingRoutes: readonly Route[] = [
     scope: "admin",
     handle: answerWith(resume),
     id: "resume",
-    summary: "Go on with what was paused",
+    summary: "Resume dispatching: everything, a model or a submission",
     query: noQuery,
     body: { schema: resumeBody, required: false, ...PAUSE_LIMIT },
     answer: answers.resumedSchema,
@@ -73,7 +73,7 @@ export const operatingRoutes: readonly Route[] = [
     scope: "read",
     handle: answerWith(getStats),
     id: "getStats",
-    summary: "The state of the whole",
+    summary: "Get counts, backlog, throughput, failures and pauses",
     query: noQuery,
     answer: statsSchema,
     problems: [],
@@ -85,7 +85,7 @@ export const operatingRoutes: readonly Route[] = [
     handle: answerWith(listMalformed),
     id: "listMalformed",
     summary: "List quarantined messages, without their text",
-    notes: "By queue, not by time. They could not be read or recorded: replay them once the cause is gone.",
+    notes: "Sorted by queue, not by time. They could not be read or recorded: replay them once the cause is fixed.",
     query: malformedQuery,
     answer: answers.malformedPageSchema,
     problems: [],
@@ -98,9 +98,9 @@ export const operatingRoutes: readonly Route[] = [
     id: "replayMalformed",
     summary: "Send a quarantined message to its queue again",
     notes:
-      "It leaves the quarantine once the queue has it. Replaying a message twice records its documents once. One that " +
-      "still cannot be read comes back as a new message, with an id and a `received_at` of its own: the queue keeps " +
-      "nothing but its body. One that no queue takes is answered 409; discard it.",
+      "It leaves the quarantine once the queue has it. Replaying a message twice records its documents once. A message " +
+      "that still cannot be read comes back as a new one with another id and `received_at`: the queue keeps only its " +
+      "body. A message that no queue takes is answered 409; discard it.",
     query: noQuery,
     answer: answers.replayedSchema,
     problems: ["not-found", "conflict"],
@@ -113,8 +113,8 @@ export const operatingRoutes: readonly Route[] = [
     id: "discardMalformed",
     summary: "Discard a quarantined message",
     notes:
-      "Its text is gone. Documents in it that are not recorded stay missing in their submission until they are given up " +
-      "as `message_lost`: push them again.",
+      "Its text is deleted. Its documents that are not recorded stay missing in their submission until they fail as " +
+      "`message_lost`: push them again.",
     query: noQuery,
     status: 204,
     answer: null,

@@ -26,25 +26,25 @@ export interface Route {
   /** What the key must allow. */
   readonly scope: Scope;
   readonly handle: Handler;
-  /** What the OpenAPI document says of it. */
+  /** Its operation in the OpenAPI document. */
   readonly id: string;
   readonly summary: string;
-  /** What there is to know besides. */
+  /** A longer description. */
   readonly notes?: string;
   readonly query: Query;
   /** Without it, a body is refused. */
   readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly ndjson?: z.ZodType };
   readonly headers?: readonly string[];
   readonly status?: number;
-  /** `null`: nothing. */
+  /** `null`: an empty answer. */
   readonly answer: z.ZodType | null;
   readonly answerHeaders?: readonly AnswerHeader[];
-  /** What each line holds, where NDJSON may be asked for. */
+  /** Each line, if NDJSON may be asked for. */
   readonly line?: z.ZodType;
   /** Besides those that every route has. */
   readonly problems: readonly ProblemName[];
-  /** Those of them that pass by themselves, and say when in `Retry-After`. */
-  readonly passing?: readonly ProblemName[];
+  /** Those of them that may pass by themselves: they have `Retry-After`. */
+  readonly transient?: readonly ProblemName[];
 }
 
 /** `{ collection: string; id: string }` of `/v1/collections/:collection/documents/:id`. */
@@ -54,7 +54,7 @@ type PathParameters<Path extends string> = Path extends `${string}:${infer Name}
     ? Readonly<Record<Name, string>>
     : unknown;
 
-/** What a verb gets of a request. */
+/** What a verb gets from a request. */
 type Input<Path extends string, Schema extends Query, Shape extends z.ZodRawShape> = PathParameters<Path> & {
   readonly key: ApiKey;
   readonly query: z.output<Schema>;

@@ -114,7 +114,7 @@ async function* onePiece(bytes: Uint8Array): AsyncGenerator<BodyPiece> {
 
 type Values = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Options as a query string has them: one schema checks both. */
+/** Options as texts, as in a query string: one schema validates both. */
 function texts(options: Values): Record<string, string> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));

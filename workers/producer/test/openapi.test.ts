@@ -84,7 +84,7 @@ const USUAL = [
 
 /** Headers that an answer has and the document does not tell. */
 function untold(route: Route, response: Response): string[] {
-  const { headers = {} } = told(route.path, route.method)?.responses[String(response.status)] ?? {};
+  const { headers = {} } = documented(route.path, route.method)?.responses[String(response.status)] ?? {};
   const known = [...USUAL, ...Object.keys(headers).map((name) => name.toLowerCase())];
   return [...response.headers.keys()].filter((name) => !known.includes(name));
 }
@@ -92,7 +92,7 @@ const document = openApiDocument() as {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 };
-const told = (path: string, method: string) =>
+const documented = (path: string, method: string) =>
   document.paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
 
 describe("the OpenAPI document", () => {
@@ -102,7 +102,7 @@ describe("the OpenAPI document", () => {
     );
     const inRoutes = [
       ...routes.map(({ method, path, id }) => `${method.toLowerCase()} ${path.replaceAll(/:(\w+)/g, "{$1}")} ${id}`),
-      ...openRoutes.flatMap((route) => (route.told === null ? [] : [`get ${route.path} ${route.told.id}`])),
+      ...openRoutes.flatMap((route) => (route.operation === null ? [] : [`get ${route.path} ${route.operation.id}`])),
     ];
     expect(inDocument.toSorted()).toEqual(inRoutes.toSorted());
     expect(document.openapi).toMatch(/^3\.1\./);
@@ -152,7 +152,7 @@ describe.each(routes)("$method $path", (route) => {
       else for (const line of text.trimEnd().split("\n")) z.parse(route.line, JSON.parse(line));
       types.add(type);
     }
-    expect([...types]).toEqual(Object.keys(told(route.path, route.method)?.responses[status]?.content ?? {}));
+    expect([...types]).toEqual(Object.keys(documented(route.path, route.method)?.responses[status]?.content ?? {}));
   });
 
   it.each(problemsOf(route))("answers %s as a problem of that name", async (name) => {
@@ -165,7 +165,7 @@ describe.each(routes)("$method $path", (route) => {
       // Whoever shows both shows it once.
       expect(problem.detail).not.toContain(title);
       expect(untold(route, response)).toEqual([]);
-      expect(told(route.path, route.method)?.responses[String(status)]?.content).toHaveProperty(
+      expect(documented(route.path, route.method)?.responses[String(status)]?.content).toHaveProperty(
         "application/problem+json",
       );
     }
@@ -203,13 +203,13 @@ it("every problem there is belongs to a route", () => {
   expect([...named].toSorted()).toEqual((Object.keys(PROBLEMS) as ProblemName[]).toSorted());
 });
 
-describe.each(openRoutes.filter((route) => route.told !== null))("GET $path", (route) => {
+describe.each(openRoutes.filter((route) => route.operation !== null))("GET $path", (route) => {
   it("answers as the document says", async () => {
     await claimAtStart(db(), claimLimits(NOW), NOW, NOW);
     const response = await (await testApi()).fetch(route.path, { headers: { authorization: "" } });
     expect(response.status).toBe(200);
-    expect(response.headers.get("content-type")).toContain(route.told?.type);
-    if (route.told?.schema != null) z.parse(route.told.schema, await response.json());
+    expect(response.headers.get("content-type")).toContain(route.operation?.type);
+    if (route.operation?.schema != null) z.parse(route.operation.schema, await response.json());
   });
 
   it("takes no other method", async () => {

@@ -7,7 +7,14 @@ import type { LineProblem, Problem } from "../http/problems.ts";
 import { MAX_NAMED, type AcceptedShape } from "../shapes/push.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { HeldDocuments } from "./held-documents.ts";
-import { LOOK_AGAIN, anotherBody, stillRunning, takeOver, type KeyStatus, type PushKey } from "./idempotency.ts";
+import {
+  RETRY_AFTER_SECONDS,
+  anotherBody,
+  stillRunning,
+  takeOver,
+  type KeyStatus,
+  type PushKey,
+} from "./idempotency.ts";
 import { readJsonPush } from "./json-push.ts";
 import { NdjsonPush } from "./ndjson-push.ts";
 import { fillOptions, type GivenOptions, type PushOptions } from "./options.ts";
@@ -23,21 +30,21 @@ export interface IncomingPush {
   readonly body: AsyncIterable<BodyPiece>;
 }
 
-/** Its `Idempotency-Key`, where it has one that is new, or of a push that broke off. */
+/** Its `Idempotency-Key`, if that is new or of an interrupted push. */
 export interface IncomingKey {
   readonly key: PushKey;
   readonly fingerprint: Fingerprint;
-  readonly brokenOff: Extract<KeyStatus, { kind: "broken_off" }> | null;
+  readonly interrupted: Extract<KeyStatus, { kind: "interrupted" }> | null;
 }
 
 export interface TakenPush {
   readonly submission: SubmissionId;
   readonly answer: AcceptedShape;
-  /** Documents that were recorded before; `null`: the push did not go on with another. */
+  /** Documents that were recorded before; `null`: the push resumed no other. */
   readonly skipped: number | null;
 }
 
-/** Takes a push in. */
+/** Reads, validates and sends a push. */
 export function takePush(
   context: ApiContext,
   incoming: IncomingPush,
@@ -55,8 +62,8 @@ async function takeJson(
   if (!read.ok) return read;
   const { options, documents } = read.value;
   if (!allowsCollection(incoming.apiKey, options.collection)) return err(notThisCollection(options.collection));
-  const known = key?.brokenOff?.fingerprint ?? null;
-  if (known !== null && key?.fingerprint.value !== known) return err(anotherBody(key?.brokenOff?.submission ?? null));
+  const known = key?.interrupted?.fingerprint ?? null;
+  if (known !== null && key?.fingerprint.value !== known) return err(anotherBody(key?.interrupted?.submission ?? null));
   const keyed = await keyedPush(context, key, options);
   if (!keyed.ok) return keyed;
   const nameAll = documents.count <= MAX_NAMED ? namesOf(documents) : null;
@@ -86,8 +93,8 @@ async function takeNdjson(
     return err(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
   }
   if (end.kind !== "sent") return err(notAccepted(end));
-  const told = { resumed: isResumed(keyed.value), names: null, rejectedCount, rejected };
-  return taken(end, keyed.value, await acceptedAnswer(context, options, end, told));
+  const given = { resumed: isResumed(keyed.value), names: null, rejectedCount, rejected };
+  return taken(end, keyed.value, await acceptedAnswer(context, options, end, given));
 }
 
 const NONE_REJECTED = { rejectedCount: 0, rejected: [] as readonly LineProblem[] };
@@ -104,24 +111,24 @@ function isResumed(keyed: KeyedPush | null): boolean {
   return keyed !== null && keyed.resume !== null;
 }
 
-/** Takes over what broke off, where something did. */
+/** Takes over the interrupted push of a key, if there is one. */
 async function keyedPush(
   context: ApiContext,
   key: IncomingKey | null,
   options: PushOptions,
 ): Promise<Result<KeyedPush | null, Problem>> {
   if (key === null) return ok(null);
-  const { fingerprint, brokenOff } = key;
+  const { fingerprint, interrupted } = key;
   const keyed = { claim: key.key, fingerprint: () => fingerprint.value };
-  if (brokenOff === null) return ok({ ...keyed, resume: null });
-  const over = await takeOver(context, brokenOff.submission);
-  if (over === null) return err(stillRunning(LOOK_AGAIN));
-  // Its parts go under the submission that is there: other options would tear the two apart.
+  if (interrupted === null) return ok({ ...keyed, resume: null });
+  const over = await takeOver(context, interrupted.submission);
+  if (over === null) return err(stillRunning(RETRY_AFTER_SECONDS));
+  // Its parts belong to the submission that is open: other options would contradict it.
   if (!isSame(options, over.row)) {
     await letGoOfPush(context.db, over.row.id, over.holder);
     return err(anotherBody(over.row.id));
   }
-  return ok({ ...keyed, resume: { ...over, expected: brokenOff.fingerprint } });
+  return ok({ ...keyed, resume: { ...over, expected: interrupted.fingerprint } });
 }
 
 function isSame(options: PushOptions, row: PushOptions): boolean {
@@ -130,8 +137,8 @@ function isSame(options: PushOptions, row: PushOptions): boolean {
 }
 
 function namesOf(documents: HeldDocuments): (submission: SubmissionId) => { id: string }[] {
-  const places = [...documents.names()];
-  return (submission) => places.map(({ id, place }) => ({ id: id ?? nameDocument(submission, place) }));
+  const names = [...documents.names()];
+  return (submission) => names.map(({ id, index }) => ({ id: id ?? nameDocument(submission, index) }));
 }
 
 function notThisCollection(collection: string): Problem {

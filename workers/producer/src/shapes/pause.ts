@@ -9,10 +9,10 @@ export const pauseSchema = z.strictObject({
   reason: z
     .enum(pauseReasons)
     .describe(
-      "`requested`: by someone. `daily_limit`: the account's allowance is used up. `configuration`: the account or the model " +
-        "is at fault. The list is closed.",
+      "`requested`: someone paused it. `daily_limit`: the account's daily allowance is used up. `configuration`: Workers AI " +
+        "refuses the account or the model. The list is closed.",
     ),
-  message: z.string().nullable().describe("The caller's reason, or the service's words."),
+  message: z.string().nullable().describe("The reason that the caller gave, or the message of Workers AI."),
   since: timeSchema,
   until: timeSchema.nullable().describe("Null: until someone resumes it."),
 });

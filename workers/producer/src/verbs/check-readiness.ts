@@ -31,9 +31,7 @@ export async function checkReadiness(context: Reader): Promise<Result<HealthShap
   }
   for (const { scope, reason } of pauses) {
     if (reason === "configuration")
-      faults.push(
-        `Dispatching of ${scope} is stopped: Workers AI refuses the account or the model. /v1/stats tells more.`,
-      );
+      faults.push(`Dispatching of ${scope} is stopped: Workers AI refuses the account or the model. See /v1/stats.`);
   }
   return faults.length === 0 ? ok(HEALTHY) : notReady(faults.join(" "));
 }

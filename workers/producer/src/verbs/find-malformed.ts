@@ -30,5 +30,5 @@ export async function findMalformed(
   const key = parseMalformedId(id);
   const body = key === null ? null : await readMalformedBody(db, key);
   if (key !== null && body !== null) return ok({ key, body });
-  return err({ name: "not-found", detail: "No message with this id is quarantined." });
+  return err({ name: "not-found", detail: "No quarantined message has this id." });
 }

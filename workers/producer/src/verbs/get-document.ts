@@ -15,14 +15,14 @@ export interface DocumentKey {
   readonly id: string;
 }
 
-/** Seconds: by then a document that was just pushed is recorded, if nothing is wrong. */
+/** By then a document that was just pushed is usually recorded. */
 const RECORDED_AFTER_SECONDS = "5";
 
 export const DOCUMENT_NOT_FOUND: Problem = {
   name: "not-found",
   detail:
-    "There is no document with this id in the collection. If it was pushed a moment ago it is on its way: " +
-    "ask again soon, or look at its submission.",
+    "The collection has no document with this id. If it was just pushed, it may not be recorded yet: try again soon, " +
+    "or read its submission.",
   headers: { "retry-after": RECORDED_AFTER_SECONDS },
 };
 

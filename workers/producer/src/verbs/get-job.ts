@@ -16,7 +16,7 @@ export async function getJob(context: Reader, { key, id: text }: Input): Promise
   const id = parseJobId(text);
   const row = id === null ? null : await readJob(db, id);
   if (row === null || !maySeeJob(key, row)) {
-    return err({ name: "not-found", detail: "There is no job with this id." });
+    return err({ name: "not-found", detail: "No job has this id." });
   }
   const now = await readNow(context);
   return ok(jobShape(row, await readPauses(db, now), now));

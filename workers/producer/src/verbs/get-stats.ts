@@ -23,7 +23,7 @@ export async function getStats(
   { key }: { readonly key: ApiKey },
 ): Promise<Result<StatsShape, Problem>> {
   if (key.collections !== null) {
-    const detail = "The key is limited to some collections, and stats count them all: read /v1/submissions instead.";
+    const detail = "The key is limited to some collections, and stats count all of them: read /v1/submissions instead.";
     return err({ name: "forbidden", detail });
   }
   const { db, scorer } = context;

@@ -24,5 +24,5 @@ export async function findSubmission(
   const id = parseSubmissionId(text);
   const row = id === null ? null : await readSubmission(db, id);
   if (row !== null && allowsCollection(key, row.collection)) return ok(row);
-  return err({ name: "not-found", detail: "There is no submission with this id." });
+  return err({ name: "not-found", detail: "No submission has this id." });
 }

@@ -18,16 +18,14 @@ export const resultsQuery = z.strictObject({
   cursor: cursorParameter,
   after: z
     .string()
-    .refine((id) => documentIdFlaw(id) === null, "must be the id of a document that came: leave it out to begin anew")
-    .describe(
-      "Where to begin: behind this document, the last that came of a stream that broke off. A `cursor` goes on from its own place.",
-    )
+    .refine((id) => documentIdFlaw(id) === null, "must be the id of a document of the results: omit it to start over")
+    .describe("Start after this document: the last one that an interrupted stream sent. A `cursor` overrides it.")
     .optional(),
 });
 
 const NOT_HERE = {
   pointer: "?after",
-  detail: "the submission holds no recorded document of this id: pass one on that came, or begin anew without it",
+  detail: "the submission has no recorded document with this id: pass one of its results, or omit it to start over",
 };
 const cursorSchema = z.strictObject({ part: z.int().min(0), index: z.int().min(0) });
 

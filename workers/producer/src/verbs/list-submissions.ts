@@ -24,12 +24,10 @@ import {
 } from "../shapes/submission.ts";
 
 export const submissionsQuery = z.strictObject({
-  status: oneOf(submissionFilters)
-    .describe("`stalled`: those whose `stalled` is not null, whatever their status.")
-    .optional(),
+  status: oneOf(submissionFilters).describe("`stalled`: those whose `stalled` is not null, in any status.").optional(),
   collection: collectionOption.optional(),
   label: labelOption.optional(),
-  since: timeParameter.describe("Those opened then or later.").optional(),
+  since: timeParameter.describe("Those opened at this time or later.").optional(),
   limit: limitParameter.optional(),
   cursor: cursorParameter,
 });

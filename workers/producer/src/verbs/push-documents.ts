@@ -74,8 +74,8 @@ async function pushUnderKey(
     return ok({ submission, status, text, isReplayed: true, resumed: null });
   }
   const watched = { ...incoming, body: fingerprint.watch(incoming.body) };
-  const brokenOff = held.kind === "broken_off" ? held : null;
-  const taken = await takePush(context, watched, { key, fingerprint, brokenOff });
+  const interrupted = held.kind === "interrupted" ? held : null;
+  const taken = await takePush(context, watched, { key, fingerprint, interrupted });
   if (!taken.ok) return taken;
   const { submission, answer, skipped } = taken.value;
   const text = JSON.stringify(answer);

@@ -17,24 +17,22 @@ export const feedQuery = z
     collection: collectionOption.optional(),
     from: oneOf(starts)
       .describe(
-        "Where to begin, in place of a cursor. `start` (without either): with what ended first. `now`: with what ends " +
-          "from now on; the answer is an empty page, at once, whose `next_cursor` is the end as it is.",
+        "Where to start, instead of a cursor. `start` (the default): with the document that ended first. `now`: with " +
+          "documents that end from now on; the answer is an empty page, at once, whose `next_cursor` is the current end.",
       )
       .optional(),
-    wait: wholeNumber(MAX_WAIT_SECONDS, 0)
-      .describe("Seconds to wait for something new, where there is nothing.")
-      .optional(),
+    wait: wholeNumber(MAX_WAIT_SECONDS, 0).describe("Seconds to wait if there is nothing new.").optional(),
     ...viewParameters,
-    limit: limitParameter.describe("1,000 unless told.").optional(),
+    limit: limitParameter.describe("1,000 by default.").optional(),
     cursor: cursorParameter,
   })
   .refine(({ from, cursor }) => from === undefined || cursor === undefined, {
     path: ["from"],
-    error: "is given beside cursor, which says where to go on: give one of them",
+    error: "is given together with cursor: give one of them",
   });
 
-const place = z.int().min(-1);
-const cursorSchema = z.strictObject({ sequence: z.int().min(0), group: place, index: place });
+const position = z.int().min(-1);
+const cursorSchema = z.strictObject({ sequence: z.int().min(0), group: position, index: position });
 
 export interface FeedInput {
   readonly key: ApiKey;

@@ -56,12 +56,10 @@ function destinationOf(key: MalformedKey, body: string): Destination {
   const lane = read.ok ? read.value.lane : laneNamed(key.queue);
   const staged = read.ok && read.value.kind === "part" ? read.value : stagedPartNamed(key);
   if (utf8Length(body) > MAX_PART_BYTES) {
-    if (staged === null)
-      return { kind: "none", reason: "The message is larger than a queue takes, and is not a part." };
+    if (staged === null) return { kind: "none", reason: "The message is too large for a queue and is not a part." };
     return { kind: "staged", lane: lane ?? "bulk", submission: staged.submission, part: staged.part };
   }
-  if (lane === null)
-    return { kind: "none", reason: `The message names no lane, and its queue "${key.queue}" does not either.` };
+  if (lane === null) return { kind: "none", reason: `Neither the message nor its queue "${key.queue}" names a lane.` };
   return { kind: "queue", lane };
 }
 
@@ -88,7 +86,7 @@ async function send(context: ApiContext, lane: Lane, body: string): Promise<bool
 
 const NOT_SENT: Problem = {
   name: "unavailable",
-  detail: "The queue did not take the message. It stays quarantined: replay it again.",
+  detail: "The queue did not accept the message. It stays quarantined: replay it again.",
   headers: { "retry-after": RETRY_AFTER_SECONDS },
 };
 

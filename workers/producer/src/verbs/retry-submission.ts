@@ -10,7 +10,7 @@ import type { SubmissionShape } from "../shapes/submission.ts";
 import { findSubmission, type SubmissionKey } from "./get-submission.ts";
 
 export const retryQuery = z.strictObject({
-  code: oneOf(failureCodes).describe("Only those that failed with it.").optional(),
+  code: oneOf(failureCodes).describe("Only documents that failed with this code.").optional(),
 });
 
 export interface RetriedSubmission {
@@ -36,7 +36,7 @@ export async function retrySubmission(
   if (row.cancelRequestedAt !== null) {
     return err({
       name: "conflict",
-      detail: "The submission was canceled and cannot be retried. Push its documents again as another push.",
+      detail: "The submission was canceled and cannot be retried. Push its documents again.",
     });
   }
   const token = uuidTail(context.random(10));

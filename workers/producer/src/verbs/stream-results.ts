@@ -33,7 +33,7 @@ export async function streamResults(
           }
         } catch (error) {
           context.log({ event: "results_broke_off", submission: submission.id, ...describeError(error) });
-          controller.error(new Error("the results broke off"));
+          controller.error(new Error("the results were interrupted"));
         }
       },
     },
