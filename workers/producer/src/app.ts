@@ -121,7 +121,7 @@ const TOO_MANY_REQUESTS: Problem = {
 function otherMethod(method: string, methods: readonly string[]): Result<Response, Problem> {
   const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
   if (method === "OPTIONS") return ok(new Response(null, { status: 204, headers: { allow } }));
-  return err({ name: "method-not-allowed", detail: `This path takes ${methods.join(", ")}.`, headers: { allow } });
+  return err({ name: "method-not-allowed", detail: `This path supports ${methods.join(", ")}.`, headers: { allow } });
 }
 
 function unexpected(error: unknown, { log }: ApiContext): Problem {

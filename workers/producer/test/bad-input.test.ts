@@ -231,7 +231,7 @@ describe("a JSON body is refused", () => {
     expect([response.status, problem.type]).toEqual([400, "/problems/not-json"]);
     expect(problem.detail).toMatch(/at character 13/);
     const other = await push('{"secret":secret}');
-    expect(other.problem.detail).toBe("It is not valid JSON.");
+    expect(other.problem.detail).toBe("The body is not valid JSON.");
   });
 
   it.each([

@@ -392,7 +392,7 @@ describe("a push that broke off", () => {
     expect([slow.status, slow.headers.get("retry-after"), calls]).toEqual([409, "2", 2]);
     expect(await problem(slow)).toMatchObject({
       type: "/problems/conflict",
-      detail: expect.stringContaining("taken over by another request") as string,
+      detail: expect.stringContaining("took over this push") as string,
       submission: over[0]?.submission.id,
     });
     expect((await sendLines(api, "k", body)).headers.get("idempotency-replayed")).toBe("true");

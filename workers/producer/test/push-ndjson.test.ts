@@ -96,7 +96,7 @@ describe("an NDJSON push", () => {
     ]);
     const { api, answer } = await push(bytes);
     expect(sent(api).map((one) => one.id)).toEqual(["a", "b"]);
-    expect(answer.rejected).toEqual([{ line: 2, detail: "the line holds bytes that are not UTF-8" }]);
+    expect(answer.rejected).toEqual([{ line: 2, detail: "the line is not valid UTF-8" }]);
   });
 
   it("refuses an over-long line and goes on", async () => {

@@ -340,7 +340,7 @@ describe("the results of a submission", () => {
     for (const after of ["", ".", "a".repeat(257)]) {
       expect(await refused(after)).toEqual({
         pointer: "?after",
-        detail: "must be the id of a document that came: leave it out to begin anew",
+        detail: "must be the id of a document of the results: omit it to start over",
       });
     }
   });

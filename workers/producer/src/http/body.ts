@@ -170,7 +170,7 @@ export function decodeText(bytes: Uint8Array): Result<string, Problem> {
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
-    return err({ name: "not-utf8", detail: "The body is not valid UTF-8: encode the text as UTF-8." });
+    return err({ name: "not-utf8", detail: "Some bytes of the body are not UTF-8: encode the text as UTF-8." });
   }
   return text.trim() === "" ? err(EMPTY_BODY) : ok(text);
 }

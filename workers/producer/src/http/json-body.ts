@@ -33,5 +33,5 @@ async function readJson(request: Request, maxBytes: number, instead: string): Pr
   const problem = typeProblem(request, [JSON_TYPE]);
   if (problem !== null) return err(problem);
   const value = parseJson(text.value);
-  return value.ok ? value : err({ name: "not-json", detail: `It ${value.error}.` });
+  return value.ok ? value : err({ name: "not-json", detail: `The body ${value.error}.` });
 }

@@ -15,7 +15,7 @@ interface ProblemKind {
 export const PROBLEMS = {
   "empty-body": { status: 400, title: "The body is empty" },
   "not-utf8": { status: 400, title: "The body is not valid UTF-8" },
-  "not-json": { status: 400, title: "The body is not valid JSON" },
+  "not-json": { status: 400, title: "The body is not JSON" },
   "broken-body": { status: 400, title: "The body was interrupted or cannot be decompressed" },
   unauthorized: { status: 401, title: "A valid API key is required" },
   forbidden: { status: 403, title: "The API key does not allow this" },
