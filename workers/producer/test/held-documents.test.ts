@@ -4,7 +4,7 @@ import { HeldDocuments } from "../src/push/held-documents.ts";
 
 const OPTIONS = { model: "@cf/baai/bge-m3", truncateInputs: true } as const;
 
-it("gives documents back as they were put in, once", () => {
+it("gives documents back as they were added, once", () => {
   const held = new HeldDocuments();
   const documents = ["a", "\uFEFFé😀", "x".repeat(900_000), "y".repeat(300_000), "z"].map((text, index) => {
     const accepted = acceptDocument(
