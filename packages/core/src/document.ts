@@ -227,12 +227,3 @@ export function serializeDocument(
     contexts: document.contexts.length,
   });
 }
-
-/** The same document under another id. */
-export function renameDocument(document: SerializedDocument, id: string): SerializedDocument {
-  const before = JSON.stringify(document.id);
-  const after = JSON.stringify(id);
-  const at = document.json.indexOf(before);
-  const json = `${document.json.slice(0, at)}${after}${document.json.slice(at + before.length)}`;
-  return { ...document, id, json, bytes: document.bytes + utf8Length(after) - utf8Length(before) };
-}

@@ -92,7 +92,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     replace: "const MAX_PARTS = 5;\nconst MAX_DOCUMENTS = 4;",
   },
   {
-    file: "workers/producer/src/handlers/retry-submission.ts",
+    file: "workers/producer/src/verbs/retry-submission.ts",
     find: "const MAX_STEPS = 3;",
     replace: "const MAX_STEPS = 2;",
   },

@@ -1,5 +1,4 @@
-import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
-import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
+import type { Handler } from "@sluice/producer/src/context.ts";
 import { expect, it } from "vitest";
 import { Sqlite } from "../src/d1/sqlite.ts";
 import { Clients } from "../src/world/clients.ts";
@@ -8,6 +7,11 @@ import { answerOf, callOf, dependenciesOf, type Answer } from "../src/world/requ
 import type { Invocation } from "../src/world/invocation.ts";
 import { Stack } from "../src/world/stack.ts";
 import { MINUTE, World } from "../src/world/world.ts";
+import { handlerOf } from "../src/world/handlers.ts";
+
+const pause = handlerOf("pause");
+const resume = handlerOf("resume");
+const postDocuments = handlerOf("pushDocuments");
 
 const TURNS = 200;
 const AT_ONCE = { breaksOffAfter: null, pause: () => Promise.resolve() };
@@ -31,7 +35,7 @@ interface Heard {
   readonly after: number;
 }
 
-function ask(world: World, run: (by: Invocation) => Promise<Response>): readonly Heard[] {
+function ask(world: World, run: (by: Invocation) => ReturnType<Handler>): readonly Heard[] {
   const heard: Heard[] = [];
   const startedAt = world.timeline.now;
   world.invoke(

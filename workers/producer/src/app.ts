@@ -8,16 +8,16 @@ import { preflight, shareWith } from "./http/cors.ts";
 import { encodingProblems } from "./http/encoding.ts";
 import { findKey, type ApiKey } from "./http/keys.ts";
 import { pathParameters } from "./http/path.ts";
-import { invalid, problemResponse } from "./http/problems.ts";
+import { invalid, responseOf, type Problem } from "./http/problems.ts";
 import { openRoutes } from "./open-routes.ts";
 import { routes, type Route } from "./routes.ts";
 
 type Environment = { Bindings: ApiContext; Variables: { key: ApiKey } };
 
-/** How long a caller is asked to wait when D1 or a Queue is out of order, or the rate limit is reached; in seconds. */
+/** `Retry-After` when D1 is unavailable or the rate limit is reached. */
 const RETRY_AFTER_SECONDS = "10";
 
-/** On every answer that does not say otherwise itself. */
+/** On every answer that does not set them itself. */
 const HEADERS = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
@@ -25,60 +25,70 @@ const HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** The HTTP API. What it depends on comes with each request. */
+/** The HTTP API. Its context comes with each request. */
 export function createApp(): Hono<Environment> {
   const app = new Hono<Environment>();
-  app.use(async (context, next) => {
+  app.use(async (c, next) => {
     await next();
-    const { headers } = context.res;
+    const { headers } = c.res;
     for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
-    shareWith(context.env.corsOrigins, context.req.raw, headers);
+    shareWith(c.env.corsOrigins, c.req.raw, headers);
   });
-  app.use(async (context, next) => preflight(context.req.raw, context.env.corsOrigins) ?? next());
+  app.use(async (c, next) => preflight(c.req.raw, c.env.corsOrigins) ?? next());
   for (const { path, handle } of openRoutes) {
-    app.get(path, (context) => handle(context.env, context.req.raw));
-    app.all(path, (context) => otherMethod(context.req.method, ["GET"]));
+    app.get(path, async (c) => responseOf(await handle(c.env)));
+    app.all(path, (c) => responseOf(otherMethod(c.req.method, ["GET"])));
   }
-  app.use(async (context, next) => {
-    // What lies outside the API is no secret, and needs no key to be told that it is not there.
-    if (!context.req.path.startsWith("/v1/")) return notFound();
-    const key = await findKey(context.env.keys, context.req.header("authorization") ?? null);
-    if (key === null) return unauthorized(context.env);
-    const { rateLimiter } = context.env;
-    if (rateLimiter !== null && !(await rateLimiter.limit({ key: key.name })).success) return tooManyRequests();
-    context.set("key", key);
+  app.use(async (c, next) => {
+    // Paths outside the API are no secret: a request for one needs no key to get 404.
+    const key = c.req.path.startsWith("/v1/") ? await admit(c) : err(NO_ROUTE);
+    if (!key.ok) return responseOf(key);
+    c.set("key", key.value);
     return next();
   });
-  for (const route of routes) {
-    app.on(route.method, route.path, async (context) => {
-      const { key } = context.var;
-      if (!key.scopes.includes(route.scope)) return forbidden(route.scope);
-      const call = await toCall(context, route, key);
-      return call.ok ? route.handle(context.env, call.value) : problemResponse(invalid(call.error));
-    });
-  }
+  for (const route of routes) app.on(route.method, route.path, async (c) => responseOf(await answer(c, route)));
   for (const path of new Set(routes.map((route) => route.path))) {
     const methods = routes.filter((route) => route.path === path).map((route) => route.method);
-    app.all(path, (context) => otherMethod(context.req.method, methods));
+    app.all(path, (c) => responseOf(otherMethod(c.req.method, methods)));
   }
-  app.notFound(() => notFound());
-  app.onError((error, context) => onError(error, context.env));
+  app.notFound(() => responseOf(err(NO_ROUTE)));
+  app.onError((error, c) => responseOf(err(unexpected(error, c.env))));
   return app;
 }
 
-/** The request as its handler takes it, or what is wrong with it for whatever route it is. */
+const NO_ROUTE: Problem = { name: "not-found", detail: "No route of this API has this path." };
+
+/** The key of a request, if it is valid and within its rate. */
+async function admit(c: Context<Environment>): Promise<Result<ApiKey, Problem>> {
+  const { keys, rateLimiter } = c.env;
+  const key = await findKey(keys, c.req.header("authorization") ?? null);
+  if (key === null) return err(unauthorized(c.env));
+  if (rateLimiter !== null && !(await rateLimiter.limit({ key: key.name })).success) return err(TOO_MANY_REQUESTS);
+  return ok(key);
+}
+
+async function answer(c: Context<Environment>, route: Route): Promise<Result<Response, Problem>> {
+  const { key } = c.var;
+  if (!key.scopes.includes(route.scope)) {
+    return err({ name: "forbidden", detail: `This needs a key with the scope "${route.scope}".` });
+  }
+  const call = await toCall(c, route, key);
+  return call.ok ? route.handle(c.env, call.value) : err(invalid(call.error));
+}
+
+/** The request as its handler takes it, or what is wrong with it for any route. */
 async function toCall(
-  context: Context<Environment>,
+  c: Context<Environment>,
   route: Route,
   key: ApiKey,
 ): Promise<Result<Call, readonly FieldProblem[]>> {
-  const request = context.req.raw;
-  const url = new URL(context.req.url);
+  const request = c.req.raw;
+  const url = new URL(c.req.url);
   const parameters = pathParameters(route.path, url.pathname);
   if (!parameters.ok) return parameters;
   const broken = encodingProblems(url.search);
   if (broken.length > 0) return err(broken);
-  // Options that were put there by mistake would change nothing, without a word.
+  // Options put into a body by mistake would silently change nothing.
   if (route.body === undefined && (await hasBody(request))) return err([{ pointer: "", detail: noBodyHere(route) }]);
   return ok({ request, url, parameters: parameters.value, key });
 }
@@ -89,60 +99,46 @@ function noBodyHere({ method, path, query }: Route): string {
   return `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")} takes no body: ${instead}`;
 }
 
-function unauthorized({ keys, log }: ApiContext): Response {
+function unauthorized({ keys, log }: ApiContext): Problem {
   if (keys.length === 0) log({ event: "no_api_keys", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
-  return problemResponse({
+  return {
     name: "unauthorized",
     detail:
       keys.length === 0
         ? "No valid API keys are configured here, so every request is refused: set the secret SLUICE_API_KEYS."
         : "Send a valid key: Authorization: Bearer KEY.",
     headers: { "www-authenticate": "Bearer" },
-  });
+  };
 }
 
-function tooManyRequests(): Response {
-  return problemResponse({
-    name: "too-many-requests",
-    detail: "The API key's rate limit is reached: wait, and push many documents in one request.",
-    headers: { "retry-after": RETRY_AFTER_SECONDS },
-  });
-}
+const TOO_MANY_REQUESTS: Problem = {
+  name: "too-many-requests",
+  detail: "The API key's rate limit is reached: wait, and push many documents in one request.",
+  headers: { "retry-after": RETRY_AFTER_SECONDS },
+};
 
-function forbidden(scope: string): Response {
-  return problemResponse({ name: "forbidden", detail: `The key lacks the scope "${scope}", which this needs.` });
-}
-
-function notFound(): Response {
-  return problemResponse({ name: "not-found", detail: "No route of this API has this path." });
-}
-
-/** OPTIONS says what a path takes; what it does not take is refused with the same. */
-function otherMethod(method: string, methods: readonly string[]): Response {
+/** OPTIONS lists the methods of a path; any other method is refused with the same list. */
+function otherMethod(method: string, methods: readonly string[]): Result<Response, Problem> {
   const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
-  if (method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-  return problemResponse({
-    name: "method-not-allowed",
-    detail: `This path takes ${methods.join(", ")}.`,
-    headers: { allow },
-  });
+  if (method === "OPTIONS") return ok(new Response(null, { status: 204, headers: { allow } }));
+  return err({ name: "method-not-allowed", detail: `This path supports ${methods.join(", ")}.`, headers: { allow } });
 }
 
-function onError(error: unknown, { log }: ApiContext): Response {
+function unexpected(error: unknown, { log }: ApiContext): Problem {
   const requestId = crypto.randomUUID();
   const unavailable = isTransient(error);
   log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
   const members = { request_id: requestId };
   return unavailable
-    ? problemResponse({
+    ? {
         name: "unavailable",
-        detail: "The database does not answer for now: try again.",
+        detail: "The database is temporarily unavailable: try again.",
         headers: { "retry-after": RETRY_AFTER_SECONDS },
         members,
-      })
-    : problemResponse({
+      }
+    : {
         name: "internal",
-        detail: "The request failed for a reason that is no fault of yours; the log has more under request_id.",
+        detail: "The request failed because of an error in Sluice. The log has details under request_id.",
         members,
-      });
+      };
 }

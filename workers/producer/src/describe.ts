@@ -8,7 +8,7 @@ import { readNow, type Reader } from "./context.ts";
 import { documentJson, documentShape, rootJob, type DocumentView } from "./shapes/document.ts";
 import { processing, submissionShape, type SubmissionShape } from "./shapes/submission.ts";
 
-/** Submissions in the shape that every route gives, with what is known about them elsewhere: at most five queries. */
+/** Submissions in the shape that every route returns, with their failures, retries, jobs and pauses: at most five queries. */
 export async function describeSubmissions(reader: Reader, rows: readonly SubmissionRow[]): Promise<SubmissionShape[]> {
   const { db, databaseTime } = reader;
   const open = rows.filter((row) => row.completedAt === null || row.isRetrying);
@@ -42,7 +42,7 @@ export async function describeSubmission(reader: Reader, row: SubmissionRow): Pr
   return shape;
 }
 
-/** Documents as JSON text in the shape that every route gives, with the jobs that hold those which have not ended. */
+/** Documents as JSON text in the shape that every route returns; open ones with the job that holds them. */
 export async function describeDocuments(
   reader: Reader,
   rows: readonly DocumentRow[],
@@ -50,7 +50,7 @@ export async function describeDocuments(
 ): Promise<string[]> {
   const { db, databaseTime } = reader;
   const open = rows.filter((row) => row.status === null);
-  // Its first job has ended, or was divided: then one that follows may have it.
+  // If its first job has ended or was divided, a follow-up job may hold it.
   const passedOn = open.flatMap((row) =>
     row.root_job_id !== null && rootJob(row) === null
       ? [{ root: row.root_job_id, submission: row.submission_id, id: row.document_id }]

@@ -16,15 +16,15 @@ export interface Env {
   readonly SLUICE_API_KEYS?: string;
   /** Origins, separated by commas: see `corsOrigins`. */
   readonly SLUICE_CORS_ORIGINS?: string;
-  /** Set on one machine only, by its configuration: the stand-in that scores in place of Workers AI. */
+  /** The stand-in that scores instead of Workers AI. Only the local configuration sets it. */
   readonly SLUICE_SCORER?: string;
-  /** A rate-limit binding, where there is one: it counts requests by API key. */
+  /** An optional rate-limit binding. It counts requests per API key. */
   readonly RATE_LIMITER?: RateLimiter;
 }
 
 const bodies = new BodiesInWork();
 
-/** Keys change only with a deploy: they are parsed once an isolate. */
+/** Keys change only with a deploy, so they are parsed once per isolate. */
 let parsed: { readonly text: string | undefined; readonly keys: readonly ApiKey[] } | null = null;
 
 function keysOf(text: string | undefined): readonly ApiKey[] {
@@ -32,7 +32,7 @@ function keysOf(text: string | undefined): readonly ApiKey[] {
   return parsed.keys;
 }
 
-export function dependencies(env: Env): ApiContext {
+export function contextOf(env: Env): ApiContext {
   return {
     db: openDatabase(env.DB),
     queues: { interactive: env.INTERACTIVE, bulk: env.BULK },

@@ -10,7 +10,7 @@ import { describeDocuments } from "./describe.ts";
 import { allowsCollection, type ApiKey } from "./http/keys.ts";
 import type { DocumentView } from "./shapes/document.ts";
 
-/** Where a feed stands: behind this place of the job that ended with this sequence. */
+/** A position in the feed: after this document of the job that ended with this sequence number. */
 export interface FeedPosition {
   readonly sequence: number;
   readonly group: number;
@@ -18,15 +18,15 @@ export interface FeedPosition {
 }
 export const FEED_START: FeedPosition = { sequence: 0, group: -1, index: -1 };
 
-/** Behind everything that has ended so far: a job that ends later has a greater sequence. */
+/** After everything that has ended so far: a job that ends later has a greater sequence number. */
 export async function feedEnd({ db }: Pick<ApiContext, "db">): Promise<FeedPosition> {
   return { ...FEED_START, sequence: (await readLastSequence(db)) + 1 };
 }
 
-/** Jobs that are listed at once, and how often for one page: one of many jobs that bring nothing comes out short. */
+/** Jobs listed at once, and how often for one page. If many jobs have no document for it, the page is short. */
 const JOB_WINDOW = 200;
 const MAX_WINDOWS = 10;
-/** About how many bytes of documents are read whole for a page. */
+/** A page ends with the document that exceeds this. */
 const PAGE_BYTES = 4_000_000;
 
 export interface FeedQuery extends DocumentView {
@@ -40,12 +40,16 @@ export interface FeedPage {
   /** As JSON text. */
   readonly documents: readonly string[];
   readonly next: FeedPosition;
-  /** Whether everything that has ended so far is behind `next`. */
+  /** Whether `next` is after everything that has ended so far. */
   readonly ended: boolean;
 }
 
-/** The next documents that ended with a job, in the order of the jobs' ends. */
-export async function readFeed({ db, databaseTime }: Reader, query: FeedQuery, after: FeedPosition): Promise<FeedPage> {
+/** The next documents that ended with a job, in the order in which the jobs ended. */
+export async function readFeedPage(
+  { db, databaseTime }: Reader,
+  query: FeedQuery,
+  after: FeedPosition,
+): Promise<FeedPage> {
   const entries: FeedEntry[] = [];
   let next = after;
   let bytes = 0;
@@ -60,11 +64,11 @@ export async function readFeed({ db, databaseTime }: Reader, query: FeedQuery, a
       ended = true;
       break;
     }
-    const place = jobs[0]?.sequence === next.sequence ? next : null;
+    const start = jobs[0]?.sequence === next.sequence ? next : null;
     const found = await listFeedEntries(
       db,
       jobs.map((job) => job.id),
-      place,
+      start,
       query.collection,
       wanted,
     );
@@ -85,7 +89,7 @@ export async function readFeed({ db, databaseTime }: Reader, query: FeedQuery, a
     ended = jobs.length === listed.length && listed.length < JOB_WINDOW;
   }
   const rows = await readVersions(db, entries, query.include.includes("text"));
-  // One that is queued again since then ends once more.
+  // A document that was queued again since then will end again.
   const documents = await describeDocuments(
     { db, databaseTime },
     rows.filter((row) => row.status !== null),
@@ -94,10 +98,10 @@ export async function readFeed({ db, databaseTime }: Reader, query: FeedQuery, a
   return { documents, next, ended };
 }
 
-/** The first of the jobs that hold enough documents together. */
+/** As many jobs, from the first on, as together hold enough documents. */
 function fewestFor<Job extends { readonly documents: number }>(jobs: readonly Job[], documents: number): Job[] {
   let held = 0;
-  // The first may be read in part already, so it counts for nothing.
+  // The first may be read in part already, so its documents do not count.
   const enough = jobs.findIndex((job, index) => (held += index === 0 ? 0 : job.documents) >= documents);
   return jobs.slice(0, enough < 0 ? jobs.length : enough + 1);
 }

@@ -1,4 +1,4 @@
-/** Ids, counts and codes: never text of a document, a key, or a bound parameter. */
+/** Ids, counts and codes; never document text, a key or a bound parameter. */
 export interface LogEntry {
   readonly event: string;
   readonly [field: string]: string | number | boolean | null | readonly string[];
@@ -6,7 +6,7 @@ export interface LogEntry {
 
 export type Log = (entry: LogEntry) => void;
 
-/** One JSON line an event, where Workers Logs reads it. */
+/** One JSON line per event, for Workers Logs. */
 export const logLine: Log = (entry) => {
   console.error(JSON.stringify(entry));
 };

@@ -1,16 +1,20 @@
+import { ok, type Result } from "@sluice/core";
 import type * as z from "zod";
 import type { ApiContext } from "./context.ts";
 import { docsPage, docsScript, docsStart, docsStyle } from "./handlers/docs.ts";
-import { healthSchema, healthz, readyz } from "./handlers/health.ts";
 import { openApiResponse } from "./openapi/response.ts";
-import type { ProblemName } from "./http/problems.ts";
+import { JSON_TYPE, jsonResponse } from "./http/respond.ts";
+import type { Problem, ProblemName } from "./http/problems.ts";
+import { answerWith } from "./route.ts";
+import { healthSchema, HEALTHY } from "./shapes/health.ts";
+import { checkReadiness } from "./verbs/check-readiness.ts";
 
-/** A route that wants no key. All are GET. */
+/** A route that needs no key. All are GET. */
 export interface OpenRoute {
   readonly path: string;
-  readonly handle: (dependencies: ApiContext, request: Request) => Response | Promise<Response>;
-  /** What the OpenAPI document says; `null`: part of another's page. */
-  readonly told: {
+  readonly handle: (context: ApiContext) => Promise<Result<Response, Problem>>;
+  /** What the OpenAPI document says about it; `null`: a file of the page at `/docs`. */
+  readonly operation: {
     readonly id: string;
     readonly summary: string;
     readonly notes?: string;
@@ -20,15 +24,18 @@ export interface OpenRoute {
   } | null;
 }
 
-const JSON_TYPE = "application/json";
+/** For routes that always succeed. */
+function always(answer: (context: ApiContext) => Response | Promise<Response>): OpenRoute["handle"] {
+  return async (context) => ok(await answer(context));
+}
 
 export const openRoutes: readonly OpenRoute[] = [
   {
     path: "/healthz",
-    handle: healthz,
-    told: {
+    handle: always(() => jsonResponse(HEALTHY)),
+    operation: {
       id: "getHealth",
-      summary: "Whether the API is there at all",
+      summary: "Check that the API runs",
       type: JSON_TYPE,
       schema: healthSchema,
       problems: [],
@@ -36,14 +43,14 @@ export const openRoutes: readonly OpenRoute[] = [
   },
   {
     path: "/readyz",
-    handle: readyz,
-    told: {
+    handle: (context) => answerWith(checkReadiness)(context, null),
+    operation: {
       id: "getReadiness",
-      summary: "Whether what is pushed is scored",
+      summary: "Check that pushed documents get scored",
       notes:
-        "503 when the database lacks a table, the poller has not run for 5 minutes, or dispatching of a model is stopped " +
-        "since Workers AI refuses the account or the model (a pause for `configuration`). A pause that someone asked for and the daily limit are no " +
-        "fault, and leave it 200.",
+        "503 if the database lacks a table, the poller has not run for 5 minutes, or dispatching of a model is stopped " +
+        "because Workers AI refuses the account or the model (a pause for `configuration`). A requested pause and the " +
+        "daily limit are not faults: the answer stays 200.",
       type: JSON_TYPE,
       schema: healthSchema,
       problems: ["unavailable", "internal"],
@@ -51,21 +58,21 @@ export const openRoutes: readonly OpenRoute[] = [
   },
   {
     path: "/openapi.json",
-    handle: openApiResponse,
-    told: { id: "getOpenApi", summary: "This document", type: JSON_TYPE, schema: null, problems: [] },
+    handle: always(openApiResponse),
+    operation: { id: "getOpenApi", summary: "This document", type: JSON_TYPE, schema: null, problems: [] },
   },
   {
     path: "/docs",
-    handle: docsPage,
-    told: {
+    handle: always(docsPage),
+    operation: {
       id: "getDocs",
-      summary: "A page to read this document, and to try it",
+      summary: "A page to read this document and try the API",
       type: "text/html",
       schema: null,
       problems: [],
     },
   },
-  { path: "/docs/start.js", handle: docsStart, told: null },
-  { path: "/docs/swagger-ui.js", handle: docsScript, told: null },
-  { path: "/docs/swagger-ui.css", handle: docsStyle, told: null },
+  { path: "/docs/start.js", handle: always(docsStart), operation: null },
+  { path: "/docs/swagger-ui.js", handle: always(docsScript), operation: null },
+  { path: "/docs/swagger-ui.css", handle: always(docsStyle), operation: null },
 ];

@@ -8,10 +8,11 @@ import type { Reader } from "./context.ts";
 import { describeDocuments } from "./describe.ts";
 import type { DocumentStatus, DocumentView } from "./shapes/document.ts";
 
-/** Documents that one query looks at; of those, about as many bytes are read whole. */
+/** Documents that one query lists. */
 const WINDOW = 1_000;
+/** A page ends with the document that exceeds this. */
 const PAGE_BYTES = 4_000_000;
-/** Windows that one page looks through for documents of the status asked for: a page may come out short. */
+/** Windows that a page looks through for documents of one status. If it finds too few, it is short. */
 const MAX_WINDOWS = 10;
 
 export interface ResultsQuery extends DocumentView {
@@ -21,29 +22,29 @@ export interface ResultsQuery extends DocumentView {
 export interface ResultsPage {
   /** As JSON text. */
   readonly documents: readonly string[];
-  /** Where to go on; `null` at the end. */
+  /** Where the next page starts; `null` at the end. */
   readonly next: ResultPosition | null;
 }
 
 /**
  * The next recorded documents of a submission, in the order of its parts: at most `limit`, and about
- * 4 MB. Fewer, even none, do not mean that there are no more: `next` tells.
+ * 4 MB. A short page, even an empty one, is the last only if `next` is `null`.
  */
-export async function readResults(
+export async function readResultsPage(
   { db, databaseTime }: Reader,
   submission: SubmissionRow,
   query: ResultsQuery,
   after: ResultPosition | null,
   limit: number,
 ): Promise<ResultsPage> {
-  // What is queued is in the Queue, not in D1.
+  // Queued documents are in the Queue, not in D1.
   if (query.status === "queued") return { documents: [], next: null };
   const ids: string[] = [];
   let next = after;
   let bytes = 0;
   let ended = false;
   for (let windows = 0; windows < MAX_WINDOWS && !ended && ids.length < limit && bytes < PAGE_BYTES; windows += 1) {
-    // One more than fits: whether it is there tells whether this page is the last.
+    // One more than fits: if it is missing, this page is the last.
     const size = query.status === null ? limit - ids.length + 1 : WINDOW;
     const listed = await listSubmissionDocuments(db, submission, next, size);
     ended = listed.length < size;

@@ -7,15 +7,14 @@ interface Scan<Row, Id> {
   readonly limit: number;
   /** Whether `matches` may refuse a row. */
   readonly filtered: boolean;
-  /** The next rows, the newest first. */
+  /** The next rows, newest first. */
   readonly read: (before: Id | null, size: number) => Promise<readonly Row[]>;
   readonly matches: (row: Row) => boolean;
 }
 
 /**
- * A page of a list that has the newest first, of the rows that match. It looks through 2,000 rows at
- * most, so that it costs the same however rare they are: it may come out short, and `next` tells
- * where to go on; `null` at the end.
+ * A page of matching rows, newest first. It looks through 2,000 rows at most, so that rare matches do not make it
+ * expensive. It may be short; `next` is where the next page starts, `null` at the end.
  */
 export async function scanNewest<Row extends { readonly id: Id }, Id>(
   scan: Scan<Row, Id>,
@@ -24,7 +23,7 @@ export async function scanNewest<Row extends { readonly id: Id }, Id>(
   let next = scan.before;
   let ended = false;
   for (let windows = 0; windows < MAX_WINDOWS && !ended && rows.length < scan.limit; windows += 1) {
-    // One more than fits: whether it is there tells whether this page is the last.
+    // One more than fits: if it is missing, this page is the last.
     const size = scan.filtered ? Math.max(WINDOW, scan.limit + 1) : scan.limit + 1;
     const found = await scan.read(next, size);
     ended = found.length < size;

@@ -1,11 +1,10 @@
 import type { ProblemName } from "../src/http/problems.ts";
 
 /*
- * How each answer that the OpenAPI document lists is brought about: as plain requests, for the API alone and
- * for the Workers as they run.
+ * Requests that provoke each answer in the OpenAPI document, for the API alone and for the running Workers.
  */
 
-/** A request; without `authorization` it has a key that may do everything. */
+/** A request. Without `authorization` it gets a key with every scope. */
 export interface Sent {
   readonly path: string;
   readonly method?: string;
@@ -13,29 +12,29 @@ export interface Sent {
   readonly body?: string | Uint8Array<ArrayBuffer>;
 }
 
-/** What is out of the ordinary while a request is made. */
+/** What is unusual during a request. */
 export type Circumstance =
-  /** The key has every scope but the one that is needed. */
+  /** The key has every scope except the required one. */
   | "scope lacking"
-  /** The key has used its rate up. */
+  /** The key is over its rate limit. */
   | "rate used up"
-  /** D1 answers each statement with an error that passes. */
+  /** D1 answers each statement with a transient error. */
   | "D1 lost"
-  /** D1 answers each statement with one that does not. */
+  /** D1 answers each statement with a permanent error. */
   | "D1 broken";
 
 export interface Provoked extends Sent {
-  /** What is done before, in this order. */
+  /** Requests and statements before it, in order. */
   readonly before?: readonly (Sent | { readonly sql: string })[];
   readonly during?: Circumstance;
 }
 
-/** What is there for the requests to find, besides a failed document: documents `a` and `b` in `default`, with scores. */
+/** What requests find: documents `a` and `b` in `default` with scores, and a failed document. */
 export interface World {
-  /** Of `a` and `b`, and labelled `l`. */
+  /** The submission of `a` and `b`, with the label `l`. */
   readonly submission: string;
   readonly job: string;
-  /** Another one, that has not ended. */
+  /** Another submission, which has not ended. */
   readonly open: string;
 }
 
@@ -52,7 +51,7 @@ const json = (path: string, body: Required<Sent>["body"], headers: Record<string
 });
 const lines = (path: string): Sent => ({ path, headers: { accept: NDJSON } });
 const underKey = (key: string, body = FRANCE): Sent => json(PUSH, body, { "idempotency-key": key });
-/** A push that ended, as if it had not. */
+/** Makes a push that ended look like one that did not. */
 const unanswered = (key: string) => ({
   sql: `UPDATE idempotency_keys SET status = NULL, answer = NULL WHERE key = '${key}'`,
 });
@@ -60,7 +59,7 @@ const letGo = (key: string) => ({
   sql: `UPDATE submissions SET holder = '' WHERE id = (SELECT submission_id FROM idempotency_keys WHERE key = '${key}')`,
 });
 
-/** A message in quarantine, and the replay of it. */
+/** A quarantined message, and its replay. */
 const quarantined = (queue: string) => ({
   sql:
     "INSERT OR REPLACE INTO malformed_messages (queue, message_id, reason, received_at, body) " +
@@ -74,7 +73,7 @@ const replayOf = (queue: string): Provoked => ({
 
 type Good = readonly [Provoked, ...Provoked[]];
 
-/** Requests that succeed, for every operation: between them, in every type and with every header that it may answer. */
+/** Requests that succeed, for every operation; together they get every media type and every header that it may have. */
 const GOOD: Readonly<Record<string, (world: World) => Good>> = {
   pushDocuments: () => [
     json(PUSH, FRANCE),
@@ -124,7 +123,7 @@ const withNothing = (path: string) =>
     .replace("documents/a", "documents/none");
 const withoutQuery = (path: string) => path.split("?")[0] ?? path;
 
-/** Requests that bring about a problem, by the plain one that succeeds: between them, with every header that it may have. */
+/** Requests that provoke a problem, made from one that succeeds; together they get every header that it may have. */
 const PROVOKE: Readonly<Record<ProblemName, (good: Sent, operationId: string, world: World) => readonly Provoked[]>> = {
   unauthorized: (good) => [{ ...good, headers: { ...good.headers, authorization: "Bearer wrong" } }],
   forbidden: (good) => [{ ...good, during: "scope lacking" }],

@@ -1,13 +1,13 @@
 import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { dependencies } from "../src/env.ts";
+import { contextOf } from "../src/env.ts";
 import { findKey, parseKeys } from "../src/http/keys.ts";
 import { KEY, keyRecord, pushJson, storedRows, testApi, type ProblemBody } from "./api.ts";
 
 const GOOD = { query: "q", contexts: ["c"] };
 
 describe("a request without a valid key", () => {
-  it("is told that a path outside of the API is not there", async () => {
+  it("gets 404 for a path outside the API", async () => {
     const response = await (await testApi()).fetch("/nowhere", { headers: { authorization: "" } });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ type: "/problems/not-found" });
@@ -21,7 +21,7 @@ describe("a request without a valid key", () => {
     ["the bare key", KEY],
     ["two keys", `Bearer ${KEY} ${KEY}`],
   ] as const;
-  it.each(headers)("is refused with 401 wherever it goes: %s", async (_, authorization) => {
+  it.each(headers)("is refused with 401 on every route: %s", async (_, authorization) => {
     const api = await testApi();
     for (const [method, path] of [
       ["POST", "/v1/documents"],
@@ -45,7 +45,7 @@ describe("a request without a valid key", () => {
 
 describe("API keys", () => {
   it.each([undefined, "", "not json", "[]", "{}", '[{"name":"a"}]', '[{"name":"a","sha256":"00","scopes":["read"]}]'])(
-    "that are %j refuse every request, and say so in the answer and the log",
+    "given as %j refuse every request, and the answer and the log say why",
     async (text) => {
       const api = await testApi({ keys: parseKeys(text) });
       const response = await api.fetch("/v1/submissions");
@@ -55,7 +55,7 @@ describe("API keys", () => {
     },
   );
 
-  it("are found among several, upper case hex and scheme included", async () => {
+  it("are found among several, also in upper-case hex and with another case of the scheme", async () => {
     const [first, second] = [await keyRecord("one", { name: "first" }), await keyRecord("two", { name: "second" })];
     const keys = parseKeys(JSON.stringify([first, { ...second, sha256: second.sha256.toUpperCase() }]));
     expect((await findKey(keys, "bearer two"))?.name).toBe("second");
@@ -74,7 +74,7 @@ describe("API keys", () => {
     expect((await pushJson(writer, GOOD)).status).toBe(202);
   });
 
-  it("that are limited to collections push there, and see nothing of others", async () => {
+  it("that are limited to collections push to those and see no others", async () => {
     const everyone = await testApi();
     const mine = {
       ...(await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) })),
@@ -107,7 +107,7 @@ describe("a path", () => {
     expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
   });
 
-  it("that is unknown is 404, with a key", async () => {
+  it("that is unknown is 404 with a key", async () => {
     const api = await testApi();
     for (const path of ["/", "/v1", "/v1/nothing", "/v1/documents/", "/v1/collections/c/documents/"]) {
       const response = await api.fetch(path);
@@ -115,7 +115,7 @@ describe("a path", () => {
     }
   });
 
-  it("with another method is 405 and names those allowed", async () => {
+  it("with another method is 405 and lists the allowed ones", async () => {
     const api = await testApi();
     const push = await api.fetch("/v1/documents");
     expect([push.status, push.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
@@ -126,7 +126,7 @@ describe("a path", () => {
   });
 });
 
-it("every answer forbids sniffing, storing, framing and telling where one came from", async () => {
+it("every answer forbids sniffing, storing, framing and referrers", async () => {
   const api = await testApi();
   for (const path of ["/healthz", "/v1/submissions", "/nowhere"]) {
     const { headers } = await api.fetch(path);
@@ -141,7 +141,7 @@ it("every answer forbids sniffing, storing, framing and telling where one came f
 });
 
 describe("OPTIONS", () => {
-  it("says what a path takes, to who has a key", async () => {
+  it("lists the methods of a path, if the key is valid", async () => {
     const api = await testApi();
     const options = await api.fetch("/v1/collections/c/documents/d", { method: "OPTIONS" });
     expect([options.status, options.headers.get("allow"), await options.text()]).toEqual([
@@ -167,7 +167,7 @@ describe("CORS", () => {
     expect(shared(await api.fetch("/healthz", { headers: { origin: "https://a.example" } }))).toBeNull();
   });
 
-  it("answers a browser's question for a configured origin, without a key, and no other", async () => {
+  it("answers preflights of configured origins only, without a key", async () => {
     const api = await testApi(origins);
     const question = await api.fetch("/v1/documents", { method: "OPTIONS", headers: asked("https://b.example") });
     expect(question.status).toBe(204);
@@ -179,7 +179,7 @@ describe("CORS", () => {
     expect([other.status, shared(other)]).toEqual([401, null]);
   });
 
-  it("lets a page of a configured origin see answers, problems too, and caches tell origins apart", async () => {
+  it("lets pages of configured origins read answers and problems, and caches vary by origin", async () => {
     const api = await testApi(origins);
     for (const path of ["/v1/submissions", "/nowhere"]) {
       const answer = await api.fetch(path, { headers: { origin: "https://a.example" } });
@@ -193,7 +193,7 @@ describe("CORS", () => {
 });
 
 describe("the rate limit", () => {
-  it("counts by API key, and asks who is over it to wait", async () => {
+  it("counts per API key, and asks keys over the limit to wait", async () => {
     const counted: string[] = [];
     const rateLimiter = {
       limit: async ({ key }: { key: string }) => {
@@ -205,7 +205,7 @@ describe("the rate limit", () => {
     expect((await api.fetch("/v1/submissions")).status).toBe(200);
     const over = await api.fetch("/v1/submissions");
     expect([over.status, over.headers.get("retry-after")]).toEqual([429, "10"]);
-    // A wrong key costs nobody anything, and health is for everyone.
+    // Requests with a wrong key and health checks are not counted.
     expect((await api.fetch("/v1/submissions", { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
     expect((await api.fetch("/healthz")).status).toBe(200);
     expect(counted).toEqual(["test", "test"]);
@@ -214,7 +214,7 @@ describe("the rate limit", () => {
 
 describe("an exception", () => {
   const failing = async (message: string) => {
-    const db = new Proxy({} as Awaited<ReturnType<typeof testApi>>["dependencies"]["db"], {
+    const db = new Proxy({} as Awaited<ReturnType<typeof testApi>>["context"]["db"], {
       get() {
         throw new Error(message, { cause: new Error(`SELECT secret: ${message}`) });
       },
@@ -224,14 +224,14 @@ describe("an exception", () => {
     return { api, response, problem: (await response.json()) as ProblemBody };
   };
 
-  it("is answered 500 with an id that the log has too, and neither tells its message", async () => {
+  it("is answered 500 with an id that is in the log; neither contains its message", async () => {
     const { api, response, problem } = await failing("a secret parameter");
     expect([response.status, problem.type]).toEqual([500, "/problems/internal"]);
     expect(api.logs).toMatchObject([{ event: "unexpected_error", request_id: problem.request_id, error: "Error" }]);
     expect(JSON.stringify([problem, api.logs])).not.toContain("secret");
   });
 
-  it("of a D1 that is out of order for now is answered 503 with Retry-After", async () => {
+  it("about an unavailable D1 is answered 503 with Retry-After", async () => {
     const { response, problem } = await failing("D1_ERROR: Network connection lost.");
     expect([response.status, problem.type, response.headers.get("retry-after")]).toEqual([
       503,
@@ -241,12 +241,12 @@ describe("an exception", () => {
   });
 });
 
-it("the Worker's own bindings make up what the API depends on", async () => {
+it("the API's context is built from the Worker's bindings", async () => {
   const secrets = {
     SLUICE_API_KEYS: JSON.stringify([await keyRecord(KEY)]),
     SLUICE_CORS_ORIGINS: "https://a.example, https://b.example",
   };
-  const made = dependencies({ ...env, ...secrets });
+  const made = contextOf({ ...env, ...secrets });
   const response = await (await testApi(made)).fetch("/v1/submissions?limit=1");
   expect(await response.json()).toEqual({ data: [], next_cursor: null });
   expect(made.random(10)).toHaveLength(10);

@@ -16,15 +16,15 @@ export interface SentCall {
   readonly bodies: readonly string[];
 }
 
-/** The API over the real D1 and the real queues, with a fixed clock; notes what it sends and logs. */
+/** The API over the real D1 and the real queues, with a fixed clock. It records what it sends and logs. */
 export interface TestApi {
-  readonly dependencies: ApiContext;
+  readonly context: ApiContext;
   readonly calls: SentCall[];
   readonly logs: LogEntry[];
-  /** Milliseconds that it was asked to wait. */
+  /** The waits of the API, in milliseconds. */
   readonly slept: number[];
   fetch(path: string, init?: RequestInit<RequestInitCfProperties>): Promise<Response>;
-  /** All messages, in the order sent. */
+  /** All sent messages, in order. */
   messages(): Message[];
 }
 
@@ -37,7 +37,8 @@ export async function keyRecord(
   return { name: "test", sha256, scopes, ...more };
 }
 
-let minted = 0;
+/** Far from the counter of the fixtures: the random bytes of both become ids. */
+let minted = 1 << 23;
 
 export async function testApi(more: Partial<ApiContext> = {}): Promise<TestApi> {
   const calls: SentCall[] = [];
@@ -50,7 +51,7 @@ export async function testApi(more: Partial<ApiContext> = {}): Promise<TestApi> 
       calls.push({ lane, bodies: list.map((message) => message.body) });
     },
   });
-  const dependencies: ApiContext = {
+  const context: ApiContext = {
     db: openDatabase(env.DB),
     queues: { interactive: queue("interactive", env.INTERACTIVE), bulk: queue("bulk", env.BULK) },
     keys: parseKeys(JSON.stringify([await keyRecord(KEY)])),
@@ -73,14 +74,14 @@ export async function testApi(more: Partial<ApiContext> = {}): Promise<TestApi> 
   };
   const app = createApp();
   return {
-    dependencies,
+    context,
     calls,
     logs,
     slept,
     fetch: async (path, init = {}) => {
       const headers = new Headers(init.headers);
       if (!headers.has("authorization")) headers.set("authorization", `Bearer ${KEY}`);
-      return app.fetch(new Request(`https://sluice.test${path}`, { ...init, headers }), dependencies);
+      return app.fetch(new Request(`https://sluice.test${path}`, { ...init, headers }), context);
     },
     messages: () => calls.flatMap((call) => call.bodies.map((body) => JSON.parse(body) as Message)),
   };
@@ -108,7 +109,7 @@ export function pushNdjson(
   });
 }
 
-/** A problem as far as tests look at it. */
+/** The members of a problem that tests read. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -119,7 +120,7 @@ export interface ProblemBody {
   readonly request_id?: string;
 }
 
-/** Rows of every table, together. */
+/** The number of rows of all tables. */
 export async function storedRows(): Promise<number> {
   const tables = [
     "submissions",

@@ -5,7 +5,7 @@ import { NOW, testApi, type ProblemBody } from "./api.ts";
 
 const MB = 1_000_000;
 
-/** A clock that sleeping moves on. `during` is called as often as it is slept. */
+/** A clock that sleeping advances. `during` is called at each sleep. */
 function clock(during: (now: number) => void = () => {}) {
   let now = NOW;
   return {
@@ -21,7 +21,7 @@ async function* body(bytes: number): AsyncGenerator<BodyPiece> {
   for (let sent = 0; sent < bytes; sent += 50_000) yield new Uint8Array(Math.min(50_000, bytes - sent));
 }
 
-/** Reads a body of so many bytes as one that is guarded. Gives how many came, and how to leave. */
+/** Reads a guarded body of this many bytes. Gives how many arrived, and `leave`. */
 async function read(bodies: BodiesInWork, io: ReturnType<typeof clock>, bytes: number) {
   const guarded = bodies.guard(io, body(bytes), bytes);
   let came = 0;
@@ -32,7 +32,7 @@ async function read(bodies: BodiesInWork, io: ReturnType<typeof clock>, bytes: n
   return { came, leave: guarded.leave, problem: null };
 }
 
-it("lets 15 MB in at once, and the next as soon as there is room", async () => {
+it("admits 15 MB at once, and the next body as soon as there is room", async () => {
   const bodies = new BodiesInWork();
   const first = await read(bodies, clock(), 10 * MB);
   expect(await read(bodies, clock(), 5 * MB)).toMatchObject({ came: 5 * MB, problem: null });
@@ -43,7 +43,7 @@ it("lets 15 MB in at once, and the next as soon as there is room", async () => {
   expect(waiting.now()).toBe(NOW + 1_000);
 });
 
-it("does not make small bodies wait, whatever their sender says of their length", async () => {
+it("does not make small bodies wait, whatever length their sender states", async () => {
   const bodies = new BodiesInWork();
   await read(bodies, clock(), 10 * MB);
   const small = clock();
@@ -53,7 +53,7 @@ it("does not make small bodies wait, whatever their sender says of their length"
   expect([came, small.now()]).toEqual([99_000, NOW]);
 });
 
-it("reads no more than the beginning while there is no room, and gives up after 30 s", async () => {
+it("reads only the beginning while there is no room, and gives up after 30 s", async () => {
   const bodies = new BodiesInWork();
   await read(bodies, clock(), 10 * MB);
   const io = clock();
@@ -61,7 +61,7 @@ it("reads no more than the beginning while there is no room, and gives up after 
   expect(io.now()).toBe(NOW + 30_000);
 });
 
-it("forgets after a minute whoever went away without a word", async () => {
+it("frees the room of a disconnected caller after a minute", async () => {
   const bodies = new BodiesInWork();
   await read(bodies, clock(), 10 * MB);
   const later = clock();
@@ -69,21 +69,21 @@ it("forgets after a minute whoever went away without a word", async () => {
   expect((await read(bodies, later, 10 * MB)).problem).toBeNull();
 });
 
-it("takes a body whose size nobody tells for one of 10 MB", () => {
+it("counts a body of unknown size as 10 MB", () => {
   expect(expectedBytes(new Headers({ "content-length": "123" }))).toBe(123);
   expect(expectedBytes(new Headers({ "content-length": "123", "content-encoding": "gzip" }))).toBe(10 * MB);
   expect(expectedBytes(new Headers())).toBe(10 * MB);
   expect(expectedBytes(new Headers({ "content-length": "99000000" }))).toBe(10 * MB);
 });
 
-it("answers 503 when there is no room, and makes room again whatever became of a push", async () => {
+it("answers 503 without room, and frees room whether a push is accepted or refused", async () => {
   const api = await testApi({ ...clock() });
   const push = (type: string, text: string) =>
     api.fetch("/v1/documents", { method: "POST", body: text, headers: { "content-type": type } });
   const large = JSON.stringify({ query: "q", contexts: ["c".repeat(150_000)] });
-  // Refused ones leave as accepted ones do.
+  // Refused pushes leave as accepted ones do.
   for (let n = 0; n < 3; n += 1) expect((await push("application/json", `${large}}`)).status).toBe(400);
-  const held = await read(api.dependencies.bodies, clock(), 10 * MB);
+  const held = await read(api.context.bodies, clock(), 10 * MB);
   const refused = await push("application/json", large);
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("5");

@@ -5,7 +5,7 @@ import { CountedParts } from "../src/push/counted-parts.ts";
 type Kind = "i" | "s";
 type State = "recorded" | "staged" | "unknown";
 
-/** Every list of this length. */
+/** Every list of parts of this length. */
 function listsOf<T>(length: number, values: readonly T[]): T[][] {
   if (length === 0) return [[]];
   return listsOf(length - 1, values).flatMap((list) => values.map((value) => [...list, value]));
@@ -20,8 +20,8 @@ interface Part {
 }
 
 /**
- * What a push may leave behind: it got as far as some part; the staged parts up to there are counted, and
- * the first of the inline ones; the first part always is. Each that is counted may be recorded.
+ * What an interrupted push may leave: up to some part, the staged parts are counted, and the first of the inline ones; the
+ * first part always is. Each counted part may be recorded.
  */
 function leftBehind(kinds: readonly Kind[]): Part[][] {
   const left: Part[][] = [];
@@ -77,7 +77,7 @@ function countedParts(parts: readonly Part[]): CountedParts {
 const orders = [1, 2, 3, 4, 5, 6].flatMap((length) => listsOf<Kind>(length, ["i", "s"]));
 
 describe("the parts that a resumed push finds counted", () => {
-  it.each([1, 2, 3, 4, 5, 6])("are told one by one, in every order of %i parts and every state of each", (length) => {
+  it.each([1, 2, 3, 4, 5, 6])("are found one by one, in every order of %i parts and every state of each", (length) => {
     let cases = 0;
     for (const kinds of orders.filter((order) => order.length === length)) {
       for (const parts of leftBehind(kinds)) {
@@ -94,12 +94,12 @@ describe("the parts that a resumed push finds counted", () => {
     expect(cases).toBeGreaterThanOrEqual(2 ** length);
   });
 
-  it.each(["recorded", "staged"] as const)("are another push's where one that is %s has another hash", (state) => {
+  it.each(["recorded", "staged"] as const)("belong to another push if a %s part has another hash", (state) => {
     const counted = countedParts([{ kind: "s", isCounted: true, state }]);
     expect(counted.take(0, "another", 1)).toBeNull();
   });
 
-  it("are another push's where a part is counted by halves", () => {
+  it("belong to another push if a part is counted in part", () => {
     const counted = new CountedParts(3, []);
     expect(counted.take(0, "a", 2)).toEqual({ state: "unknown", uncounted: 0 });
     expect(counted.take(1, "b", 2)).toBeNull();

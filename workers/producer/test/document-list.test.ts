@@ -3,13 +3,13 @@ import { findDocumentList } from "../src/push/document-list.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** What a body is cut into; `null`: nothing. */
+/** The parts that a body is split into; `null`: it is not split. */
 function cut(body: string | Uint8Array) {
   const list = findDocumentList(typeof body === "string" ? bytes(body) : body);
   return list === null ? null : { envelope: list.envelope, count: list.count, texts: [...list.texts()] };
 }
 
-/** What `JSON.parse` makes of the parts; `null` where it takes one of them for invalid. */
+/** The parts as `JSON.parse` reads them; `null` if one of them is not valid. */
 function reassembled(body: string): unknown {
   const parts = cut(body);
   if (parts === null) return null;
@@ -22,7 +22,7 @@ function reassembled(body: string): unknown {
 }
 
 describe("the list of documents in a body", () => {
-  it("is cut into the texts of its entries, and an envelope without them", () => {
+  it("is split into the texts of its entries and an envelope without them", () => {
     expect(cut('{"lane":"bulk","documents":[{"id":"a"} , {"id":"b"}],"label":"x"}')).toEqual({
       envelope: '{"lane":"bulk","documents":[null],"label":"x"}',
       count: 2,

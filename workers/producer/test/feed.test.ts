@@ -15,7 +15,7 @@ interface FeedPage {
   readonly next_cursor: string;
 }
 
-/** Follows the feed until it has nothing more; gives the ids of each page. */
+/** Follows the feed to its current end; gives the ids of each page. */
 async function follow(
   query = "",
   api?: TestApi,
@@ -33,7 +33,7 @@ async function follow(
   }
 }
 
-/** Two submissions of ten in one job, then one of five in a job of its own that ends first. */
+/** Two submissions of ten documents in one job, then one of five in another job that ends first. */
 async function mixed(): Promise<void> {
   const [a, b] = [await open(db(), { total: 10 }), await open(db(), { total: 10, collection: "other" })];
   const shared = jobId();
@@ -45,7 +45,7 @@ async function mixed(): Promise<void> {
 describe("the feed", () => {
   const inOrder = [...ids(20, 25), ...ids(0, 10), ...ids(10, 20)].map((one) => one.id);
 
-  it("gives documents as their jobs end, in the order of those, each once over any pages", async () => {
+  it("gives documents in the order in which their jobs end, each once over all pages", async () => {
     await mixed();
     for (const limit of [1, 4, 7, 24, 25, 1_000]) {
       const { pages } = await follow(`limit=${limit}`);
@@ -54,7 +54,7 @@ describe("the feed", () => {
     }
   });
 
-  it("goes on with what ended since, from the cursor of a page that had nothing", async () => {
+  it("continues from the cursor of an empty page with documents that ended since", async () => {
     const before = await follow();
     expect(before.pages).toEqual([]);
     await mixed();
@@ -65,7 +65,7 @@ describe("the feed", () => {
     expect(after.pages).toEqual([["late"]]);
   });
 
-  it("gives each document in the shape of every other route, failures too", async () => {
+  it("gives each document, failures included, in the shape of every other route", async () => {
     const { submission } = await failed([{ id: "f" }]);
     const page = await ask<FeedPage>("/v1/results?include=text");
     const results = await ask<Page<DocumentShape>>(`/v1/submissions/${submission}/results?include=text`);
@@ -73,7 +73,7 @@ describe("the feed", () => {
     expect(page.data[0]).toMatchObject({ status: "failed", error: { code: "model_error" } });
   });
 
-  it("is of one collection where it is named, and of those of the key", async () => {
+  it("is limited to a given collection, and to those of the key", async () => {
     await mixed();
     const others = ids(10, 20).map((one) => one.id);
     expect((await follow("collection=other")).pages.flat()).toEqual(others);
@@ -84,7 +84,7 @@ describe("the feed", () => {
     expect((await follow("collection=default", api)).pages).toEqual([]);
   });
 
-  it("leaves out what was deleted, and gives what is retried when it ends again", async () => {
+  it("leaves out deleted documents, and gives retried ones when they end again", async () => {
     const { submission } = await failed(ids(0, 3));
     await deleteDocument(db(), { collection: "default", id: "d0" }, NOW);
     await env.DB.prepare("UPDATE outcomes SET code = 'no_answer' WHERE document_id = 'd1'").run();
@@ -103,7 +103,7 @@ describe("the feed", () => {
     expect((await follow("", undefined, cursor)).pages).toEqual([["d1"]]);
   });
 
-  it("passes by jobs that ended no document, however many", async () => {
+  it("skips any number of jobs that ended no document", async () => {
     for (let index = 0; index < 5; index += 1) {
       const { submission, job } = await recorded([{ id: `d${index}` }]);
       await dispatch(db(), job);
@@ -114,7 +114,7 @@ describe("the feed", () => {
     expect((await follow("limit=1")).pages).toEqual([["last"]]);
   });
 
-  it("comes as NDJSON, with where to go on in Link", async () => {
+  it("comes as NDJSON with the next page in Link", async () => {
     await mixed();
     const headers = { accept: "application/x-ndjson" };
     let path: string | null = "/v1/results?limit=10";
@@ -134,13 +134,13 @@ describe("the feed", () => {
     expect(seen).toEqual(inOrder);
   });
 
-  it("waits for something new as long as it is asked to, and looks every two seconds", async () => {
+  it("waits for new documents as long as requested, and looks every two seconds", async () => {
     const api = await testApi();
     const page = await ask<FeedPage>("/v1/results?wait=5", {}, api);
     expect([page.data, api.slept]).toEqual([[], [2_000, 2_000, 1_000]]);
   });
 
-  it("answers a waiting caller as soon as it sees something", async () => {
+  it("answers a waiting caller as soon as it finds a document", async () => {
     let looks = 0;
     const api = await testApi({
       sleep: async () => {
@@ -152,7 +152,7 @@ describe("the feed", () => {
     expect([page.data.map((one) => one.id), looks]).toEqual([["new"], 2]);
   });
 
-  it("begins at its end where that is asked for: at once, with an empty page and its cursor", async () => {
+  it("starts at its end with from=now: an empty page at once, with a cursor", async () => {
     const early = await ask<FeedPage>("/v1/results?from=now");
     await mixed();
     expect((await follow("", undefined, early.next_cursor)).pages.flat()).toEqual(inOrder);
@@ -166,7 +166,7 @@ describe("the feed", () => {
     expect(all.data.map((one) => one.id)).toEqual([...inOrder, "late"]);
   });
 
-  it("begins at its end as NDJSON too, and leads on without beginning anew", async () => {
+  it("starts at its end as NDJSON too, and Link continues from there", async () => {
     await mixed();
     const response = await (
       await testApi()
@@ -175,7 +175,7 @@ describe("the feed", () => {
     expect(response.headers.get("link")).toMatch(/^<\/v1\/results\?limit=2&cursor=[\w-]+>; rel="next"$/);
   });
 
-  it("refuses a start beside a cursor, and tells the starts there are", async () => {
+  it("refuses from together with a cursor, and lists the allowed starts", async () => {
     const { next_cursor: cursor } = await ask<FeedPage>("/v1/results?from=now");
     const both = await refused(`/v1/results?from=now&cursor=${cursor}`);
     expect([both.response.status, both.problem.errors[0]?.pointer]).toEqual([422, "?from"]);
@@ -190,7 +190,7 @@ describe("the feed", () => {
     },
   );
 
-  it("reads rows in proportion to the page, wherever it stands", async () => {
+  it("reads rows in proportion to the page, at any position", async () => {
     for (let index = 0; index < 40; index += 1) await scored(ids(index * 10, index * 10 + 10));
     const { cursor } = await follow();
     const { d1, counts } = countedDatabase(env.DB);

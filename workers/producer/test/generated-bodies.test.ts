@@ -7,11 +7,11 @@ import { NOW, pushJson, pushNdjson, testApi, type TestApi } from "./api.ts";
 import { recordMessages } from "./record-messages.ts";
 
 /*
- * Bodies by the thousand. Whatever is sent: never a 5xx, nothing stored of what is refused, and what is
- * accepted comes back to the letter.
+ * Thousands of bodies. Whatever is sent, there is no 5xx, nothing of a refused document is stored, and accepted documents
+ * come back exactly.
  */
 
-/** Text of every kind that JSON can carry, well-formed, from one plane of Unicode or all. */
+/** Well-formed text of every kind that JSON can represent, from one plane of Unicode or from all. */
 const text = fc.oneof(
   fc.string({ minLength: 1, maxLength: 30 }),
   fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((value) => !value.includes("\0")),
@@ -45,7 +45,7 @@ const document = fc.record(
   { requiredKeys: ["query", "contexts"] },
 );
 
-/** What may be put in the place of anything: wrong types, broken text, too much. */
+/** Replacements for any value: wrong types, broken text, too much. */
 const rubbish = fc.oneof(
   fc.jsonValue() as fc.Arbitrary<unknown>,
   fc.constantFrom<unknown>(
@@ -83,7 +83,7 @@ const candidate = fc.oneof(
   { arbitrary: innerDamage, weight: 2 },
 );
 
-/** Raw text that is JSON, nearly JSON, or nothing of the kind. */
+/** Raw text that is JSON, almost JSON, or something else. */
 const rawBody = fc.oneof(
   fc.string({ maxLength: 60 }),
   fc.tuple(candidate, fc.nat(40)).map(([value, cut]) => JSON.stringify(value).slice(cut)),
@@ -129,12 +129,12 @@ interface Problem {
   readonly errors?: readonly { readonly pointer?: string }[];
 }
 
-/** Bodies that are pushed before D1 is asked what it has of them: a question costs as much as a push. */
+/** Bodies that are pushed between two reads of D1: a read costs as much as a push. */
 const TOGETHER = 20;
 const together = <T>(bodies: fc.Arbitrary<T>) => fc.array(bodies, { minLength: TOGETHER, maxLength: TOGETHER });
 const settings = { numRuns: 2_600 / TOGETHER, seed: 20_261_129 };
 
-/** What was accepted of a body, in a collection that no other of the same round is in. */
+/** The accepted documents of a body, in a collection that no other body of the round has. */
 interface Taken {
   readonly collection: string;
   readonly submission: string;
@@ -149,7 +149,7 @@ const submissionsIn = async () =>
     }>()
   )?.n ?? 0;
 
-/** Pushes bodies one after the other; `check` sees each answer. What is refused must leave nothing. */
+/** Pushes bodies one after another; `check` gets each answer. Refused bodies must leave no rows. */
 async function pushAll(
   api: TestApi,
   bodies: readonly string[],
@@ -164,7 +164,7 @@ async function pushAll(
     const response = await push(api, body, `?collection=${collection}`);
     const answer = await response.json<Accepted & Problem>();
     const messages = api.calls.flatMap((call) => call.bodies);
-    // As the JSON that was sent said them: what D1 must give back.
+    // The documents of the JSON that was sent: D1 must return the same.
     const documents = api.messages().flatMap((message) => (message.kind === "part" ? message.documents : []));
     check(body, response, answer, documents);
     if (response.status === 202) {
@@ -181,7 +181,7 @@ async function pushAll(
 async function expectKept(api: TestApi, taken: readonly Taken[]): Promise<void> {
   await recordMessages(
     taken.flatMap(({ messages }) => messages),
-    mintJobId(NOW, api.dependencies.random(10)),
+    mintJobId(NOW, api.context.random(10)),
   );
   const { results } = await env.DB.prepare(
     `SELECT d.submission_id AS submission, d.document_id AS id, t.texts -> d.contexts_at AS contexts
@@ -207,7 +207,7 @@ async function expectKept(api: TestApi, taken: readonly Taken[]): Promise<void> 
   );
 }
 
-/** The documents of a body as JavaScript reads them, where it is one that is wholly accepted. */
+/** The documents of a body as JavaScript reads them, if all of it was accepted. */
 function meant(body: string): { query: unknown; contexts: unknown; metadata: unknown }[] {
   const value = JSON.parse(body.replace(/^\ufeff/, "")) as Record<string, unknown>;
   const list = (Object.hasOwn(value, "documents") ? value["documents"] : [value]) as Record<string, unknown>[];
@@ -243,7 +243,7 @@ describe("generated bodies", () => {
     });
     await fc.assert(property, settings);
     expect(taken + refused).toBe(2_600);
-    // Both ways were met often, or the generator is no test.
+    // The generator is a test only if both outcomes are frequent.
     expect(Math.min(taken, refused)).toBeGreaterThan(500);
   });
 

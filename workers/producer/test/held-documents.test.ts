@@ -4,13 +4,13 @@ import { HeldDocuments } from "../src/push/held-documents.ts";
 
 const OPTIONS = { model: "@cf/baai/bge-m3", truncateInputs: true } as const;
 
-it("gives documents back as they were put in, once", () => {
+it("gives documents back as they were added, once", () => {
   const held = new HeldDocuments();
-  const documents = ["a", "\uFEFFé😀", "x".repeat(900_000), "y".repeat(300_000), "z"].map((text, place) => {
+  const documents = ["a", "\uFEFFé😀", "x".repeat(900_000), "y".repeat(300_000), "z"].map((text, index) => {
     const accepted = acceptDocument(
-      { ...(place > 0 && { id: `d${place}` }), query: "q", contexts: [text] },
+      { ...(index > 0 && { id: `d${index}` }), query: "q", contexts: [text] },
       null,
-      place,
+      index,
       OPTIONS,
     );
     if (!accepted.ok) throw new Error("not a document");
@@ -18,7 +18,7 @@ it("gives documents back as they were put in, once", () => {
   });
   for (const document of documents) held.add(document);
   expect(held.count).toBe(5);
-  expect([...held.names()]).toMatchObject(documents.map(({ id, place }) => ({ id, place })));
+  expect([...held.names()]).toMatchObject(documents.map(({ id, index }) => ({ id, index })));
   expect([...held.take()]).toEqual(documents);
   expect([...held.take()]).toEqual([]);
 });

@@ -18,7 +18,7 @@ export const send = (api: TestApi, key: string, body: unknown, more: { query?: s
     headers: { "content-type": more.type ?? "application/json", "idempotency-key": key },
   });
 
-/** NDJSON of this many documents, each of about 20 KB: six fill a part. */
+/** NDJSON of this many documents of about 20 KB each: six fill a part. */
 export const lines = (count: number, letter = "x") =>
   Array.from({ length: count }, (_, index) =>
     JSON.stringify({ id: `d${index}`, query: "q", contexts: [letter.repeat(20_000)] }),
@@ -26,7 +26,7 @@ export const lines = (count: number, letter = "x") =>
 export const sendLines = (api: TestApi, key: string, body: string, query = "") =>
   send(api, key, body, { query, type: "application/x-ndjson" });
 
-/** Queues that take so many calls and then none. */
+/** Queues that accept this many calls, and then none. */
 export function queuesUntil(calls: number, error = "the queue is gone") {
   const taken: string[][] = [];
   const queue = {

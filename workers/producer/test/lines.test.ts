@@ -4,7 +4,7 @@ import { LineSplitter } from "../src/push/lines.ts";
 
 const encoder = new TextEncoder();
 
-/** The lines of a text that arrives in pieces of the given sizes, again and again. */
+/** The lines of a text that arrives in pieces of the given sizes, in rotation. */
 function split(bytes: Uint8Array, sizes: readonly number[], most = 1_000): { number: number; text: string | null }[] {
   const splitter = new LineSplitter(most);
   const lines: { number: number; text: string | null }[] = [];
@@ -17,20 +17,20 @@ function split(bytes: Uint8Array, sizes: readonly number[], most = 1_000): { num
     }
   };
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
-    // A reader may use its buffer again: what the splitter keeps must be its own.
+    // A reader may reuse its buffer, so the splitter must keep a copy.
     const chunk = bytes.slice(at, at + (sizes[turn % sizes.length] ?? 1));
     at += chunk.length;
     take(splitter.push(chunk));
     chunk.fill(0);
   }
   take(splitter.end());
-  // Empty lines may be told or only counted: nobody reads them.
+  // Empty lines may be given or only counted: nobody reads them.
   return lines.filter((line) => line.text !== "");
 }
 
 const pieceSizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
 
-it("gives the same lines however the bytes are cut", () => {
+it("gives the same lines wherever the bytes are split", () => {
   const texts = fc.array(fc.string({ unit: "grapheme", maxLength: 30 }).map((text) => text.replaceAll(/[\r\n]/g, "")));
   fc.assert(
     fc.property(texts, fc.constantFrom("\n", "\r\n"), pieceSizes, (lines, ending, sizes) => {
@@ -42,7 +42,7 @@ it("gives the same lines however the bytes are cut", () => {
   );
 });
 
-it("lets go of lines over the limit, and of no other, however the bytes are cut", () => {
+it("drops lines over the limit and no others, wherever the bytes are split", () => {
   const lengths = fc.array(fc.integer({ min: 0, max: 25 }), { minLength: 1 });
   fc.assert(
     fc.property(lengths, fc.constantFrom("\n", "\r\n"), pieceSizes, (counts, ending, sizes) => {
@@ -53,7 +53,7 @@ it("lets go of lines over the limit, and of no other, however the bytes are cut"
   );
 });
 
-it("gives a last line without an end, and none behind a last end", () => {
+it("gives a last line without an ending, and none after a final ending", () => {
   expect(split(encoder.encode("a\nb"), [1]).map((line) => line.text)).toEqual(["a", "b"]);
   expect(split(encoder.encode("a\n"), [1]).map((line) => line.text)).toEqual(["a"]);
   expect(split(encoder.encode(`a\n${"x".repeat(20)}`), [3], 10)).toEqual([
@@ -62,6 +62,6 @@ it("gives a last line without an end, and none behind a last end", () => {
   ]);
 });
 
-it("leaves out a byte order mark in front of the body only", () => {
+it("removes a byte order mark only at the start of the body", () => {
   expect(split(encoder.encode("\ufeffa\n\ufeffb"), [1]).map((line) => line.text)).toEqual(["a", "\ufeffb"]);
 });

@@ -32,7 +32,7 @@ const limited = async () =>
   testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 type SubmissionPage = Page<SubmissionShape> & { readonly counts?: SubmissionShape["counts"] };
 
-/** Rows read by a request, all statements together. */
+/** Rows read by all statements of a request. */
 async function rowsRead(path: string): Promise<number> {
   const { d1, counts } = countedDatabase(env.DB);
   await ask(path, {}, await testApi({ db: openDatabase(d1) }));
@@ -43,7 +43,7 @@ describe("the list of submissions", () => {
   const listed = async (query: string) =>
     (await allPages<SubmissionShape>(`/v1/submissions${query}`)).flat().map((one) => one.id);
 
-  it("is filtered by status, as each shows it", async () => {
+  it("is filtered by the status that submissions show", async () => {
     const queued = await open(db(), { total: 2 });
     const { submission: processing } = await recorded(ids(0, 1));
     const { submission: completed } = await scored(ids(1, 2));
@@ -55,7 +55,7 @@ describe("the list of submissions", () => {
     expect(await listed("?status=canceled")).toEqual([]);
   });
 
-  it("is filtered by what it shows as stalled, whatever its status", async () => {
+  it("is filtered by stalled, in any status", async () => {
     const queued = await open(db(), { total: 2 });
     await open(db(), { total: 2, closed: false });
     const { submission: processing } = await recorded(ids(0, 1), { total: 2 });
@@ -72,7 +72,7 @@ describe("the list of submissions", () => {
     expect(await ask<Page<SubmissionShape>>("/v1/submissions?status=stalled")).toMatchObject({ data: [] });
   });
 
-  it("is filtered by collection, by label, and by time, and by all of them together", async () => {
+  it("is filtered by collection, label and time, and by all of them together", async () => {
     const mine = await open(db(), { collection: "mine", label: "l" }, NOW);
     const other = await open(db(), { collection: "other", label: "l" }, NOW + HOUR);
     const third = await open(db(), { collection: "mine", label: "another" }, NOW + 2 * HOUR);
@@ -86,7 +86,7 @@ describe("the list of submissions", () => {
     expect(await listed("?label=l&collection=mine&status=queued")).toEqual([mine]);
   });
 
-  it("gives every match once, page by page, and goes on behind short pages", async () => {
+  it("gives every match once, page by page, and continues after short pages", async () => {
     const odd: SubmissionId[] = [];
     for (let index = 0; index < 30; index += 1) {
       const id = await open(db(), { collection: index % 2 === 1 ? "odd" : "even" }, NOW + index);
@@ -108,7 +108,7 @@ describe("the list of submissions", () => {
     expect([response.status, problem.errors[0]?.pointer]).toEqual([422, pointer]);
   });
 
-  it("sums up a label's documents over all its submissions, whatever the page shows", async () => {
+  it("sums up a label's documents over all its submissions, not only those of the page", async () => {
     await scored(ids(0, 3), { label: "l" });
     await failed(ids(3, 5), "model_error", { label: "l" });
     await recorded(ids(5, 6), { label: "l", total: 2 });
@@ -120,7 +120,7 @@ describe("the list of submissions", () => {
     expect((await ask<SubmissionPage>("/v1/submissions?label=nothing")).counts?.total).toBe(0);
   });
 
-  it("sums up the same once what ended is folded, and when some of it begins again", async () => {
+  it("gives the same sums after ended submissions are rolled up, and when some are retried", async () => {
     await scored(ids(0, 3), { label: "l" });
     const { submission } = await failed(ids(3, 5), "model_error", { label: "l" });
     await recorded(ids(5, 6), { label: "l", total: 2 });
@@ -134,7 +134,7 @@ describe("the list of submissions", () => {
     expect(await counts()).toEqual({ ...before, processing: 3, failed: 0 });
   });
 
-  it("tells a key that is limited to collections of those only, in the sums too", async () => {
+  it("shows a key limited to collections only those, in the sums too", async () => {
     await scored(ids(0, 3), { label: "l", collection: "mine" });
     await scored(ids(0, 2), { label: "l", collection: "other" });
     const page = await ask<SubmissionPage>("/v1/submissions?label=l", {}, await limited());
@@ -142,7 +142,7 @@ describe("the list of submissions", () => {
     expect((await ask<SubmissionPage>("/v1/submissions?collection=other", {}, await limited())).data).toEqual([]);
   });
 
-  it("reads rows in proportion to the page, with 100,000 submissions there, whatever is asked", async () => {
+  it("reads rows in proportion to the page among 100,000 submissions, with any filter", async () => {
     await env.DB.prepare(`
       INSERT INTO submissions (id, collection, model, lane, label, truncate_inputs, total, recorded, succeeded, created_at,
         active_at, closed_at, completed_at)
@@ -151,12 +151,12 @@ describe("the list of submissions", () => {
         '@cf/baai/bge-m3', 'bulk', iif(i % 1000 = 0, 'l', NULL), 1, 1, 1, 1, ${NOW} + i, ${NOW} + i, ${NOW} + i, ${NOW} + i FROM n`).run();
     expect(await rowsRead("/v1/submissions?limit=50")).toBeLessThanOrEqual(60);
     expect(await rowsRead("/v1/submissions?limit=500")).toBeLessThanOrEqual(510);
-    // At most 2,000 are looked through for a page, however rare what is asked for is.
+    // A page looks through 2,000 at most, however rare the matches are.
     expect(await rowsRead("/v1/submissions?status=canceled")).toBeLessThanOrEqual(2_010);
     expect(await rowsRead("/v1/submissions?collection=rare")).toBeLessThanOrEqual(2_010);
     expect(await rowsRead(`/v1/submissions?since=${at(NOW + 99_990)}`)).toBeLessThanOrEqual(20);
     while (await rollUpTotals(db(), NOW + HOUR));
-    // An index entry and a row for each of the label's.
+    // An index entry and a row for each submission with the label.
     expect(await rowsRead("/v1/submissions?label=l&limit=50")).toBeLessThanOrEqual(2 * 51 + 20);
     expect((await ask<SubmissionPage>("/v1/submissions?label=l&limit=1")).counts?.succeeded).toBe(100);
     expect(await rowsRead("/v1/stats")).toBeLessThanOrEqual(50);
@@ -164,7 +164,7 @@ describe("the list of submissions", () => {
 });
 
 describe("the list of jobs", () => {
-  it("gives the newest first with all there is to know, and no token of a dispatch", async () => {
+  it("gives jobs newest first under every key of the shape, without tokens of dispatches", async () => {
     const { submission, job } = await recorded([{ id: "a", contexts: ["one", "two", "three"] }]);
     await startDispatch(
       db(),
@@ -233,7 +233,7 @@ describe("the list of jobs", () => {
     expect((await listed("?limit=5")).map((page) => page.length)).toEqual([5, 5, 2]);
   });
 
-  it("shows a limited key the jobs that it has documents in", async () => {
+  it("shows a limited key the jobs that hold its documents", async () => {
     const { job: mine } = await recorded([{ id: "a" }], { collection: "mine" });
     const { job: other } = await recorded([{ id: "a" }], { collection: "other" });
     const shared = jobId();
@@ -254,7 +254,7 @@ describe("the list of jobs", () => {
     },
   );
 
-  it("reads rows in proportion to the page, with 100,000 jobs there", async () => {
+  it("reads rows in proportion to the page among 100,000 jobs", async () => {
     const { submission } = await recorded([{ id: "a" }]);
     await env.DB.prepare(`
       INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes, created_at, ended_at,
@@ -268,7 +268,7 @@ describe("the list of jobs", () => {
   });
 });
 
-it("a document's waiting, its submission's and its job's agree, from the Queue to its end", async () => {
+it("a document, its submission and its job show the same waiting, from the Queue to the end", async () => {
   const submission = await open(db(), { total: 1 });
   const waiting = async () => [
     (await ask<SubmissionShape>(`/v1/submissions/${submission}`)).waiting?.reason ?? null,

@@ -20,12 +20,12 @@ const keep = (id: string, body: string, queue = "sluice-bulk", reason = "the bod
 const list = async () => (await ask<Page<MalformedShape>>(LIST)).data;
 const onlyPath = async () => `${LIST}/${(await list())[0]?.id ?? ""}/replay`;
 const staged = async () => (await env.DB.prepare("SELECT submission_id, part, body FROM staged_parts").all()).results;
-/** A part's message; one of 150 KB is larger than a queue takes. */
+/** The message of a part; one of 150 KB is too large for a queue. */
 const messageOf = (submission: SubmissionId, characters = 10) =>
   part(submission, 0, [{ id: "d", contexts: ["x".repeat(characters)] }]).body;
 
 describe("GET /v1/malformed", () => {
-  it("lists quarantined messages with the reason, without their text", async () => {
+  it("lists quarantined messages with their reasons and without their text", async () => {
     const submission = await open(db());
     const body = messageOf(submission);
     await keep("m1", body, "sluice-bulk-dead", "D1 cannot read its documents");
@@ -50,7 +50,7 @@ describe("GET /v1/malformed", () => {
     expect(pages.flat().map((one) => one.message_id)).toEqual(names);
   });
 
-  it("needs the admin scope, of every collection", async () => {
+  it("needs the admin scope for every collection", async () => {
     for (const more of [{ scopes: ["read", "ingest"] as const }, { collections: ["mine"] }]) {
       const api = await testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, more)])) });
       expect((await refused(LIST, {}, api)).response.status).toBe(403);
@@ -68,7 +68,7 @@ describe("GET /v1/malformed", () => {
 
 describe("POST /v1/malformed/{id}/replay", () => {
   it.each(["sluice-bulk", "sluice-bulk-dead", "sluice-interactive"])(
-    "sends the message to its lane's queue again, and forgets it: from %s",
+    "sends the message to its lane's queue again and removes it: from %s",
     async (queue) => {
       const submission = await open(db());
       const body = messageOf(submission);
@@ -82,14 +82,14 @@ describe("POST /v1/malformed/{id}/replay", () => {
     },
   );
 
-  it("sends one that this version cannot read by the name of its queue", async () => {
+  it("sends an unreadable message by the name of its queue", async () => {
     await keep("m", '{"v":2}', "sluice-interactive-staging-dead");
     const api = await testApi();
     await ask(await onlyPath(), post(), api);
     expect(api.calls).toEqual([{ lane: "interactive", bodies: ['{"v":2}'] }]);
   });
 
-  it("keeps the message where the queue does not take it", async () => {
+  it("keeps the message if the queue does not accept it", async () => {
     await keep("m", "x");
     const api = await testApi({ queues: queuesUntil(0).queues });
     const { response, problem } = await refused(await onlyPath(), post(), api);
@@ -102,7 +102,7 @@ describe("POST /v1/malformed/{id}/replay", () => {
   });
 
   it.each(["staged_parts", "sluice-bulk"])(
-    "stages a part again that no message can hold, with its message: from %s",
+    "stages a part that no message can hold again, and sends its reference: from %s",
     async (queue) => {
       const submission = await open(db());
       const body = messageOf(submission, 150_000);
@@ -116,7 +116,7 @@ describe("POST /v1/malformed/{id}/replay", () => {
     },
   );
 
-  it("stages a part again though the queue does not take its message: the poller records it", async () => {
+  it("stages a part even if the queue does not accept its reference, since the poller records it", async () => {
     const submission = await open(db());
     await keep("m", messageOf(submission, 150_000));
     const api = await testApi({ queues: queuesUntil(0).queues });
@@ -155,7 +155,7 @@ describe("POST /v1/malformed/{id}/replay", () => {
       expect((await refused(path, init)).response.status).toBe(404);
   });
 
-  it("is over RPC too", async () => {
+  it("works over RPC too", async () => {
     const sluice = (exports as unknown as { readonly Sluice: SluiceService }).Sluice;
     await keep("m", "x");
     const { data, next_cursor: next } = await sluice.malformed({ limit: 1 });

@@ -8,7 +8,7 @@ import { NOW, pushJson, pushNdjson, testApi, type TestApi } from "./api.ts";
 import { recordMessages } from "./record-messages.ts";
 import { db } from "./stored.ts";
 
-/** What JSON.parse, SQLite or both would change, written without white space. */
+/** Metadata that JSON.parse, SQLite or both would change, without white space. */
 const TEXTS = [
   '{"id":1546130668394913823}',
   '{"a":1e400,"b":-0,"c":1.0,"d":1,"e":0.10000000000000000555}',
@@ -20,16 +20,16 @@ const TEXTS = [
 
 const bodyOf = (place: number, metadata: string) =>
   `{"metadata":{"overruled":1},"id":"m${place}","query":"q","contexts":["c","d"],"metadata":${metadata}}`;
-/** White space between the parts of JSON. */
+/** The same JSON with white space between its tokens. */
 const spaced = (metadata: string) => metadata.replace(/^\{(.*)\}$/s, " {\t$1 } ");
 const documents = TEXTS.map((text, place) => bodyOf(place, spaced(text)));
 
 type Answer = Readonly<Record<string, unknown>>;
 const idOf = async (response: Response) => ((await response.json()) as { submission: { id: string } }).submission.id;
 
-/** Records what was pushed, and lets it succeed. */
+/** Records the pushed documents and gives them scores. */
 async function score(api: TestApi): Promise<void> {
-  const job = mintJobId(NOW, api.dependencies.random(10));
+  const job = mintJobId(NOW, api.context.random(10));
   await recordMessages(
     api.calls.flatMap((call) => call.bodies),
     job,
@@ -64,7 +64,7 @@ async function expectEverywhere(api: TestApi, submission: string): Promise<void>
   expect(results.map((row) => row["metadata"])).toEqual(TEXTS);
 }
 
-describe("metadata is given back exactly as it was written", () => {
+describe("metadata is returned exactly as it was pushed", () => {
   it("in a list of documents", async () => {
     const api = await testApi();
     const submission = await idOf(await pushJson(api, `{ "documents" : [ ${documents.join(" ,\n")} ] }`));
@@ -72,14 +72,14 @@ describe("metadata is given back exactly as it was written", () => {
     await expectEverywhere(api, submission);
   });
 
-  it("in lines", async () => {
+  it("as NDJSON", async () => {
     const api = await testApi();
     const submission = await idOf(await pushNdjson(api, documents.join("\r\n")));
     await score(api);
     await expectEverywhere(api, submission);
   });
 
-  it("in one document by itself", async () => {
+  it("in a single document", async () => {
     for (const text of TEXTS) {
       const api = await testApi();
       await pushJson(api, bodyOf(0, spaced(text)));
@@ -91,10 +91,10 @@ describe("metadata is given back exactly as it was written", () => {
 });
 
 describe("over RPC", () => {
-  // What another Worker has under a service binding with `entrypoint: "Sluice"`.
+  // The entrypoint as another Worker's service binding has it.
   const sluice = (exports as unknown as { readonly Sluice: SluiceService }).Sluice;
 
-  it("the text of metadata comes beside it, if JavaScript cannot hold it", async () => {
+  it("metadata that JavaScript cannot represent comes with its text", async () => {
     const api = await testApi();
     const held = '{"a":[0.1,-0,1.0,1E5,1e-7,123456789012345680000,"1546130668394913823"]}';
     const texts = [...TEXTS, held];

@@ -34,7 +34,7 @@ async function failing(message: string): Promise<TestApi> {
 const TRANSIENT = "D1_ERROR: Network connection lost.";
 const BROKEN = "D1_ERROR: no such table: submissions";
 
-/** The API in a circumstance of a route's request. */
+/** The API in the circumstance of a request. */
 async function apiIn(circumstance: Circumstance | undefined, route: Route): Promise<TestApi> {
   switch (circumstance) {
     case undefined:
@@ -52,7 +52,7 @@ async function apiIn(circumstance: Circumstance | undefined, route: Route): Prom
   }
 }
 
-/** Brings an answer about. */
+/** Sends a request with what it needs before. */
 async function answerTo(route: Route, { path, before = [], during, ...init }: Provoked): Promise<Response> {
   const usual = await testApi();
   for (const step of before) {
@@ -72,7 +72,7 @@ interface Operation {
   >;
 }
 
-/** What every answer has, or its body brings. */
+/** Headers of every answer, or of its body. */
 const USUAL = [
   "content-type",
   "content-length",
@@ -82,9 +82,9 @@ const USUAL = [
   "content-security-policy",
 ];
 
-/** Headers that an answer has and the document does not tell. */
+/** Headers of an answer that the document does not list. */
 function untold(route: Route, response: Response): string[] {
-  const { headers = {} } = told(route.path, route.method)?.responses[String(response.status)] ?? {};
+  const { headers = {} } = documented(route.path, route.method)?.responses[String(response.status)] ?? {};
   const known = [...USUAL, ...Object.keys(headers).map((name) => name.toLowerCase())];
   return [...response.headers.keys()].filter((name) => !known.includes(name));
 }
@@ -92,23 +92,23 @@ const document = openApiDocument() as {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 };
-const told = (path: string, method: string) =>
+const documented = (path: string, method: string) =>
   document.paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
 
 describe("the OpenAPI document", () => {
-  it("has every route, and no other", () => {
+  it("has every route and no others", () => {
     const inDocument = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
     );
     const inRoutes = [
       ...routes.map(({ method, path, id }) => `${method.toLowerCase()} ${path.replaceAll(/:(\w+)/g, "{$1}")} ${id}`),
-      ...openRoutes.flatMap((route) => (route.told === null ? [] : [`get ${route.path} ${route.told.id}`])),
+      ...openRoutes.flatMap((route) => (route.operation === null ? [] : [`get ${route.path} ${route.operation.id}`])),
     ];
     expect(inDocument.toSorted()).toEqual(inRoutes.toSorted());
     expect(document.openapi).toMatch(/^3\.1\./);
   });
 
-  it("is served without a key, as the page to read it is, and neither needs anything from elsewhere", async () => {
+  it("is served without a key, as is its page, and neither loads anything from other origins", async () => {
     const api = await testApi();
     const open = { headers: { authorization: "" } };
     expect(await (await api.fetch("/openapi.json", open)).json()).toEqual(JSON.parse(JSON.stringify(document)));
@@ -123,7 +123,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("leads nowhere that is not in it", () => {
+  it("has only references that resolve", () => {
     const text = JSON.stringify(document);
     const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
     const { schemas } = (document as unknown as { components: { schemas: Record<string, unknown> } }).components;
@@ -134,7 +134,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe.each(routes)("$method $path", (route) => {
-  it("answers in the shapes that the document gives", async () => {
+  it("answers in the documented shapes", async () => {
     const status = String(route.status ?? 200);
     const types = new Set<string | null>();
     for (const request of successes(route.id, world)) {
@@ -152,27 +152,27 @@ describe.each(routes)("$method $path", (route) => {
       else for (const line of text.trimEnd().split("\n")) z.parse(route.line, JSON.parse(line));
       types.add(type);
     }
-    expect([...types]).toEqual(Object.keys(told(route.path, route.method)?.responses[status]?.content ?? {}));
+    expect([...types]).toEqual(Object.keys(documented(route.path, route.method)?.responses[status]?.content ?? {}));
   });
 
-  it.each(problemsOf(route))("answers %s as a problem of that name", async (name) => {
+  it.each(problemsOf(route))("answers the problem %s", async (name) => {
     for (const request of provoke(name, route.id, world)) {
       const response = await answerTo(route, request);
       const problem = z.parse(problemSchema, await response.json());
       const { status, title } = PROBLEMS[name];
       expect([response.status, response.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
       expect(problem).toMatchObject({ type: `/problems/${name}`, status, title });
-      // Whoever shows both shows it once.
+      // A client that shows both title and detail must not repeat itself.
       expect(problem.detail).not.toContain(title);
       expect(untold(route, response)).toEqual([]);
-      expect(told(route.path, route.method)?.responses[String(status)]?.content).toHaveProperty(
+      expect(documented(route.path, route.method)?.responses[String(status)]?.content).toHaveProperty(
         "application/problem+json",
       );
     }
   });
 });
 
-it("a repeated push, one that went on and one that is under way say so in headers that are told", async () => {
+it("repeated, resumed and running pushes have the documented headers", async () => {
   const route = routes.find(({ id }) => id === "pushDocuments");
   if (route === undefined) throw new Error("there is no push");
   const body = JSON.stringify({ query: "capital of France", contexts: ["Paris"] });
@@ -198,21 +198,21 @@ it("a repeated push, one that went on and one that is under way say so in header
   for (const response of [broken, resumed, replayed, running]) expect(untold(route, response)).toEqual([]);
 });
 
-it("every problem there is belongs to a route", () => {
+it("every problem belongs to a route", () => {
   const named = new Set<ProblemName>(routes.flatMap(problemsOf));
   expect([...named].toSorted()).toEqual((Object.keys(PROBLEMS) as ProblemName[]).toSorted());
 });
 
-describe.each(openRoutes.filter((route) => route.told !== null))("GET $path", (route) => {
-  it("answers as the document says", async () => {
+describe.each(openRoutes.filter((route) => route.operation !== null))("GET $path", (route) => {
+  it("answers as documented", async () => {
     await claimAtStart(db(), claimLimits(NOW), NOW, NOW);
     const response = await (await testApi()).fetch(route.path, { headers: { authorization: "" } });
     expect(response.status).toBe(200);
-    expect(response.headers.get("content-type")).toContain(route.told?.type);
-    if (route.told?.schema != null) z.parse(route.told.schema, await response.json());
+    expect(response.headers.get("content-type")).toContain(route.operation?.type);
+    if (route.operation?.schema != null) z.parse(route.operation.schema, await response.json());
   });
 
-  it("takes no other method", async () => {
+  it("refuses other methods", async () => {
     const response = await (await testApi()).fetch(route.path, { method: "POST", headers: { authorization: "" } });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   });

@@ -5,7 +5,7 @@ import { lines, problem, queuesUntil, sendLines } from "./keyed-push.ts";
 
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 
-describe("a streamed push whose parts are still in the Queue", () => {
+describe("an interrupted NDJSON push whose parts are still in the Queue", () => {
   it.each([
     ["all of it", lines(40, "y")],
     // From the second part on.
@@ -23,7 +23,7 @@ describe("a streamed push whose parts are still in the Queue", () => {
     expect(second.taken.flat().filter((body) => !known.has(body))).toEqual([]);
   });
 
-  it("goes on with its own body, and forgets what it sent once it is closed", async () => {
+  it("resumes with the same body, and deletes the hashes of sent parts when it is closed", async () => {
     await sendLines(await testApi({ queues: queuesUntil(2).queues }), "k", lines(40));
     expect(await rows("SELECT count(*) AS n FROM sent_parts")).not.toEqual([{ n: 0 }]);
     const again = queuesUntil(Infinity);

@@ -13,7 +13,7 @@ const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const listed = async (status: string) =>
   (await ask<Page<SubmissionShape>>(`/v1/submissions?status=${status}`)).data.map(({ id }) => id);
 
-/** A submission of 20,000 failed documents that was asked to be retried: the request listed their parts, and no more. */
+/** A retried submission of 20,000 failed documents: the request has only listed their parts. */
 async function retried() {
   const submission = await manyFailed(db(), 20, 1_000);
   const path = `/v1/submissions/${submission}`;
@@ -22,7 +22,7 @@ async function retried() {
 }
 
 describe("a submission whose retry has queued nothing yet", () => {
-  it("is in progress, and says how far the retry is", async () => {
+  it("is processing, and shows the progress of the retry", async () => {
     const { submission, path, answer } = await retried();
     expect(answer).toMatchObject({
       queued: 0,
@@ -38,13 +38,13 @@ describe("a submission whose retry has queued nothing yet", () => {
     expect([await listed("processing"), await listed("completed")]).toEqual([[submission], []]);
   });
 
-  it("counts each document once, whatever else is asked for meanwhile", async () => {
+  it("counts each document once, whatever else is requested meanwhile", async () => {
     const { path } = await retried();
     const again = await ask<{ submission: SubmissionShape }>(`${path}/retry?code=model_error`, post());
     expect(again.submission).toMatchObject({ counts: { total: 20_000 }, retry: { documents: 20_000 } });
   });
 
-  it("is canceled with its retry: nothing of it is queued then", async () => {
+  it("is canceled with its retry, which then queues nothing", async () => {
     const { submission, path } = await retried();
     const canceled = await ask<SubmissionShape>(`${path}/cancel`, post());
     expect(canceled).toMatchObject({
@@ -60,7 +60,7 @@ describe("a submission whose retry has queued nothing yet", () => {
   });
 });
 
-it("a submission that is canceled under a pause does not wait for its end, nor do its documents and jobs", async () => {
+it("a submission canceled during a pause does not wait for it, nor do its documents and jobs", async () => {
   const { submission, job } = await recorded(ids(0, 2));
   await ask("/v1/pause", post({ model: "@cf/baai/bge-m3" }));
   const waiting = async () => [

@@ -6,7 +6,7 @@ import { allPages } from "./stored.ts";
 
 const upTo = (limit: number) => Array.from({ length: limit + 1 }, (_, value) => value);
 
-/** Counters of submissions: every combination that the table accepts, with up to two documents. */
+/** Every combination of counters that the table accepts, with up to two documents. */
 function counters(): readonly (readonly number[])[] {
   return upTo(2).flatMap((total) =>
     upTo(total).flatMap((recorded) =>
@@ -22,8 +22,8 @@ function counters(): readonly (readonly number[])[] {
 }
 
 /**
- * A submission in every state that it can be in: open or closed, canceled or not, with all these counters; with a retry
- * where one document failed.
+ * A submission in every possible state: open or closed, canceled or not, with each combination of counters; with a retry if
+ * a document failed.
  */
 async function insertEveryState(): Promise<number> {
   const rows = [0, 1].flatMap((closed) =>
@@ -64,7 +64,7 @@ async function insertEveryState(): Promise<number> {
   return rows.length;
 }
 
-it("the view submissions_progress shows every submission as the API gives it, in every state", async () => {
+it("the view submissions_progress shows submissions in every state as the API does", async () => {
   const states = await insertEveryState();
   const shown = (await allPages<SubmissionShape>("/v1/submissions?limit=100")).flat();
   expect(shown).toHaveLength(states);

@@ -16,7 +16,7 @@ interface PushAnswer {
 const FRANCE = { query: "capital of France", contexts: ["Paris", { id: "b", text: "Bananas" }] };
 
 describe("a JSON push", () => {
-  it("of one document is answered 202 with its submission, and sent whole in one message", async () => {
+  it("of one document is answered 202 with its submission, and sent in one message", async () => {
     const api = await testApi();
     const response = await pushJson(
       api,
@@ -87,7 +87,7 @@ describe("a JSON push", () => {
     });
   });
 
-  it("gives documents without an id the submission's id and their place", async () => {
+  it("names documents without an id after the submission and their index", async () => {
     const api = await testApi();
     const body = (await (await pushJson(api, { documents: [{ id: "a", ...FRANCE }, FRANCE] })).json()) as PushAnswer;
     expect(body.documents).toEqual([{ id: "a" }, { id: `${body.submission.id}-1` }]);
@@ -95,7 +95,7 @@ describe("a JSON push", () => {
     expect(message).toMatchObject({ documents: [{ id: "a" }, { id: `${body.submission.id}-1`, place: 1 }] });
   });
 
-  it("takes options from the body and from the query, where they agree", async () => {
+  it("takes options from the body and the query if they agree", async () => {
     const api = await testApi();
     const options = { collection: "c", lane: "bulk", label: "l", model: "@cf/baai/bge-m3", truncate_inputs: false };
     const response = await pushJson(api, { documents: [FRANCE], ...options }, "?collection=c&truncate_inputs=false");
@@ -108,7 +108,7 @@ describe("a JSON push", () => {
     expect(api.messages()[0]).toMatchObject({ truncate_inputs: false });
   });
 
-  it("goes to the bulk lane from 101 documents on, and names none of them then", async () => {
+  it("of more than 100 documents goes to the bulk lane, and its answer lists no ids", async () => {
     const api = await testApi();
     const list = (count: number) => ({ documents: Array.from({ length: count }, () => FRANCE) });
     const hundred = (await (await pushJson(api, list(100))).json()) as PushAnswer;
@@ -120,7 +120,7 @@ describe("a JSON push", () => {
     expect(more.accepted).toBe(101);
   });
 
-  it("with a charset of UTF-8 is taken, and packed with gzip too", async () => {
+  it("is accepted with the charset UTF-8, and with gzip", async () => {
     const api = await testApi();
     const packed = new Response(JSON.stringify(FRANCE)).body?.pipeThrough(new CompressionStream("gzip")) ?? null;
     const response = await api.fetch("/v1/documents", {
@@ -131,7 +131,7 @@ describe("a JSON push", () => {
     expect(response.status).toBe(202);
   });
 
-  it("of a document that no message can hold stages it in D1 and sends a reference", async () => {
+  it("with a document that no message can hold stages it in D1 and sends a reference", async () => {
     const api = await testApi();
     const text = "é".repeat(150_000);
     const response = await pushJson(api, { query: "q", contexts: [text] });
@@ -154,7 +154,7 @@ describe("a JSON push", () => {
     }));
     documents.splice(7, 0, { id: "big", query: "q", contexts: ["y".repeat(200_000)] });
     expect((await pushJson(api, { documents })).status).toBe(202);
-    // Calls go out together, and a Queue keeps no order.
+    // Calls are made together, and a Queue has no order.
     const messages = api.messages().toSorted((a, b) => a.part - b.part);
     expect(messages.map((message) => message.part)).toEqual(messages.map((_, index) => index));
     const places = messages.flatMap((message) =>
@@ -170,7 +170,7 @@ describe("a JSON push", () => {
     expect(row).toEqual({ total: 41, closed_at: NOW });
   });
 
-  it("hashes each part by its documents' text", async () => {
+  it("hashes the text of the documents of each part", async () => {
     const api = await testApi();
     await pushJson(api, FRANCE);
     const [text = ""] = api.calls[0]?.bodies ?? [];
@@ -180,7 +180,7 @@ describe("a JSON push", () => {
     expect(api.messages()[0]).toMatchObject({ hash: hex });
   });
 
-  it("stores what was validated: of a name that stands twice, the later value", async () => {
+  it("stores what it validated: of a repeated name, the last value", async () => {
     const api = await testApi();
     await pushJson(api, '{"id":"a","id":"b","query":"q","contexts":["c"]}');
     expect(api.messages()[0]).toMatchObject({ documents: [{ id: "b" }] });
@@ -198,7 +198,7 @@ describe("a Queue that refuses", () => {
     };
   };
 
-  it("leaves the submission of a single part open, and is told as 503 with its id", async () => {
+  it("leaves the submission of a single part open, and the answer is 503 with its id", async () => {
     const api = await testApi({ queues: { interactive: refusing(1), bulk: refusing(1) } });
     const response = await pushJson(api, FRANCE);
     expect(response.status).toBe(503);
@@ -208,17 +208,17 @@ describe("a Queue that refuses", () => {
     expect(await response.json()).toMatchObject({ type: "/problems/unavailable", status: 503, submission: row?.id });
   });
 
-  it("half way leaves the submission open with the total that was sent, or may have been", async () => {
+  it("in the middle of a push leaves the submission open with what may have been sent", async () => {
     const api = await testApi({ queues: { interactive: refusing(2), bulk: refusing(2) } });
     const documents = Array.from({ length: 100 }, () => ({ query: "q", contexts: ["x".repeat(40_000)] }));
     const response = await pushJson(api, { documents });
     expect(response.status).toBe(503);
     const row = await env.DB.prepare("SELECT total, closed_at FROM submissions").first<{ total: number }>();
-    // A call of 6 documents that went through, and the four that were made together after it.
+    // A call of 6 documents that succeeded, and the four calls that were made together after it.
     expect(row).toEqual({ total: 30, closed_at: null });
   });
 
-  it("is logged without any text of the documents", async () => {
+  it("is logged without document text", async () => {
     const api = await testApi({ queues: { interactive: refusing(1), bulk: refusing(1) } });
     await pushJson(api, { query: "a secret question", contexts: ["a secret answer"] });
     expect(api.logs.map((entry) => entry.event)).toEqual(["push_not_sent"]);
@@ -226,7 +226,7 @@ describe("a Queue that refuses", () => {
   });
 });
 
-it("a D1 that is out of order refuses the push with 503, and no message is sent", async () => {
+it("an unavailable D1 refuses the push with 503, and no message is sent", async () => {
   const broken = new Proxy(env.DB, {
     get(target, property) {
       if (property === "batch") return () => Promise.reject(new Error("D1_ERROR: Network connection lost."));

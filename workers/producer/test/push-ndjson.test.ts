@@ -25,7 +25,7 @@ function sent(api: TestApi): { readonly id: string; readonly place: number }[] {
   return api.messages().flatMap((message) => (message.kind === "part" ? message.documents : []));
 }
 
-/** The body in chunks that end where told. */
+/** The body in chunks that end at the given offsets. */
 function inChunks(bytes: Uint8Array, ...cuts: number[]): ReadableStream<Uint8Array> {
   const ends = [...new Set(cuts), bytes.length].toSorted((a, b) => a - b);
   return new ReadableStream({
@@ -41,7 +41,7 @@ function inChunks(bytes: Uint8Array, ...cuts: number[]): ReadableStream<Uint8Arr
 }
 
 describe("an NDJSON push", () => {
-  it("goes to the bulk lane, names no documents, and is closed with its total in one written row", async () => {
+  it("goes to the bulk lane, lists no ids, and is opened and closed in one written row", async () => {
     const { api, answer } = await push(`${line("a")}\n${line("b")}`);
     expect(answer).toMatchObject({ accepted: 2, documents: null, rejected_count: 0, rejected: [] });
     expect(answer.submission).toMatchObject({ lane: "bulk", counts: { total: 2 } });
@@ -52,7 +52,7 @@ describe("an NDJSON push", () => {
     });
   });
 
-  it("takes every line by itself: refused ones are told, the others are sent", async () => {
+  it("accepts or refuses each line by itself: refused ones are listed, the others are sent", async () => {
     const lines = [
       line("a"),
       "nonsense",
@@ -70,25 +70,25 @@ describe("an NDJSON push", () => {
       { line: 7, detail: expect.stringMatching(/^\/id: .*earlier line/) },
     ]);
     expect(answer).toMatchObject({ accepted: 2, rejected_count: 4 });
-    // A place counts refused lines too, and blank ones not.
+    // The index counts refused lines, but not blank ones.
     expect(sent(api).map(({ id, place }) => [id, place])).toEqual([
       ["a", 0],
       ["d", 4],
     ]);
   });
 
-  it("names a document without an id by its place", async () => {
+  it("names a document without an id after its index", async () => {
     const { api, answer } = await push(`bad\n{"query":"q","contexts":["c"]}\n`);
     expect(sent(api).map((one) => one.id)).toEqual([`${answer.submission.id}-1`]);
   });
 
-  it("reads CRLF, blank lines, a byte order mark and a last line without an end", async () => {
+  it("reads CRLF, blank lines, a byte order mark and a last line without an ending", async () => {
     const { api, answer } = await push(`\ufeff${line("a")}\r\n\r\n \t\r\n${line("b")}\r\nbad\r\n${line("c")}`);
     expect(sent(api).map((one) => one.id)).toEqual(["a", "b", "c"]);
     expect(answer.rejected.map((one) => one.line)).toEqual([5]);
   });
 
-  it("refuses a line that is not UTF-8 and goes on", async () => {
+  it("refuses a line that is not UTF-8 and continues", async () => {
     const bytes = new Uint8Array([
       ...new TextEncoder().encode(`${line("a")}\n"`),
       0xff,
@@ -96,16 +96,16 @@ describe("an NDJSON push", () => {
     ]);
     const { api, answer } = await push(bytes);
     expect(sent(api).map((one) => one.id)).toEqual(["a", "b"]);
-    expect(answer.rejected).toEqual([{ line: 2, detail: "the line holds bytes that are not UTF-8" }]);
+    expect(answer.rejected).toEqual([{ line: 2, detail: "the line is not valid UTF-8" }]);
   });
 
-  it("refuses an over-long line and goes on", async () => {
+  it("refuses a line that is too long and continues", async () => {
     const { api, answer } = await push(`${line("a")}\n${"x".repeat(3_000_001)}\n${line("b")}`);
     expect(sent(api).map((one) => one.id)).toEqual(["a", "b"]);
     expect(answer.rejected).toEqual([{ line: 2, detail: expect.stringContaining("3000000 bytes") }]);
   });
 
-  it("takes a document of just below 1 MB that its line writes in \\u escapes", async () => {
+  it("accepts a document of just below 1 MB whose line uses \\u escapes", async () => {
     const text = "é".repeat(499_900);
     const { api } = await push(`{"query":"q","contexts":["${"\\u00e9".repeat(499_900)}"]}`);
     const staged = await env.DB.prepare("SELECT body FROM staged_parts").first<{ body: string }>();
@@ -115,13 +115,13 @@ describe("an NDJSON push", () => {
     ]);
   });
 
-  it("lists the first 100 refused lines and counts all", async () => {
+  it("lists the first 100 refused lines and counts all of them", async () => {
     const { answer } = await push([...Array.from({ length: 150 }, () => "bad"), line("a")].join("\n"));
     expect(answer.rejected_count).toBe(150);
     expect(answer.rejected).toHaveLength(100);
   });
 
-  it("is unpacked from gzip", async () => {
+  it("is decompressed from gzip", async () => {
     const text = Array.from({ length: 3_000 }, (_, index) => line(`d${index}`)).join("\n");
     const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
     const { api, answer } = await push(packed, { "content-encoding": "gzip" });
@@ -130,14 +130,14 @@ describe("an NDJSON push", () => {
   });
 
   it.each(["application/ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])(
-    "may call itself %s",
+    "may have the type %s",
     async (type) => {
       const { answer } = await push(line("a"), { "content-type": type });
       expect(answer.accepted).toBe(1);
     },
   );
 
-  it("reads the same documents wherever its bytes are cut", async () => {
+  it("reads the same documents wherever its bytes are split", async () => {
     const text = `\ufeff{"id":"é€😀","query":"ü","contexts":["日本"]}\r\nbad\n\n${line("b")}`;
     const bytes = new TextEncoder().encode(text);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
@@ -147,7 +147,7 @@ describe("an NDJSON push", () => {
     }
   });
 
-  it("keeps every message within 127,700 bytes and every call within 256,000, whatever the sizes", async () => {
+  it("keeps messages within 127,700 bytes and calls within 256,000, for any sizes", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(sizes, fc.constantFrom("x", "é", "😀", '"'), async (lengths, character) => {
@@ -170,7 +170,7 @@ describe("an NDJSON push", () => {
   });
 });
 
-it("a body that breaks off after parts were sent leaves the submission open, and names it", async () => {
+it("a body that is interrupted after parts were sent leaves the submission open, and names it", async () => {
   const noise = () => Array.from(crypto.getRandomValues(new Uint8Array(10_000)), (byte) => byte.toString(16)).join("");
   const lines = Array.from({ length: 100 }, (_, index) => line(`d${index}`, { contexts: [noise()] })).join("\n");
   const whole = new Uint8Array(

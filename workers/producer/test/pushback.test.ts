@@ -3,7 +3,7 @@ import { pushJson, testApi } from "./api.ts";
 import { FRANCE, type Accepted, lines, sendLines, queuesUntil, problem } from "./keyed-push.ts";
 
 describe("a Queue that pushes back", () => {
-  it("is waited for, longer each time, and the push goes through", async () => {
+  it("is waited for, longer each time, and the push succeeds", async () => {
     let refusals = 3;
     const api = await testApi();
     const queue = {
@@ -20,7 +20,7 @@ describe("a Queue that pushes back", () => {
   });
 
   it.each(["Queue is overloaded. Please back off.", "Queue sendBatch failed: Too Many Requests"])(
-    "for longer than half a minute (%s) ends the push with 503, and the same key goes on",
+    "for longer than half a minute (%s) ends the push with 503, and the same key resumes it",
     async (message) => {
       const { queues } = queuesUntil(1, message);
       const api = await testApi({ queues });
@@ -33,7 +33,7 @@ describe("a Queue that pushes back", () => {
     },
   );
 
-  it("is not waited for where it says something else", async () => {
+  it("is not waited for after another error", async () => {
     const { queues } = queuesUntil(0);
     const api = await testApi({ queues });
     expect((await pushJson(api, FRANCE)).status).toBe(503);

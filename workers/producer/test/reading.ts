@@ -14,7 +14,7 @@ import {
 import { expect } from "vitest";
 import { NOW, testApi } from "./api.ts";
 
-/* What tests of reads have in common. */
+/* Shared by tests of reads. */
 
 export interface Page<T> {
   readonly data: T[];
@@ -45,7 +45,7 @@ export async function scored(
   return submission;
 }
 
-/** Ends the job's only dispatch as told. */
+/** Dispatches a job and ends it. */
 export async function end(job: JobId, end: JobEnd): Promise<void> {
   await dispatch(db(), job);
   await finalizeJobs(db(), [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW + 1_000);
@@ -57,7 +57,7 @@ export async function read<T>(path: string, accept = "application/json"): Promis
   return (await response.json()) as T;
 }
 
-/** A body as text, of whatever type. */
+/** A body of any type as text. */
 export const text = async (response: Response) => new TextDecoder().decode(await response.arrayBuffer());
 export const documentPath = (id: string) => `/v1/collections/default/documents/${encodeURIComponent(id)}`;
 export const at = (time: number) => new Date(time).toISOString();

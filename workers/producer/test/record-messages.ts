@@ -7,7 +7,7 @@ import { partToRecord } from "@sluice/pipeline/message/part-to-record.ts";
 import { recordParts } from "@sluice/pipeline/message/sql/record-parts.ts";
 import { NOW } from "./api.ts";
 
-/** Records parts as the consumer would, in one job; gives how many documents they hold. */
+/** Records parts in one job, as the consumer would; gives the number of their documents. */
 export async function recordMessages(bodies: readonly string[], job: JobId, now = NOW): Promise<number> {
   const parts = bodies.map((body) => {
     const message = parseMessage(body);

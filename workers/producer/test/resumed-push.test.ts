@@ -14,7 +14,7 @@ function linesOf(order: string): string[] {
   );
 }
 
-/** The lines as they arrive, and what happens behind the last. */
+/** The lines as they arrive, and an action after the last. */
 function bodyOf(lines: readonly string[], end: (controller: ReadableStreamDefaultController) => void) {
   let next = 0;
   return new ReadableStream<Uint8Array>(
@@ -44,8 +44,8 @@ async function push(
 }
 
 /**
- * A push whose client is gone before its last document, while its first call is under way: so the inline
- * parts behind that wait, uncounted, and the staged ones among them are counted. Gives what the Queue took.
+ * A push whose client disconnects before its last document, during its first call: later inline parts wait and are not
+ * counted, and the staged ones among them are. Gives the messages that the Queue accepted.
  */
 async function breakOff(lines: readonly string[]): Promise<string[]> {
   const sent: string[] = [];
@@ -67,7 +67,7 @@ const staged = async () => {
   const { results } = await env.DB.prepare("SELECT body FROM staged_parts ORDER BY part").all<{ body: string }>();
   return results.map(({ body }) => body);
 };
-/** Records each part as it comes, in a job of its own: so one that `total` does not count is refused by D1. */
+/** Records each part as it arrives, in its own job, so that D1 refuses a part that `total` does not count. */
 async function record(bodies: readonly string[]): Promise<void> {
   for (const body of bodies) await recordMessages([body], jobId());
 }
@@ -84,7 +84,7 @@ afterEach(async () => {
   await env.DB.batch(tables.map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
 });
 
-describe("a push that broke off with inline parts before staged ones", () => {
+describe("an interrupted push with inline parts before staged ones", () => {
   const cases = ["iiiiisi", "siiiisi", "isisiiiiisi"].flatMap((order) =>
     Object.entries(RECORDED).map(([before, recordBefore]) => ({ order, before, recordBefore })),
   );
@@ -94,7 +94,7 @@ describe("a push that broke off with inline parts before staged ones", () => {
       const lines = linesOf(order);
       const sent = await breakOff(lines);
       await recordBefore(sent);
-      // Everything that may be recorded is, before each further call: what was sent is counted by then.
+      // Every part that was sent is recorded before the next call: it must be counted by then.
       const answer = await push(
         bodyOf(lines, (controller) => controller.close()),
         async (bodies) => {
@@ -111,7 +111,7 @@ describe("a push that broke off with inline parts before staged ones", () => {
   );
 });
 
-describe("a request that is overtaken while it takes a push over", () => {
+describe("a request that another one overtakes while it takes over a push", () => {
   /** D1 whose reads of a push's parts wait for `before`. */
   const readingPartsAfter = (before: () => Promise<void>) =>
     openDatabase(
@@ -129,7 +129,7 @@ describe("a request that is overtaken while it takes a push over", () => {
       }),
     );
 
-  it("is answered that the push is another's, not that its body is another one", async () => {
+  it("is answered that another request has the push, not that the body differs", async () => {
     const lines = linesOf("iiii");
     const sent = await breakOff(lines);
     await record(sent);

@@ -5,11 +5,11 @@ import { describe, expect, it } from "vitest";
 import { dispatch, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import { db, ids, recorded, scored } from "./stored.ts";
 
-// What another Worker has under a service binding with `entrypoint: "Sluice"`.
+// The entrypoint as another Worker's service binding has it.
 const sluice = (exports as unknown as { readonly Sluice: SluiceService }).Sluice;
 
 const FRANCE: DocumentIn = { id: "one", query: "capital of France", contexts: ["Paris", { id: "b", text: "Bananas" }] };
-/** What a call throws. An RPC promise is more than a promise, so it is awaited where it is made. */
+/** The error of a call. It is awaited here, since an RPC promise is more than a promise. */
 async function thrown(call: () => Promise<unknown>): Promise<unknown> {
   try {
     await call();
@@ -22,7 +22,7 @@ const submissions = async () =>
   (await env.DB.prepare("SELECT count(*) AS n FROM submissions").first<{ n: number }>())?.n;
 
 describe("over RPC", () => {
-  it("a document is pushed, and a list of them, with options", async () => {
+  it("a document and a list with options are pushed", async () => {
     const one = await sluice.push(FRANCE);
     expect(one).toMatchObject({ accepted: 1, documents: [{ id: "one" }], submission: { lane: "interactive" } });
     const many = await sluice.push([FRANCE, { ...FRANCE, id: "two" }], { collection: "c", label: "l", lane: "bulk" });
@@ -40,12 +40,12 @@ describe("over RPC", () => {
     });
   });
 
-  it("the state of the whole is read, with what scores", async () => {
+  it("stats are read, with the scorer", async () => {
     await scored(ids(0, 2));
     expect(await sluice.stats()).toMatchObject({ scorer: "workers-ai", lanes: { bulk: { succeeded: 2 } } });
   });
 
-  it("an idempotency key is kept", async () => {
+  it("an idempotency key replays the first answer", async () => {
     const first = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });
     const again = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });
     expect([again, await submissions()]).toEqual([first, 1]);
@@ -53,13 +53,42 @@ describe("over RPC", () => {
     expect(other).toMatchObject({ name: "SluiceError", message: expect.stringMatching(/^idempotency-key-reused: /) });
   });
 
-  it("bad input is refused by an error that names the place", async () => {
+  it("bad input throws an error with a pointer", async () => {
     const refused = await thrown(() => sluice.push([{ ...FRANCE, contexts: [] }]));
     expect(refused).toMatchObject({ name: "SluiceError", message: expect.stringContaining("/documents/0/contexts") });
     expect(await submissions()).toBe(0);
   });
 
-  it("a document, a submission and its results are read, and null stands for what is not there", async () => {
+  it("bad options throw an error that names them, for every method that has options", async () => {
+    const messages = async (...calls: (() => Promise<unknown>)[]) => {
+      const errors: unknown[] = [];
+      for (const call of calls) errors.push(await thrown(call));
+      return errors.map((error) => (error as Error).message);
+    };
+    const lines = () => new Blob([JSON.stringify(FRANCE)]).stream();
+    expect(
+      await messages(
+        () => sluice.push(FRANCE, { collection: "a/b" }),
+        () => sluice.push(lines(), { collection: "a/b" }),
+        () => sluice.push(lines(), { priority: 1 } as object),
+        () => sluice.push(FRANCE, { idempotencyKey: "é" }),
+        () => sluice.document("default", "one", { topK: 0 }),
+        () => sluice.results("sub_1", { limit: 1_001 }),
+        () => sluice.malformed({ cursor: "x" }),
+      ),
+    ).toEqual([
+      'invalid: /collection: collection must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and not "." or ".."',
+      'invalid: ?collection: collection must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and not "." or ".."',
+      "invalid: ?priority: unknown query parameter; allowed here: collection, model, lane, label, truncate_inputs",
+      "invalid: the header Idempotency-Key must have 1 to 255 characters of printable ASCII, from the space to ~",
+      "invalid: ?top_k: must be a whole number from 1 to 1000",
+      "invalid: ?limit: must be a whole number from 1 to 1000",
+      "invalid: ?cursor: is not a cursor of this list: pass next_cursor unchanged",
+    ]);
+    expect(await submissions()).toBe(0);
+  });
+
+  it("a document, a submission and its results are read; null stands for not found", async () => {
     const { submission } = await scored(ids(0, 3));
     expect(await sluice.document("default", "d1", { topK: 1, include: ["text"] })).toMatchObject({
       id: "d1",

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { testApi } from "./api.ts";
 import { lines, problem, sendLines } from "./keyed-push.ts";
 
-/** Turns of the event loop in which another call would begin, were it allowed to. */
+/** Turns of the event loop in which another call would start if it were allowed. */
 const TURNS = 50;
 
 /**
- * A Queue whose calls end once those beside them have begun: `rounds` says how many go out together. Gives how many
- * were under way as each began. It refuses the n-th, where one is named.
+ * A Queue whose calls end once the others of their round have started: `rounds` has the number of calls of each. Gives how
+ * many were in progress as each started. It refuses call number `refused`.
  */
 function slowQueue(rounds: readonly number[], refused = 0) {
   const gates = rounds.flatMap((size) => {
@@ -33,29 +33,26 @@ function slowQueue(rounds: readonly number[], refused = 0) {
   return { queues: { interactive: queue, bulk: queue }, underWay };
 }
 
-describe("the calls of a push", () => {
-  it("go out four together at most, those that were filled while others were under way", async () => {
+describe("calls of a push", () => {
+  it("go out four at a time at most, those that were filled while others were in progress", async () => {
     const { queues, underWay } = slowQueue([1, 4, 2]);
     // Six documents fill a part, two parts a call: seven calls.
     expect((await sendLines(await testApi({ queues }), "k", lines(84))).status).toBe(202);
     expect(underWay).toEqual([1, 1, 2, 3, 4, 1, 2]);
   });
 
-  it.each([1, 2, 4, 5, 6, 7])(
-    "end the push with 503 where the Queue refuses one of them, call %i of seven",
-    async (refused) => {
-      const response = await sendLines(await testApi({ queues: slowQueue([1, 4, 2], refused).queues }), "k", lines(84));
-      expect(response.status).toBe(503);
-      const again = await sendLines(await testApi({ queues: slowQueue([]).queues }), "k", lines(84));
-      expect(again.status).toBe(202);
-      expect(await again.json()).toMatchObject({
-        submission: { id: (await problem(response)).submission },
-        accepted: 84,
-      });
-    },
-  );
+  it.each([1, 2, 4, 5, 6, 7])("end the push with 503 if the Queue refuses one, call %i of seven", async (refused) => {
+    const response = await sendLines(await testApi({ queues: slowQueue([1, 4, 2], refused).queues }), "k", lines(84));
+    expect(response.status).toBe(503);
+    const again = await sendLines(await testApi({ queues: slowQueue([]).queues }), "k", lines(84));
+    expect(again.status).toBe(202);
+    expect(await again.json()).toMatchObject({
+      submission: { id: (await problem(response)).submission },
+      accepted: 84,
+    });
+  });
 
-  it("do not wait for others where none is under way", async () => {
+  it("do not wait if none is in progress", async () => {
     const { queues, underWay } = slowQueue([1]);
     expect((await sendLines(await testApi({ queues }), "k", lines(12))).status).toBe(202);
     expect(underWay).toEqual([1]);

@@ -57,14 +57,14 @@ describe("a submission's status", () => {
   });
 });
 
-it("a submission's counts add up, lost documents being failed ones with a code of their own", () => {
+it("a submission's counts add up, with lost documents as failures of their own code", () => {
   const row = submissionRow({ recorded: 7, succeeded: 3, failed: 1, canceled: 1, lost: 2 });
   const shape = submissionShape(row, { ...NOTHING_AROUND, failures: [{ code: "too_large", count: 1 }] }, NOW);
   expect(shape.counts).toEqual({ total: 10, queued: 1, processing: 2, succeeded: 3, failed: 3, canceled: 1 });
   expect(shape.failures).toEqual({ too_large: 1, message_lost: 2 });
 });
 
-it("a submission of which everything that was sent has ended waits for the rest of its push, for an hour at most", () => {
+it("an open submission whose documents all ended waits an hour for the rest of its push", () => {
   const row = submissionRow({ total: 5, recorded: 5, succeeded: 5, closedAt: null, activeAt: NOW + MINUTE });
   expect(submissionShape(row, NOTHING_AROUND, NOW).waiting).toEqual({
     reason: "push",
@@ -77,7 +77,7 @@ describe("a submission is stalled", () => {
   const stalled = (more: Partial<SubmissionRow>, age: number) =>
     submissionShape(submissionRow(more), NOTHING_AROUND, NOW + age).stalled;
 
-  it("when documents are missing ten minutes after the last was sent, and says how many and since when", () => {
+  it("if documents are missing ten minutes after the last was sent, with number and time", () => {
     expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE)).toBeNull();
     expect(stalled({ recorded: 4, lost: 1 }, 10 * MINUTE + 1)).toEqual({
       missing: 5,
@@ -86,7 +86,7 @@ describe("a submission is stalled", () => {
     expect(stalled({ recorded: 4, activeAt: NOW + MINUTE }, 10 * MINUTE + 1)).toBeNull();
   });
 
-  it("never while it is being received, nor with everything recorded", () => {
+  it("never while receiving, nor with everything recorded", () => {
     expect(stalled({ closedAt: null, recorded: 4 }, 60 * MINUTE)).toBeNull();
     expect(stalled({ recorded: 10 }, 60 * MINUTE)).toBeNull();
   });
@@ -138,7 +138,7 @@ const view = { topK: null, include: [] };
 const AT = { now: NOW, pauses: [] };
 
 describe("a document that has not ended", () => {
-  it("counts the answers it used up, and the one it waits for once its job is dispatched", () => {
+  it("counts answers that were used up, plus the one that it waits for once dispatched", () => {
     expect(documentShape(documentRow(), job(), view, AT).attempts).toBe(1);
     expect(documentShape(documentRow(), job({ dispatchNumber: 3 }), view, AT).attempts).toBe(2);
     expect(documentShape(documentRow(), null, view, AT)).toMatchObject({ attempts: 0, job_id: "job_1" });
@@ -148,7 +148,7 @@ describe("a document that has not ended", () => {
     documentShape(documentRow(), job(more), view, { now, pauses }).waiting;
   const due = new Date(NOW + MINUTE).toISOString();
 
-  it("waits for its turn, or for an answer, or for the next try of a job that was turned away", () => {
+  it("waits for its turn, for an answer, or for the next try of a refused job", () => {
     expect(waiting({})).toEqual({ reason: "dispatch", until: due });
     expect(waiting({ status: "dispatching" })).toEqual({ reason: "dispatch", until: due });
     expect(waiting({ status: "dispatched" })).toEqual({ reason: "answer", until: due });
@@ -158,7 +158,7 @@ describe("a document that has not ended", () => {
     expect(documentShape(documentRow(), null, view, AT).waiting).toEqual({ reason: "dispatch", until: null });
   });
 
-  it("waits for the end of the last pause that is about it, unless Workers AI has it already", () => {
+  it("waits for the last pause that applies to it to end, unless Workers AI has it already", () => {
     const pause = (scope: string, until: number | null, reason: Pause["reason"] = "daily_limit"): Pause => ({
       scope,
       reason,
@@ -201,13 +201,13 @@ describe("a submission waits", () => {
   const dispatched = { status: "dispatched", refusals: 0, dueAt: NOW + 2 * MINUTE } as const;
   const paused: Pause = { scope: "all", reason: "requested", message: null, since: NOW, until: null };
 
-  it("for the Queue before anything is recorded, and for nothing after its end", () => {
+  it("for the Queue before anything is recorded, and for nothing once it ended", () => {
     expect(waiting({})).toEqual({ reason: "queue", until: null });
     expect(waiting({ recorded: 10, succeeded: 10, completedAt: NOW })).toBeNull();
     expect(waiting({ recorded: 10, succeeded: 10, closedAt: null })?.reason).toBe("push");
   });
 
-  it("for what its jobs wait for: a retry is told first, then an answer", () => {
+  it("for what its jobs wait for: first a retry, then an answer", () => {
     const turnedAway = { ...pending, refusals: 1 };
     expect(waiting({ recorded: 10 }, [pending])?.reason).toBe("dispatch");
     expect(waiting({ recorded: 10 }, [pending, dispatched])?.reason).toBe("answer");
@@ -217,14 +217,14 @@ describe("a submission waits", () => {
     expect(waiting({ recorded: 10 }, [pending, dispatched, turnedAway])?.reason).toBe("retry");
   });
 
-  it("for the end of a pause, unless Workers AI has all that is left", () => {
+  it("for a pause to end, unless Workers AI has all that is left", () => {
     expect(waiting({ recorded: 10 }, [pending], [paused])).toEqual({ reason: "paused", until: null });
     expect(waiting({}, [], [paused])?.reason).toBe("paused");
     expect(waiting({ recorded: 10 }, [dispatched], [paused])?.reason).toBe("answer");
     expect(waiting({ recorded: 9 }, [dispatched], [paused])?.reason).toBe("paused");
   });
 
-  it("for no pause once it is canceled: that takes effect at once", () => {
+  it("for no pause once it is canceled, since that takes effect at once", () => {
     const canceled = { cancelRequestedAt: NOW };
     expect(waiting({ ...canceled, recorded: 10 }, [{ ...pending, dueAt: NOW }], [paused])).toEqual({
       reason: "dispatch",
@@ -233,14 +233,14 @@ describe("a submission waits", () => {
     expect(waiting(canceled, [], [paused])?.reason).toBe("queue");
   });
 
-  it("for a retry to queue its documents, or for the end of a pause", () => {
+  it("for a retry to queue its documents, or for a pause to end", () => {
     const retried = { recorded: 10, failed: 10, completedAt: NOW, isRetrying: true };
     expect(waiting(retried)).toEqual({ reason: "dispatch", until: null });
     expect(waiting(retried, [], [paused])?.reason).toBe("paused");
   });
 });
 
-it("a document's error says whether trying again may help, by its code", () => {
+it("a document's error says by its code whether a retry may help", () => {
   const error = (code: string) =>
     documentShape(documentRow({ status: "failed", code, message: null }), null, view, AT).error;
   expect(error("invalid_input")).toMatchObject({
@@ -252,7 +252,7 @@ it("a document's error says whether trying again may help, by its code", () => {
   expect(error("toString")).toMatchObject({ code: "toString", retryable: true });
 });
 
-it("scores take their ids from D1, and the index where there is none; a pruned text is null", () => {
+it("scores have the context's id, or its index without one; a deleted text is null", () => {
   const scores = JSON.stringify([
     [1, 0.5, "b"],
     [0, 0.25],
@@ -264,7 +264,7 @@ it("scores take their ids from D1, and the index where there is none; a pruned t
   ]);
 });
 
-it("metadata goes into a document's text as it is stored, and only where it is asked for", () => {
+it("metadata is inserted as it is stored, and only if requested", () => {
   const metadata = '{"a":[1.0,{"b":"é","b":1546130668394913823}],"__proto__":{"c":null}}';
   const row = documentRow({ metadata });
   const json = (stored: string | null, include: Include[]) => {

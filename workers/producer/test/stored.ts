@@ -16,7 +16,7 @@ import {
 import { NOW, testApi, type ProblemBody, type TestApi } from "./api.ts";
 
 /*
- * What is in D1 before a test: submissions whose documents are recorded, and as far as told.
+ * Rows that tests start with: submissions whose documents are recorded, and possibly ended.
  */
 
 export const db = (): Database => openDatabase(env.DB);
@@ -40,14 +40,14 @@ export async function recorded(
   return { submission, job };
 }
 
-/** One whose documents have scores. */
+/** A submission whose documents have scores. */
 export async function scored(documents: readonly TestDocument[], more: StoredOptions = {}, now = NOW): Promise<Stored> {
   const stored = await recorded(documents, more, now);
   await succeed(db(), stored.job, await dispatch(db(), stored.job, now), now);
   return stored;
 }
 
-/** One whose documents failed with a code. */
+/** A submission whose documents failed with a code. */
 export async function failed(
   documents: readonly { readonly id: string }[],
   code: "model_error" | "too_large" = "model_error",
@@ -83,7 +83,7 @@ export interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** Asks, and gives the answer of a request that must succeed. */
+/** The answer to a request that must succeed. */
 export async function ask<T>(path: string, init: RequestInit<RequestInitCfProperties> = {}, api?: TestApi): Promise<T> {
   const response = await (api ?? (await testApi())).fetch(path, init);
   const text = await response.text();
@@ -96,7 +96,7 @@ export const post = (body?: unknown): RequestInit<RequestInitCfProperties> => ({
   ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
 });
 
-/** The problem that a request must end with. */
+/** The problem of a request that must fail. */
 export async function refused(
   path: string,
   init: RequestInit<RequestInitCfProperties> = {},

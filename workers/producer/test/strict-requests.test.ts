@@ -6,14 +6,14 @@ import { ask, failed, ids, post, refused } from "./stored.ts";
 
 const bodiless = routes.filter((route) => route.body === undefined);
 
-/** As it comes over the wire: there a GET may have a body too. */
+/** A request as it arrives: unlike one made in JavaScript, a GET may have a body. */
 async function withBody({ method, path }: Route, body: ReadableStream<Uint8Array>): Promise<Response> {
   const request = new Request(`https://sluice.test${path.replaceAll(/:\w+/g, "x")}`, {
     method,
     headers: { authorization: `Bearer ${KEY}` },
   });
   Object.defineProperty(request, "body", { value: body });
-  return createApp().fetch(request, (await testApi()).dependencies);
+  return createApp().fetch(request, (await testApi()).context);
 }
 
 const streamOf = (...pieces: string[]) =>
@@ -24,13 +24,13 @@ const streamOf = (...pieces: string[]) =>
     },
   });
 
-describe("a request whose route takes no body", () => {
-  it("is any but a push, a pause and its end", () => {
+describe("a request to a route that takes no body", () => {
+  it("is any but push, pause and resume", () => {
     const others = routes.filter((route) => !bodiless.includes(route)).map((route) => route.id);
     expect(others).toEqual(["pushDocuments", "pause", "resume"]);
   });
 
-  it.each(bodiless)("is refused with one, and told where options go: $method $path", async (route) => {
+  it.each(bodiless)("is refused with a body, and the answer says where options go: $method $path", async (route) => {
     const response = await withBody(route, streamOf("", '{"code":', '"model_error"}'));
     const { type, detail, errors } = (await response.json()) as ProblemBody;
     expect([response.status, type, errors[0]?.pointer]).toEqual([422, "/problems/invalid", ""]);
@@ -39,14 +39,14 @@ describe("a request whose route takes no body", () => {
     expect(detail).toContain(names.length === 0 ? "send none" : `the query string (${names.join(", ")})`);
   });
 
-  it.each(bodiless)("may have one of no bytes, or of white space: $method $path", async (route) => {
+  it.each(bodiless)("may have a body of no bytes or of white space: $method $path", async (route) => {
     for (const pieces of [["", ""], [" "], ["\r\n", "\t "]]) {
       const response = await withBody(route, streamOf(...pieces));
       expect(JSON.stringify(await response.json())).not.toContain("takes no body");
     }
   });
 
-  it("changes nothing: failed documents are not queued again by a code in the body", async () => {
+  it("changes nothing: a code in the body queues no failed documents", async () => {
     const { submission } = await failed(ids(0, 2));
     const path = `/v1/submissions/${submission}`;
     const { problem } = await refused(`${path}/retry`, post({ code: "too_large" }));
@@ -79,7 +79,7 @@ describe("broken percent-encoding", () => {
   });
 
   it.each(routes.filter((route) => route.path.includes(":")))(
-    "is refused for every parameter of the path, by its name: $method $path",
+    "is refused in every path parameter, by name: $method $path",
     async ({ method, path }) => {
       const { response, problem } = await refused(path.replaceAll(/:\w+/g, "%ff"), { method });
       const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => `{${name}}`);
@@ -87,7 +87,7 @@ describe("broken percent-encoding", () => {
     },
   );
 
-  it("of a name is refused too, and U+FFFD itself is a character like any other", async () => {
+  it("in a name is refused too, and U+FFFD itself is allowed", async () => {
     expect((await refused("/v1/submissions?%ff=1")).problem.errors).toEqual([{ pointer: "?%ff", detail: encoded }]);
     expect(await ask("/v1/submissions?label=%EF%BF%BD+%2B%25")).toMatchObject({ data: [] });
   });

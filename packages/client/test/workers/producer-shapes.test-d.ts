@@ -6,7 +6,7 @@ import type {
   PauseReason as CorePauseReason,
 } from "@sluice/core";
 import type { WaitingReason as CoreWaitingReason } from "@sluice/pipeline/job/waiting.ts";
-import type { pauseBody } from "../../../../workers/producer/src/handlers/pause.ts";
+import type { pauseBody } from "../../../../workers/producer/src/shapes/pause.ts";
 import type { PROBLEMS } from "../../../../workers/producer/src/http/problems.ts";
 import type { pushQuerySchema } from "../../../../workers/producer/src/push/options.ts";
 import type * as answers from "../../../../workers/producer/src/shapes/answers.ts";

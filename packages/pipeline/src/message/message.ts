@@ -113,12 +113,20 @@ export function parseMessage(body: unknown): Result<Message, string> {
 }
 
 /**
- * A part about to be sent. `documents` is what stands between the brackets of its list, in UTF-8: bytes
- * lie outside the heap, where the strings of a long push would pile up.
+ * The id that a submission has in its documents until it is opened. Ids have one length, so that parts can be packed before
+ * their submission has one.
+ */
+export const UNMINTED = "sub_00000000-0000-7000-8000-000000000000" as SubmissionId;
+
+/**
+ * A part about to be sent. `documents` is the content of its list without the brackets, in UTF-8: bytes are outside the
+ * heap, where the strings of a long push would pile up.
  */
 export interface PackedPart {
   readonly documents: Uint8Array;
   readonly count: number;
+  /** Where `documents` has `UNMINTED`, in ids of documents that are named after their submission. */
+  readonly unminted: readonly number[];
   /** UTF-8 bytes of the message body. */
   readonly bytes: number;
 }
@@ -156,6 +164,12 @@ function frameBytes(header: PartHeader): number {
   return utf8Length(partBody(header, 9_999_999, "0".repeat(64), ""));
 }
 
+/** Writes a submission's id into the ids of the documents that are named after it, in place. */
+export function mintDocumentIds({ documents, unminted }: PackedPart, submission: SubmissionId): void {
+  const id = new TextEncoder().encode(submission);
+  for (const at of unminted) documents.set(id, at);
+}
+
 /** Whether a part goes to the consumer through D1, since a message cannot hold it. Such a part has one document. */
 export function isStaged(part: PackedPart): boolean {
   return part.bytes > MAX_PART_BYTES;
@@ -174,14 +188,18 @@ export class PartPacker {
   #bytes: number;
   #contexts = 0;
   #idBytes = 0;
+  #unminted: number[] = [];
 
   constructor(header: PartHeader) {
     this.#frame = frameBytes(header);
     this.#bytes = this.#frame;
   }
 
-  /** Takes the next document; gives the part that it no longer fitted into, if one became full. */
-  add(document: SerializedDocument): PackedPart | null {
+  /**
+   * Takes the next document; gives the part that it did not fit into, if one became full. `isUnminted`: its id begins with
+   * `UNMINTED`.
+   */
+  add(document: SerializedDocument, isUnminted = false): PackedPart | null {
     const bytes = document.bytes + 1;
     const idBytes = utf8Length(document.id) + ID_FRAME_BYTES;
     const full =
@@ -191,7 +209,7 @@ export class PartPacker {
         this.#contexts + document.contexts > MAX_PART_CONTEXTS ||
         this.#idBytes + idBytes > MAX_PART_ID_BYTES);
     const part = full ? this.flush() : null;
-    this.#write(document);
+    this.#write(document, isUnminted);
     this.#count += 1;
     this.#bytes += bytes;
     this.#contexts += document.contexts;
@@ -199,22 +217,26 @@ export class PartPacker {
     return part;
   }
 
-  /** What is left, as the last part; `null` when nothing is. */
+  /** The last part; `null` if no document is left. */
   flush(): PackedPart | null {
     if (this.#count === 0) return null;
-    const part = { documents: this.#documents.subarray(0, this.#written), count: this.#count, bytes: this.#bytes };
+    const documents = this.#documents.subarray(0, this.#written);
+    const part = { documents, count: this.#count, bytes: this.#bytes, unminted: this.#unminted };
     this.#documents = new Uint8Array(0);
     this.#written = 0;
     this.#count = 0;
     this.#bytes = this.#frame;
     this.#contexts = 0;
     this.#idBytes = 0;
+    this.#unminted = [];
     return part;
   }
 
-  #write(document: SerializedDocument): void {
+  #write(document: SerializedDocument, isUnminted: boolean): void {
     if (this.#count === 0) this.#documents = new Uint8Array(Math.max(MAX_PART_BYTES, document.bytes));
     else this.#documents[this.#written++] = COMMA;
+    // Before the id there is ASCII only: its place and a few names.
+    if (isUnminted) this.#unminted.push(this.#written + document.json.indexOf(UNMINTED));
     this.#written += this.#encoder.encodeInto(document.json, this.#documents.subarray(this.#written)).written;
   }
 }

@@ -4,6 +4,7 @@ import {
   MAX_PART_BYTES,
   MAX_SEND_BYTES,
   MESSAGE_OVERHEAD_BYTES,
+  nameDocument,
   serializeDocument,
   utf8Length,
   type SerializedDocument,
@@ -11,8 +12,10 @@ import {
 } from "@sluice/core";
 import {
   PartPacker,
+  UNMINTED,
   fitsSend,
   isStaged,
+  mintDocumentIds,
   parseMessage,
   partBody,
   stagedBody,
@@ -87,6 +90,24 @@ describe("PartPacker", () => {
       [1, true],
       [1, false],
     ]);
+  });
+
+  it("takes the submission's id in later, in the ids of documents that are named after it and nowhere else", () => {
+    const serialized = (submission: string, id: string | null, place: number) => {
+      const texts = { query: `é ${UNMINTED}`, contexts: [UNMINTED], contextIds: [UNMINTED], metadata: null };
+      const named = serializeDocument({ id, ...texts }, id ?? nameDocument(submission, place), place);
+      if (!named.ok) throw new Error(named.error.detail);
+      return named.value;
+    };
+    const ids = [null, `${UNMINTED}-0`, null, "d", ...Array.from({ length: 600 }, () => null)];
+    const packer = new PartPacker({ ...HEADER, submission: UNMINTED });
+    const parts = ids.map((id, place) => packer.add(serialized(UNMINTED, id, place), id === null));
+    const packed = [...parts, packer.flush()].filter((part) => part !== null);
+    for (const part of packed) mintDocumentIds(part, HEADER.submission);
+    expect(packed.length).toBeGreaterThan(1);
+    expect(packed.map(textOf).join(",")).toBe(
+      ids.map((id, place) => serialized(HEADER.submission, id, place).json).join(","),
+    );
   });
 
   it("has nothing left after it was flushed", () => {

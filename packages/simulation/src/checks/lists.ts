@@ -1,9 +1,11 @@
-import { listJobs } from "@sluice/producer/src/handlers/list-jobs.ts";
-import { listSubmissions } from "@sluice/producer/src/handlers/list-submissions.ts";
 import type { Reader } from "../world/reader.ts";
 import type { World } from "../world/world.ts";
 import { listFlaw } from "./compare-lists.ts";
 import { countsOf } from "./stats.ts";
+import { handlerOf } from "../world/handlers.ts";
+
+const listJobs = handlerOf("listJobs");
+const listSubmissions = handlerOf("listSubmissions");
 
 const LABEL = "labeled";
 

@@ -1,8 +1,3 @@
-import { getDocument } from "@sluice/producer/src/handlers/get-document.ts";
-import { getDocuments } from "@sluice/producer/src/handlers/get-documents.ts";
-import { getSubmission } from "@sluice/producer/src/handlers/get-submission.ts";
-import { listResults } from "@sluice/producer/src/handlers/list-results.ts";
-import { readResults } from "@sluice/producer/src/handlers/read-results.ts";
 import type { DocumentShape } from "@sluice/producer/src/shapes/document.ts";
 import type { SubmissionShape } from "@sluice/producer/src/shapes/submission.ts";
 import { Reader } from "../world/reader.ts";
@@ -12,6 +7,13 @@ import { listsFlaw } from "./lists.ts";
 import { expectedScores } from "./outcome-rules.ts";
 import type { Submission, Version } from "./state.ts";
 import { statsFlaw } from "./stats.ts";
+import { handlerOf } from "../world/handlers.ts";
+
+const getDocument = handlerOf("getDocument");
+const getDocuments = handlerOf("getDocuments");
+const getSubmission = handlerOf("getSubmission");
+const listResults = handlerOf("listResults");
+const readResults = handlerOf("readFeed");
 
 /** Small enough that many lists have several pages. */
 const PAGE = 12;

@@ -1,8 +1,10 @@
-import { getStats } from "@sluice/producer/src/handlers/get-stats.ts";
 import type { StatsShape } from "@sluice/producer/src/shapes/stats.ts";
 import { Reader } from "../world/reader.ts";
 import type { World } from "../world/world.ts";
 import { isOpen, type Submission } from "./state.ts";
+import { handlerOf } from "../world/handlers.ts";
+
+const getStats = handlerOf("getStats");
 
 /** What is wrong with `GET /v1/stats`, or `null`: everything in it is added up anew from what is known of each document and job. */
 export async function statsFlaw(world: World): Promise<string | null> {

@@ -1,8 +1,5 @@
 import { nameDocument } from "@sluice/core";
 import type { JobMembers } from "@sluice/pipeline/job/job.ts";
-import { getDocument } from "@sluice/producer/src/handlers/get-document.ts";
-import { getSubmission } from "@sluice/producer/src/handlers/get-submission.ts";
-import { listResults } from "@sluice/producer/src/handlers/list-results.ts";
 import type { DocumentShape } from "@sluice/producer/src/shapes/document.ts";
 import type { SubmissionShape } from "@sluice/producer/src/shapes/submission.ts";
 import type { Shown } from "../baselines/baseline.ts";
@@ -16,6 +13,11 @@ import { Reader } from "../world/reader.ts";
 import { Stack } from "../world/stack.ts";
 import type { World } from "../world/world.ts";
 import type { Design } from "./design.ts";
+import { handlerOf } from "../world/handlers.ts";
+
+const getDocument = handlerOf("getDocument");
+const getSubmission = handlerOf("getSubmission");
+const listResults = handlerOf("listResults");
 
 /** Sluice, read through its API. */
 export class SluiceDesign implements Design {

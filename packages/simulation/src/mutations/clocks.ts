@@ -7,9 +7,9 @@ export const CLOCKS: readonly Mutation[] = [
   mutation(
     "id-of-isolate-clock",
     "a submission is opened by the clock of the Worker that opens it",
-    "workers/producer/src/push/sending.ts",
-    "tail, io.databaseTime())",
-    "tail, io.now())",
+    "workers/producer/src/push/open-push.ts",
+    "tail, context.databaseTime())",
+    "tail, context.now())",
     2,
   ),
   mutation(

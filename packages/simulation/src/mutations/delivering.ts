@@ -69,8 +69,8 @@ export const DELIVERING: readonly Mutation[] = [
   mutation(
     "replay-forgets-first",
     "a quarantined message is forgotten before its queue has it again",
-    "workers/producer/src/handlers/malformed.ts",
-    "      if (!(await send(io, destination.lane, body))) return notSent();\n      await dropMalformedMessage(io.db, key);",
-    "      await dropMalformedMessage(io.db, key);\n      if (!(await send(io, destination.lane, body))) return notSent();",
+    "workers/producer/src/verbs/replay-malformed.ts",
+    "      if (!(await send(context, destination.lane, body))) return err(NOT_SENT);\n      await dropMalformedMessage(context.db, key);",
+    "      await dropMalformedMessage(context.db, key);\n      if (!(await send(context, destination.lane, body))) return err(NOT_SENT);",
   ),
 ];

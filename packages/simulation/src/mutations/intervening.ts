@@ -100,16 +100,16 @@ export const INTERVENING: readonly Mutation[] = [
   mutation(
     "accepted-before-sent",
     "a push is answered as accepted though the Queue did not take it",
-    "workers/producer/src/push/sending.ts",
-    "      return sent;\n",
-    "      return true;\n",
+    "workers/producer/src/push/close-push.ts",
+    "    return failure;\n  }",
+    "    return null;\n  }",
   ),
   mutation(
     "total-after-send",
     "a send does not wait for its total, so that what is recorded may exceed it",
-    "workers/producer/src/push/sending.ts",
-    "if (raise !== null && !(await raiseTotal(db, this.submission, raise, databaseTime(), this.#holder, sent)))\n        this.#lose();",
-    "if (raise !== null) void raiseTotal(db, this.submission, raise, databaseTime(), this.#holder, sent).catch(() => undefined);",
+    "workers/producer/src/push/call-rounds.ts",
+    'if (raise !== null && !(await raiseTotal(db, submission, raise, databaseTime(), holder, sent))) return "taken";',
+    "if (raise !== null) void raiseTotal(db, submission, raise, databaseTime(), holder, sent).catch(() => undefined);",
   ),
   withKind(
     "resending",

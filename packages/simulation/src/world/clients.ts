@@ -1,10 +1,4 @@
 import { DEFAULT_MODEL } from "@sluice/core";
-import { cancelSubmission } from "@sluice/producer/src/handlers/cancel-submission.ts";
-import { deleteDocument } from "@sluice/producer/src/handlers/delete-document.ts";
-import { replayMalformed } from "@sluice/producer/src/handlers/malformed.ts";
-import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
-import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
-import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.ts";
 import { writeMalformedId } from "@sluice/producer/src/shapes/malformed.ts";
 import type { Call, Handler } from "@sluice/producer/src/context.ts";
 import type { Invocation } from "./invocation.ts";
@@ -17,6 +11,15 @@ import { scopeOf, targetOf, type PauseTarget } from "./pause-target.ts";
 import { answerOf, callOf, dependenciesOf, type Answer } from "./requests.ts";
 import type { Stack } from "./stack.ts";
 import { MINUTE, type World } from "./world.ts";
+import { handlerOf } from "./handlers.ts";
+
+const cancelSubmission = handlerOf("cancelSubmission");
+const deleteDocument = handlerOf("deleteDocument");
+const replayMalformed = handlerOf("replayMalformed");
+const pause = handlerOf("pause");
+const resume = handlerOf("resume");
+const postDocuments = handlerOf("pushDocuments");
+const retrySubmission = handlerOf("retrySubmission");
 
 /** Times that a seed may cancel, delete, retry or pause. */
 const ACTIONS = 4;

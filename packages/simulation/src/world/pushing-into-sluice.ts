@@ -1,5 +1,4 @@
 import { nameDocument, type SubmissionId } from "@sluice/core";
-import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
 import { versionKey } from "../checks/state.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Push } from "./pushes.ts";
@@ -7,6 +6,9 @@ import { Pushing } from "./pushing.ts";
 import { answerOf, dependenciesOf, type Answer } from "./requests.ts";
 import type { Stack } from "./stack.ts";
 import type { World } from "./world.ts";
+import { handlerOf } from "./handlers.ts";
+
+const postDocuments = handlerOf("pushDocuments");
 
 /** Pushes through Sluice's own handler, with what its answers must say. The world learns whose each submission is. */
 export function pushingIntoSluice(world: World, stack: Stack): Pushing {

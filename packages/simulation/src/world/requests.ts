@@ -1,7 +1,8 @@
-import { memberText, memberTexts } from "@sluice/core";
+import { memberText, memberTexts, type Result } from "@sluice/core";
 import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
 import { openDatabase } from "@sluice/db";
 import type { Call, ApiContext } from "@sluice/producer/src/context.ts";
+import { responseOf, type Problem } from "@sluice/producer/src/http/problems.ts";
 import { simulatedD1 } from "../d1/simulated-d1.ts";
 import { BodiesInWork } from "@sluice/producer/src/push/bodies-in-work.ts";
 import type { Invocation } from "./invocation.ts";
@@ -92,7 +93,8 @@ export function readerOf(world: World): ApiContext {
 }
 
 /** What is answered. The metadata of documents stays text: parsed, its numbers may be rounded. */
-export async function answerOf(response: Response): Promise<Answer> {
+export async function answerOf(result: Result<Response, Problem>): Promise<Answer> {
+  const response = responseOf(result);
   const retryAfter = response.headers.get("retry-after");
   const text = await response.text();
   const body = JSON.parse(text) as Record<string, unknown>;

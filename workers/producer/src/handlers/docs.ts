@@ -1,6 +1,6 @@
 import type { ApiContext } from "../context.ts";
 
-/** The page runs its own scripts only, and asks nobody but this API. Swagger UI styles some parts in place. */
+/** The page runs only its own scripts and calls only this API. Swagger UI has inline styles. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -18,7 +18,7 @@ const PAGE = `<!doctype html>
 </head>
 <body>
 <div id="docs"></div>
-<noscript>This page needs JavaScript; the document it shows is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<noscript>This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</noscript>
 </body>
 </html>
 `;
@@ -33,7 +33,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** A page to read the OpenAPI document and to try it; it fetches nothing from elsewhere. */
+/** A page to read the OpenAPI document and try the API. It fetches nothing from other origins. */
 export function docsPage(): Response {
   return new Response(PAGE, {
     headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY },

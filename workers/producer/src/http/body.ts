@@ -2,56 +2,58 @@ import { err, ok, type Result } from "@sluice/core";
 import { mediaType } from "./respond.ts";
 import type { Problem } from "./problems.ts";
 
-/** Packed bytes unpack to a thousand times as many at most: pieces of this size stay below 16 MB. */
-const PACKED_PIECE_BYTES = 16_384;
+/** Gzip expands bytes a thousandfold at most: pieces of this size stay below 16 MB. */
+const GZIP_PIECE_BYTES = 16_384;
 
 const BROKEN: Problem = {
   name: "broken-body",
   detail:
-    "The body broke off before its end, or is no valid gzip: push it again, packed as a whole (several packed files in a row are not read).",
+    "The body was interrupted or is not valid gzip. Push it again, compressed in one piece: concatenated gzip files are not supported.",
 };
 
-/** Why a body's type is refused, or `null`. A charset may be named if it is UTF-8. */
+/** Why a body's type is refused, or `null`. A charset may be given if it is UTF-8. */
 export function typeProblem(request: Request, allowed: readonly string[]): Problem | null {
   const header = request.headers.get("content-type") ?? "";
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(header)?.[1]?.toLowerCase() ?? "utf-8";
   if (allowed.includes(mediaType(header)) && ["utf-8", "utf8"].includes(charset)) return null;
   return {
     name: "unsupported-media-type",
-    detail: `Send the body as ${allowed.join(" or ")}, in UTF-8, and say so in Content-Type.`,
+    detail: `Send the body in UTF-8 with Content-Type: ${allowed.join(" or ")}.`,
     headers: { "accept-post": allowed.join(", ") },
   };
 }
 
 /**
- * A read costs objects that outlive a young collection, and 4 KB is what a plain one gives: 95 MB took
- * 23,000 of them. Between these bounds is what one read waits for and takes at most.
+ * Each read allocates objects that outlive a young collection, and a plain one gives 4 KB: 95 MB took 23,000 of them. One
+ * read waits for the minimum and takes the maximum at most.
  */
-const READ_BYTES = { least: 16_384, most: 65_536 };
+const READ_BYTES = { min: 16_384, max: 65_536 };
 
-/** A piece of a body, or why there will be no more. */
+/** A piece of a body, or the problem that ends it. */
 export type BodyPiece = Uint8Array | { readonly problem: Problem };
 
 /**
- * A request's body as it comes, unpacked where it says `Content-Encoding: gzip`. A body that breaks
- * off or cannot be unpacked ends with a problem, not an exception.
+ * A request's body as it arrives, decompressed if it has `Content-Encoding: gzip`. A body that is interrupted or cannot be
+ * decompressed ends with a problem, not an exception.
  */
 export function readBody(request: Request): Result<AsyncIterable<BodyPiece>, Problem> {
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   if (encoding !== "identity" && encoding !== "gzip") {
     return err({
       name: "unsupported-media-type",
-      detail: "Send the body as it is or with Content-Encoding: gzip; no other encoding is read here.",
+      detail: "Send the body without Content-Encoding or with gzip: no other encoding is supported.",
       headers: { "accept-encoding": "gzip" },
     });
   }
   const body: ReadableStream<Uint8Array> | null = request.body;
-  if (body === null) return ok(pieces(null));
-  return ok(pieces(encoding === "gzip" ? unpacked(body) : body));
+  if (body === null) return ok(noPieces());
+  return ok(readStream(encoding === "gzip" ? decompressed(body) : body));
 }
 
-async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<BodyPiece> {
-  if (body === null) return;
+async function* noPieces(): AsyncGenerator<BodyPiece> {}
+
+/** A stream as pieces. An interrupted one ends with a problem, not an exception. */
+export async function* readStream(body: ReadableStream<Uint8Array>): AsyncGenerator<BodyPiece> {
   const reader = openReader(body);
   try {
     for (;;) {
@@ -66,15 +68,15 @@ async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
       yield piece;
     }
   } finally {
-    // What is not wanted any more is not waited for either.
+    // Nobody needs the rest, so nobody waits for the end of the cancellation.
     reader.cancel().catch(() => {});
   }
 }
 
-/** White space between the parts of JSON: a body of nothing else is empty. */
+/** White space in JSON: a body of nothing else is empty. */
 const JSON_SPACE = [0x20, 0x09, 0x0a, 0x0d];
 
-/** Whether a request has a body that holds anything; it is not read on. The runtime tells by reading only. */
+/** Whether a request has a body that is not empty. It is read as far as that takes, since the runtime cannot tell without. */
 export async function hasBody(request: Request): Promise<boolean> {
   const body: ReadableStream<Uint8Array> | null = request.body;
   if (body === null) return false;
@@ -96,7 +98,7 @@ interface PieceReader {
   cancel(): Promise<void>;
 }
 
-/** Reads in large pieces where the stream can: one that is made in JavaScript comes as it was cut. */
+/** Reads large pieces if the stream supports it. A stream made in JavaScript keeps its own pieces. */
 function openReader(body: ReadableStream<Uint8Array>): PieceReader {
   let large: ReadableStreamBYOBReader;
   try {
@@ -107,16 +109,16 @@ function openReader(body: ReadableStream<Uint8Array>): PieceReader {
   }
   return {
     read: async () => {
-      const { value } = await large.readAtLeast(READ_BYTES.least, new Uint8Array(READ_BYTES.most));
+      const { value } = await large.readAtLeast(READ_BYTES.min, new Uint8Array(READ_BYTES.max));
       return value === undefined || value.length === 0 ? null : value;
     },
     cancel: () => large.cancel(),
   };
 }
 
-function unpacked(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function decompressed(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const { readable, writable } = new DecompressionStream("gzip");
-  // Its end is seen where the unpacked bytes are read, an error too.
+  // Whoever reads the decompressed bytes sees its end, errors included.
   void feed(openReader(body), writable.getWriter());
   return readable;
 }
@@ -125,8 +127,8 @@ async function feed(reader: PieceReader, writer: WritableStreamDefaultWriter<Buf
   writer.closed.catch(() => {});
   try {
     for (let piece = await reader.read(); piece !== null; piece = await reader.read()) {
-      for (let at = 0; at < piece.length; at += PACKED_PIECE_BYTES) {
-        await writer.write(piece.subarray(at, at + PACKED_PIECE_BYTES));
+      for (let at = 0; at < piece.length; at += GZIP_PIECE_BYTES) {
+        await writer.write(piece.subarray(at, at + GZIP_PIECE_BYTES));
       }
     }
     await writer.close();
@@ -135,12 +137,12 @@ async function feed(reader: PieceReader, writer: WritableStreamDefaultWriter<Buf
   }
 }
 
-/** A buffer for a body begins with this size and doubles. */
+/** A buffer for a body starts at this size and doubles. */
 const FIRST_BUFFER_BYTES = 65_536;
 
 /**
- * A whole body. Bytes are counted as they come: what a header says is no proof. `instead` says what to do
- * with a larger one. Pieces are copied into one buffer: it is outside the heap, and a smaller one is free at once.
+ * A whole body. Bytes are counted as they arrive, since a header may be wrong. `instead` says what to do with a larger
+ * body. Pieces are copied into one buffer, which is outside the heap; one that became too small is freed at once.
  */
 export async function readBytes(
   body: AsyncIterable<BodyPiece>,
@@ -162,18 +164,18 @@ export async function readBytes(
   return ok(new Uint8Array(buffer, 0, bytes));
 }
 
-/** A body as text, strictly UTF-8. One that holds nothing but white space is refused. */
+/** A body as text. It must be valid UTF-8, and more than white space. */
 export function decodeText(bytes: Uint8Array): Result<string, Problem> {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
-    return err({ name: "not-utf8", detail: "Some of its bytes are none of UTF-8: encode the text as UTF-8." });
+    return err({ name: "not-utf8", detail: "Some bytes of the body are not UTF-8: encode the text as UTF-8." });
   }
   return text.trim() === "" ? err(EMPTY_BODY) : ok(text);
 }
 
-/** A whole body as text, as `readBytes` and `decodeText` have it. */
+/** A whole body as text: `readBytes`, then `decodeText`. */
 export async function readText(
   body: AsyncIterable<BodyPiece>,
   maxBytes: number,
@@ -185,9 +187,9 @@ export async function readText(
 
 export const EMPTY_BODY: Problem = {
   name: "empty-body",
-  detail: "It holds no document: send one as JSON, or NDJSON with a document a line.",
+  detail: "The body has no document: send one as JSON, or NDJSON with one document per line.",
 };
 
 function tooLarge(maxBytes: number, instead: string): Problem {
-  return { name: "body-too-large", detail: `A JSON body has at most ${maxBytes} bytes here: ${instead}.` };
+  return { name: "body-too-large", detail: `A JSON body may have at most ${maxBytes} bytes here: ${instead}.` };
 }

@@ -4,12 +4,12 @@ import { fromBase64url, toBase64url } from "./base64url.ts";
 
 const MAX_CURSOR_CHARACTERS = 512;
 
-/** Where a list goes on, opaque to its reader: JSON in base64url. */
+/** A position in a list, opaque to the caller: JSON in base64url. */
 export function writeCursor(position: Readonly<Record<string, string | number>>): string {
   return toBase64url(JSON.stringify(position));
 }
 
-/** Reads a cursor of one kind of list; none is the start, `null`. */
+/** Reads a cursor of one kind of list; `null` without one: the list starts. */
 export function readCursor<Position>(
   cursor: string | undefined,
   schema: z.ZodType<Position>,
@@ -19,9 +19,9 @@ export function readCursor<Position>(
   try {
     if (cursor.length <= MAX_CURSOR_CHARACTERS) value = JSON.parse(fromBase64url(cursor) ?? "null");
   } catch {
-    // Not one of ours: told below, as any other that does not fit.
+    // Refused below, like any other value that is not a cursor.
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return ok(parsed.data);
-  return err([{ pointer: "?cursor", detail: "is not a cursor of this list: pass next_cursor on as it came" }]);
+  return err([{ pointer: "?cursor", detail: "is not a cursor of this list: pass next_cursor unchanged" }]);
 }

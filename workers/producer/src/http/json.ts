@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "@sluice/core";
 
-/** Parses JSON text; the reason tells the position where the runtime knows it, and none of the text. */
+/** Parses JSON text. The reason gives the position if the runtime knows it, and quotes no text. */
 export function parseJson(text: string): Result<unknown, string> {
   try {
     return ok(JSON.parse(text));

@@ -14,7 +14,7 @@ const keysSchema = z
   )
   .min(1);
 
-/** A key that may be used, known by its SHA-256 only. */
+/** A configured key. Only its SHA-256 is known. */
 export interface ApiKey {
   readonly name: string;
   readonly sha256: Uint8Array;
@@ -23,7 +23,7 @@ export interface ApiKey {
   readonly collections: readonly string[] | null;
 }
 
-/** Parses the secret `SLUICE_API_KEYS`; none where it is missing or not what it should be. */
+/** Parses the secret `SLUICE_API_KEYS`; no key if it is missing or not valid. */
 export function parseKeys(text: string | undefined): ApiKey[] {
   let value: unknown;
   try {
@@ -42,8 +42,8 @@ export function parseKeys(text: string | undefined): ApiKey[] {
 }
 
 /**
- * The key that an `Authorization` header presents, or `null`. No key, a malformed one and a wrong one
- * take the same way, and every configured key is compared: time tells nothing about any of them.
+ * The key in an `Authorization` header, or `null`. A missing, a malformed and a wrong key take the same path, and every
+ * configured key is compared, so that timing reveals nothing.
  */
 export async function findKey(keys: readonly ApiKey[], authorization: string | null): Promise<ApiKey | null> {
   const presented = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1] ?? "";

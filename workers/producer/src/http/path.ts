@@ -2,8 +2,8 @@ import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import { NOT_ENCODED, decoded } from "./encoding.ts";
 
 /**
- * The parameters of a path by its pattern (`/v1/things/:id`), each decoded exactly once, so that an id
- * may hold any character, a slash written `%2F` too. A parameter's place is written `{name}`.
+ * The parameters of a path by its pattern (`/v1/things/:id`). Each is decoded exactly once, so that an id may have any
+ * character, including a slash written as `%2F`. The pointer to a parameter is `{name}`.
  */
 export function pathParameters(pattern: string, pathname: string): Result<Record<string, string>, FieldProblem[]> {
   const segments = pathname.split("/");

@@ -1,8 +1,8 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import * as z from "zod";
-import { queryPlace } from "./encoding.ts";
+import { queryPointer } from "./encoding.ts";
 
-/** Most a list gives at once. */
+/** Items of a page. */
 export const MAX_LIMIT = 1_000;
 export const DEFAULT_LIMIT = 50;
 const MAX_TOP_K = 1_000;
@@ -23,7 +23,7 @@ export const topKParameter = wholeNumber(MAX_TOP_K);
 export const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names) =>
   z.enum(names, { error: `must be one of: ${names.join(", ")}` });
 
-export const cursorParameter = z.string().describe("Where to go on: a `next_cursor`, as it came.").optional();
+export const cursorParameter = z.string().describe("Where to continue: a `next_cursor`, unchanged.").optional();
 
 /** A time as RFC 3339, which allows `t` and `z` too, in milliseconds. */
 export const timeParameter = z
@@ -36,19 +36,22 @@ export const timeParameter = z
 const includes = ["text", "metadata"] as const;
 export type Include = (typeof includes)[number];
 
-/** What a document shows besides its usual fields, separated by commas. */
+/** Optional fields of a document, separated by commas. */
 export const includeParameter = z
   .string()
   .transform((text) => text.split(","))
   .pipe(z.array(z.enum(includes, { error: `must be a list of: ${includes.join(", ")}, separated by commas` })))
   .meta({ parameter: { type: "array", items: { enum: includes } } });
 
-/** What of a document is shown. */
+/** For routes without parameters. */
+export const noQuery = z.strictObject({});
+
+/** Which parts of a document are shown. */
 export const viewParameters = { top_k: topKParameter.optional(), include: includeParameter.optional() };
 
 /**
- * The parameters of a query string by a schema: unknown ones are refused by name, and repeated ones
- * where the schema has no list of them.
+ * Parses a query string by a schema. Unknown parameters are refused by name, and so are repeated ones unless the schema
+ * has a list of them.
  */
 export function parseQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape, z.core.$strict>,
@@ -59,19 +62,27 @@ export function parseQuery<Shape extends z.ZodRawShape>(
   const repeated = names.filter((name) => !isList(name) && parameters.getAll(name).length > 1);
   if (repeated.length > 0) {
     return err(
-      repeated.map((name) => ({ pointer: queryPlace(name), detail: "is given more than once: give it once" })),
+      repeated.map((name) => ({ pointer: queryPointer(name), detail: "is given more than once: give it once" })),
     );
   }
-  const value = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)]);
-  const parsed = schema.safeParse(Object.fromEntries(value));
+  const values = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)]);
+  return parseParameters(schema, Object.fromEntries(values));
+}
+
+/** The same for parameters in a record of texts. */
+export function parseParameters<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape, z.core.$strict>,
+  values: Readonly<Record<string, unknown>>,
+): Result<z.output<z.ZodObject<Shape, z.core.$strict>>, FieldProblem[]> {
+  const parsed = schema.safeParse(values);
   if (parsed.success) return ok(parsed.data);
   return err(parsed.error.issues.flatMap((issue) => problemsOf(issue, Object.keys(schema.shape))));
 }
 
 function problemsOf(issue: z.core.$ZodIssue, allowed: readonly string[]): FieldProblem[] {
   if (issue.code !== "unrecognized_keys") {
-    return [{ pointer: queryPlace(String(issue.path[0] ?? "")), detail: issue.message }];
+    return [{ pointer: queryPointer(String(issue.path[0] ?? "")), detail: issue.message }];
   }
   const others = allowed.length === 0 ? "none is allowed here" : `allowed here: ${allowed.join(", ")}`;
-  return issue.keys.map((name) => ({ pointer: queryPlace(name), detail: `unknown query parameter; ${others}` }));
+  return issue.keys.map((name) => ({ pointer: queryPointer(name), detail: `unknown query parameter; ${others}` }));
 }

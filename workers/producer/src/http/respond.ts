@@ -1,17 +1,30 @@
+import type { FoundDocuments } from "../verbs/get-documents.ts";
+import type { Page } from "../shapes/page.ts";
+
 export const JSON_TYPE = "application/json";
-/** The spellings in use for JSON text, a value a line: the type was never registered. */
+/** The media types in use for NDJSON: none was ever registered. */
 export const NDJSON_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl"] as const;
 
 export function jsonResponse(body: unknown): Response {
   return jsonTextResponse(JSON.stringify(body));
 }
 
-/** An answer that is JSON text already. */
+/** An answer that is already JSON text. */
 export function jsonTextResponse(text: string): Response {
   return new Response(text, { headers: { "content-type": JSON_TYPE } });
 }
 
-/** Whether the caller asks for a document a line. */
+/** Documents as JSON text, and the ids that were not found. */
+export function documentsResponse({ documents, missing }: FoundDocuments): Response {
+  return jsonTextResponse(`{"data":[${documents.join(",")}],"missing":${JSON.stringify(missing)}}`);
+}
+
+/** Success without content. */
+export function emptyResponse(): Response {
+  return new Response(null, { status: 204 });
+}
+
+/** Whether the caller asks for NDJSON. */
 export function wantsNdjson(request: Request): boolean {
   const accepted = (request.headers.get("accept") ?? "").split(",").map((entry) => mediaType(entry));
   return NDJSON_TYPES.some((type) => accepted.includes(type));
@@ -23,13 +36,12 @@ export function mediaType(header: string): string {
 }
 
 /**
- * A page of a list: `{ data, next_cursor }`, or where NDJSON is asked for an item a line, and where to go
- * on in `Link` (RFC 8288). Items are JSON text.
+ * A page of items that are JSON text: `{ data, next_cursor }`, or one item per line if NDJSON is asked for, with the next
+ * page in `Link` (RFC 8288).
  */
 export function pageResponse(
   { request, url }: { readonly request: Request; readonly url: URL },
-  items: readonly string[],
-  next: string | null,
+  { data: items, next_cursor: next }: Page<string>,
 ): Response {
   if (!wantsNdjson(request)) {
     return jsonTextResponse(`{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(next)}}`);
@@ -37,7 +49,7 @@ export function pageResponse(
   const headers = new Headers({ "content-type": NDJSON_TYPES[0] });
   if (next !== null) {
     const search = new URLSearchParams(url.searchParams);
-    // The feed's other way to say where.
+    // In the feed, `from` and a cursor exclude each other.
     search.delete("from");
     search.set("cursor", next);
     headers.set("link", `<${url.pathname}?${search.toString()}>; rel="next"`);

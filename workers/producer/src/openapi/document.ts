@@ -6,7 +6,7 @@ import { problemSchema } from "../shapes/answers.ts";
 import { headersOf, headersOfProblems } from "./headers.ts";
 import { componentSchemas, parameterSchema, refTo, type JsonSchema } from "./schemas.ts";
 
-/** What any route with a key may answer, to another method of its path too. */
+/** Problems of every route with a key, including those of other methods of its path. */
 const ALWAYS: readonly ProblemName[] = [
   "unauthorized",
   "forbidden",
@@ -19,36 +19,36 @@ const ALWAYS: readonly ProblemName[] = [
 
 const HEADERS: Readonly<Record<string, string>> = {
   "Idempotency-Key":
-    "1 to 255 characters of printable ASCII, bare or as a quoted string; one with a comma is quoted. The same key and push " +
-    "replay the first answer, told by `Idempotency-Replayed: true`; while the first is under way they are answered 409 with " +
-    "`Retry-After`, and after a push that broke off, 60 s after its last sign of life at the latest, they go on under the " +
-    "same submission, with the documents that were there already counted in `Idempotency-Resumed`. Another push is answered " +
-    "422. Keys belong to an API key and live 24 h.",
-  "Content-Encoding": "`gzip`, or nothing.",
+    "1 to 255 characters of printable ASCII, bare or as a quoted string; a key with a comma must be quoted. The same key " +
+    "and push replay the first answer, with `Idempotency-Replayed: true`. While the first push is running they are answered " +
+    "409 with `Retry-After`. If it was interrupted, they resume it under the same submission, after 60 s of inactivity at " +
+    "the latest; `Idempotency-Resumed` counts the documents that were already recorded. Another push with the key is " +
+    "answered 422. Keys belong to an API key and live 24 h.",
+  "Content-Encoding": "`gzip`, or none.",
 };
 
 const TAGS = {
-  documents: "What is pushed, and its scores.",
-  submissions: "Accepted pushes, and how far they are.",
-  results: "The feed of everything that ends.",
-  jobs: "Calls of the Batch API, for who operates this.",
-  dispatching: "Stopping, and going on.",
-  stats: "The state of the whole.",
+  documents: "Pushing documents, and reading them with their scores.",
+  submissions: "Accepted pushes and their progress.",
+  results: "The feed of documents as they end.",
+  jobs: "Batch API calls, for operators.",
+  dispatching: "Pausing and resuming.",
+  stats: "Statistics over all collections.",
   malformed: "Quarantined messages.",
-  health: "What wants no key.",
+  health: "Routes that need no key.",
 } as const;
 type Tag = keyof typeof TAGS;
 
-type Told = NonNullable<OpenRoute["told"]>;
+type OpenOperation = NonNullable<OpenRoute["operation"]>;
 
-/** The OpenAPI 3.1 document, made from the routes and from the schemas that they check with. */
+/** The OpenAPI 3.1 document, generated from the routes and from the schemas that validate. */
 export function openApiDocument(): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   const add = (path: string, method: string, operation: JsonSchema) => {
     (paths[path.replaceAll(/:(\w+)/g, "{$1}")] ??= {})[method] = operation;
   };
   for (const route of routes) add(route.path, route.method.toLowerCase(), operationOf(route));
-  for (const { path, told } of openRoutes) if (told !== null) add(path, "get", openOperationOf(told));
+  for (const { path, operation } of openRoutes) if (operation !== null) add(path, "get", openOperationOf(operation));
   return {
     openapi: "3.1.1",
     info: {
@@ -56,10 +56,10 @@ export function openApiDocument(): JsonSchema {
       version: "1.0.0",
       license: { name: "MIT", identifier: "MIT" },
       description:
-        "Push documents, a query and its contexts each, and read how well each context answers the query. " +
+        "Push documents, each a query with its contexts, and read how well each context answers its query. " +
         "A submission is one accepted push; its documents are scored in jobs of the Workers AI Batch API. " +
-        "Errors are problems (RFC 9457) whose `type` never changes its meaning. A path that is not here is answered " +
-        "`/problems/not-found` to whoever has a valid key, and `/problems/unauthorized` to anyone else.",
+        "Errors are problems (RFC 9457) whose `type` never changes its meaning. An unknown path under `/v1/` is answered " +
+        "`/problems/not-found` with a valid key, and `/problems/unauthorized` without one.",
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],
@@ -78,7 +78,7 @@ function tagOf(route: Route): Tag {
   return Object.hasOwn(TAGS, first) ? (first as Tag) : "documents";
 }
 
-/** The problems of a route, those that every one has among them. */
+/** The problems of a route, including those that every route has. */
 export function problemsOf(route: Route): ProblemName[] {
   return [...new Set([...ALWAYS, ...route.problems])];
 }
@@ -99,28 +99,28 @@ function operationOf(route: Route): JsonSchema {
     ...(route.body !== undefined && { requestBody: requestBodyOf(route.body) }),
     responses: {
       [route.status ?? 200]: {
-        description: "Done.",
+        description: "Success.",
         ...headersOf(route.answerHeaders ?? []),
         ...(answer !== false && { content: answer }),
       },
-      ...problemResponses(problemsOf(route), route.passing),
+      ...problemResponses(problemsOf(route), route.transient),
     },
   };
 }
 
-function openOperationOf(told: Told): JsonSchema {
+function openOperationOf(operation: OpenOperation): JsonSchema {
   return {
-    operationId: told.id,
-    summary: told.summary,
-    ...(told.notes !== undefined && { description: told.notes }),
+    operationId: operation.id,
+    summary: operation.summary,
+    ...(operation.notes !== undefined && { description: operation.notes }),
     tags: ["health"],
     security: [],
     responses: {
       "200": {
-        description: "Done.",
-        content: { [told.type]: { schema: told.schema === null ? {} : refTo(told.schema) } },
+        description: "Success.",
+        content: { [operation.type]: { schema: operation.schema === null ? {} : refTo(operation.schema) } },
       },
-      ...problemResponses(["method-not-allowed", ...told.problems]),
+      ...problemResponses(["method-not-allowed", ...operation.problems]),
     },
   };
 }
@@ -164,14 +164,14 @@ function requestBodyOf(body: NonNullable<Route["body"]>): JsonSchema {
 }
 
 /** By status: several problems may share one. */
-function problemResponses(names: readonly ProblemName[], passing: readonly ProblemName[] = []): JsonSchema {
+function problemResponses(names: readonly ProblemName[], transient: readonly ProblemName[] = []): JsonSchema {
   const byStatus = Map.groupBy(names, (name) => PROBLEMS[name].status);
   return Object.fromEntries(
     [...byStatus].map(([status, problems]) => [
       String(status),
       {
         description: problems.map((name) => `\`/problems/${name}\`: ${PROBLEMS[name].title}.`).join(" "),
-        ...headersOfProblems(problems, passing),
+        ...headersOfProblems(problems, transient),
         content: { "application/problem+json": { schema: refTo(problemSchema) } },
       },
     ]),

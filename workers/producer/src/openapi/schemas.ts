@@ -3,17 +3,16 @@ import * as answers from "../shapes/answers.ts";
 import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
 import { malformedMessageSchema } from "../shapes/malformed.ts";
-import { pauseSchema } from "../shapes/pause.ts";
+import { healthSchema } from "../shapes/health.ts";
+import { pauseBody, pauseSchema, resumeBody } from "../shapes/pause.ts";
 import { acceptedSchema } from "../shapes/push.ts";
 import { statsSchema } from "../shapes/stats.ts";
 import { countsSchema, submissionSchema } from "../shapes/submission.ts";
 import { waitingSchema } from "../shapes/time.ts";
-import { healthSchema } from "../handlers/health.ts";
-import { pauseBody, resumeBody } from "../handlers/pause.ts";
 
 export type JsonSchema = Record<string, unknown>;
 
-/** Schemas that the document refers to by name: what goes out, and what comes in. */
+/** Schemas that the document refers to by name: those of answers, and those of bodies. */
 const OUT: Readonly<Record<string, z.ZodType>> = {
   Submission: submissionSchema,
   Counts: countsSchema,
@@ -44,7 +43,7 @@ const IN: Readonly<Record<string, z.ZodType>> = {
   ResumeBody: resumeBody,
 };
 
-/** Zod writes out what every JSON number or RFC 3339 time is anyway. */
+/** Removes limits and patterns that every JSON number or RFC 3339 time has. */
 function simplify({ jsonSchema: json }: { readonly jsonSchema: Record<string, unknown> }): void {
   if (json["format"] === "date-time") delete json["pattern"];
   if (json["maximum"] === Number.MAX_SAFE_INTEGER) delete json["maximum"];
@@ -60,7 +59,7 @@ function convert(named: Readonly<Record<string, z.ZodType>>, io: "input" | "outp
   return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutFrame(schema as JsonSchema)]));
 }
 
-/** A schema's own address and dialect say nothing inside a document that gives both. */
+/** A schema without its address and dialect: the document has both. */
 function withoutFrame({ $schema: _schema, $id: _id, ...schema }: JsonSchema): JsonSchema {
   return schema;
 }
@@ -77,7 +76,7 @@ export function refTo(schema: z.ZodType): JsonSchema {
   return { $ref: `#/components/schemas/${found[0]}` };
 }
 
-/** A query parameter's schema: as `parameter` of its metadata says where its text form says less. */
+/** A query parameter's schema: `parameter` of its metadata if its form as text says less. */
 export function parameterSchema(schema: z.ZodType): {
   readonly schema: JsonSchema;
   readonly description: string | null;

@@ -3,16 +3,16 @@ import type { BodyPiece } from "../http/body.ts";
 import type { Problem } from "../http/problems.ts";
 
 /**
- * A JSON body is in memory whole, as bytes, and as the documents it becomes: twice its bytes, and where it is refused
- * about four times, since it is then parsed as one text. A Worker has 128 MB for all requests that it answers at once.
+ * A JSON body is in memory twice, as bytes and as the documents in it; if it is refused, about four times, since it is then
+ * parsed as one text. A Worker has 128 MB for all the requests that it answers at once.
  */
 const MAX_BYTES = 1.5 * MAX_JSON_BODY_BYTES;
-/** This much of each is read at once: hundreds of small bodies fit beside the large ones. */
+/** This much of each body is read without waiting: hundreds of small bodies fit beside the large ones. */
 const FREE_BYTES = 100_000;
-/** A request whose caller went away never says that it is through, so its place is free after this. Milliseconds. */
+/** A request whose caller disconnected never leaves, so that its room is given away after this time. */
 const MAX_STAY_MS = 60_000;
-/** Between two looks whether there is room, and for how long in all. Milliseconds. */
-const LOOK_AGAIN = 50;
+/** How often a body that waits looks for room, and for how long in all. */
+const LOOK_INTERVAL_MS = 50;
 const MAX_WAIT_MS = 30_000;
 
 interface Clock {
@@ -29,39 +29,38 @@ interface Body {
 const NO_ROOM: Problem = {
   name: "unavailable",
   detail:
-    "Too many large JSON bodies are being read at once. Nothing of this one was taken in: push it again, or as " +
+    "Too many large JSON bodies are being read at once. Nothing of this one was stored: push it again, or push it as " +
     "application/x-ndjson, which is streamed and does not wait.",
   headers: { "retry-after": "5" },
 };
 
-/** A body that waits for its turn, and what to call once nothing of it is held any more. */
+/** A body that waits for room. `leave` gives its room back. */
 interface GuardedBody {
   readonly body: AsyncIterable<BodyPiece>;
   readonly leave: () => void;
 }
 
 /**
- * Bounds the JSON bodies that one isolate works on at once; of the others only the beginning is read
- * meanwhile. Requests look again by themselves: a promise of another request might never be kept,
- * since the platform drops whatever a request left undone once its caller has gone.
+ * Limits the JSON bodies that one isolate reads at once; only the beginning of the others is read meanwhile. Each request
+ * looks for room by itself rather than being woken by another: when a caller disconnects, the platform drops what its
+ * request has not done yet.
  */
 export class BodiesInWork {
   readonly #bodies = new Set<Body>();
 
   /**
-   * `bytes`: how long it will be, as far as its sender says. Where there is no room in 30 s it ends with
-   * a problem.
+   * `bytes`: its length, as far as its sender says. A body that finds no room in 30 s ends with a problem.
    */
   guard(clock: Clock, body: AsyncIterable<BodyPiece>, bytes: number): GuardedBody {
     let leave = (): void => {};
     const enter = async (): Promise<boolean> => {
-      for (let waited = 0; !this.#hasRoom(bytes, clock.now()); waited += LOOK_AGAIN) {
+      for (let waited = 0; !this.#hasRoom(bytes, clock.now()); waited += LOOK_INTERVAL_MS) {
         if (waited >= MAX_WAIT_MS) return false;
-        await clock.sleep(LOOK_AGAIN);
+        await clock.sleep(LOOK_INTERVAL_MS);
       }
-      const place = { bytes, since: clock.now() };
-      this.#bodies.add(place);
-      leave = () => this.#bodies.delete(place);
+      const room = { bytes, since: clock.now() };
+      this.#bodies.add(room);
+      leave = () => this.#bodies.delete(room);
       return true;
     };
     return { body: entering(body, enter), leave: () => leave() };
@@ -91,9 +90,9 @@ async function* entering(body: AsyncIterable<BodyPiece>, enter: () => Promise<bo
   }
 }
 
-/** Bytes that a request's body may have once unpacked, as far as can be told before it is read. */
+/** Bytes that a request's body may have once decompressed, as far as its headers say. */
 export function expectedBytes(headers: Headers): number {
   const length = headers.get("content-length");
-  const isPacked = (headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity";
-  return length === null || isPacked ? MAX_JSON_BODY_BYTES : Math.min(Number(length), MAX_JSON_BODY_BYTES);
+  const isCompressed = (headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity";
+  return length === null || isCompressed ? MAX_JSON_BODY_BYTES : Math.min(Number(length), MAX_JSON_BODY_BYTES);
 }

@@ -1,6 +1,6 @@
 import type { CountedPart } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 
-/** What is known about a part before it is sent. */
+/** What is known about a part of a push that may have been interrupted. */
 export interface PartStatus {
   readonly state: "recorded" | "staged" | "unknown";
   /** Its documents that `total` does not count yet: all of them, or none. */
@@ -8,22 +8,21 @@ export interface PartStatus {
 }
 
 /**
- * Which parts of a push `total` counted when this request began, asked for in their order.
+ * Which parts of a push `total` counted when this request began. Parts are taken in order.
  *
- * Staged parts are counted one by one, as they are staged, ahead of inline parts that come before them
- * but still wait for their call. Inline parts are counted in their order, whole calls at a time. So what
- * `total` counts besides the parts that are recorded or staged is the first of the others. All of it is
- * taken from one moment, at which no other request can raise `total` any more: a part that is recorded
- * later was counted before, or is sent by this request.
+ * A staged part is counted when it is staged, before inline parts that precede it and still wait for their call. Inline
+ * parts are counted in order, a whole call at a time. So apart from recorded and staged parts, `total` counts the first of
+ * the others. All values are from one moment after which no other request can raise `total`: a part that is recorded later
+ * was counted before, or is sent by this request.
  */
 export class CountedParts {
   readonly #known: Map<number, CountedPart & { readonly documents: number }>;
-  /** Hashes of parts that were sent, or were about to be, and are neither recorded nor staged. */
+  /** Hashes of parts that may have been sent and are neither recorded nor staged. */
   readonly #sent: Map<number, string>;
-  /** Documents that `total` counts besides those of the known parts, and that no part was taken for yet. */
+  /** Documents that `total` counts besides those of known parts, and that are in no part taken so far. */
   #ahead: number;
 
-  /** `total` as D1 has it; `known`: the parts that were recorded, staged or sent at that time. */
+  /** `total` as it is in D1; `known`: the parts that were recorded, staged or sent at that time. */
   constructor(total: number, known: readonly CountedPart[]) {
     const counted = known.flatMap(({ documents, ...part }) => (documents === null ? [] : [{ ...part, documents }]));
     this.#known = new Map(counted.map((part) => [part.part, part]));
@@ -31,7 +30,7 @@ export class CountedParts {
     this.#ahead = total - counted.reduce((sum, { documents }) => sum + documents, 0);
   }
 
-  /** Takes the next part; `null`: the push that `total` counts has another part in its place. */
+  /** Takes the next part; `null`: `total` counts another part with this number. */
   take(part: number, hash: string, documents: number): PartStatus | null {
     const sent = this.#sent.get(part);
     this.#sent.delete(part);

@@ -2,27 +2,26 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-/** White space of JSON is here and below; no other byte below is valid outside a string. */
+/** White space of JSON is this byte and some below; no other byte below is valid outside a string. */
 const SPACE = 0x20;
 
 /** The list `documents` of a JSON body, found without parsing it. */
 export interface DocumentList {
-  /** The body with `[null]` in the list's place. */
+  /** The body with `[null]` instead of the list. */
   readonly envelope: string;
   /** Entries in the list: at least one. */
   readonly count: number;
-  /** The text of each entry, one after another; `null` for one that is not UTF-8. */
+  /** The text of each entry in order; `null` for one that is not UTF-8. */
   readonly texts: () => Generator<string | null>;
 }
 
 /**
- * Finds the member `documents` of the JSON object in `json`, which is UTF-8. `null`: there is no such list,
- * or not just one. Only what it takes to find the list is checked: `json` is valid if `envelope` and all
- * `texts` are valid JSON.
+ * Finds the member `documents` of the JSON object in `json`, which is UTF-8. `null`: it has no such list, or several.
+ * Nothing else is validated: `json` is valid if `envelope` and all `texts` are valid JSON.
  */
 export function findDocumentList(json: Uint8Array): DocumentList | null {
   let found: { readonly start: number; readonly end: number } | null = null;
-  // A byte order mark before the object is allowed, as it is by a decoder.
+  // A byte order mark before the object is allowed, as in `TextDecoder`.
   let at = skipSpace(json, isByteOrderMark(json) ? 3 : 0);
   if (json[at] !== 0x7b) return null;
   at = skipSpace(json, at + 1);
@@ -32,10 +31,10 @@ export function findDocumentList(json: Uint8Array): DocumentList | null {
     if (json[at] !== COLON) return null;
     const start = skipSpace(json, at + 1);
     at = skipValue(json, start);
-    // An escaped name may be "documents", too.
+    // With escapes, the name may still be "documents".
     if (name.includes(BACKSLASH)) return null;
     if (isDocuments(name)) {
-      // The brackets of the list itself are in no text that is parsed later.
+      // No text that is parsed later includes the brackets of the list.
       if (found !== null || json[start] !== 0x5b || json[at - 1] !== 0x5d) return null;
       found = { start, end: at };
     }
@@ -69,7 +68,7 @@ function decode(decoder: TextDecoder, bytes: Uint8Array): string | null {
   }
 }
 
-/** What commas separate between `start` and `end`, with the white space around. */
+/** The values between `start` and `end` that commas separate, with the white space around them. */
 function* cut(json: Uint8Array, start: number, end: number): Generator<Uint8Array> {
   let from = start;
   for (let at = start; at < end;) {
@@ -78,7 +77,7 @@ function* cut(json: Uint8Array, start: number, end: number): Generator<Uint8Arra
     yield json.subarray(from, Math.min(at, end));
     at += 1;
     from = at;
-    // A comma at the end has an empty entry behind it, which is not valid.
+    // After a trailing comma there is an empty entry, which is not valid.
     if (at === end) yield json.subarray(end, end);
   }
 }
@@ -99,7 +98,7 @@ function skipSpace(json: Uint8Array, start: number): number {
   return at;
 }
 
-/** The place behind the string at `start`. */
+/** The offset after the string at `start`. */
 function skipString(json: Uint8Array, start: number): number {
   for (let quote = json.indexOf(QUOTE, start + 1); quote >= 0; quote = json.indexOf(QUOTE, quote + 1)) {
     let before = quote - 1;
@@ -109,7 +108,7 @@ function skipString(json: Uint8Array, start: number): number {
   return json.length;
 }
 
-/** The place behind the value at `start`. Moves on by a byte at least, also over what is no value. */
+/** The offset after the value at `start`. It advances by at least one byte, even if there is no value. */
 function skipValue(json: Uint8Array, start: number): number {
   let at = start;
   let depth = 0;

@@ -3,8 +3,8 @@ import type { BodyPiece } from "../http/body.ts";
 import type { Problem } from "../http/problems.ts";
 
 /**
- * Tells whether two pushes are the same: SHA-256 over the options as given, the body's kind, and the
- * body's bytes, unpacked. It is taken as the body streams by, and known at the body's end.
+ * Identifies a push: SHA-256 over the options as given, the kind of the body, and its bytes after decompression. It is
+ * computed while the body streams, and known at its end.
  */
 export class Fingerprint {
   readonly #digest = new crypto.DigestStream("SHA-256");
@@ -12,10 +12,10 @@ export class Fingerprint {
   readonly #head: Uint8Array;
   #value: string | null = null;
 
-  /** `head` is what counts besides the body. */
+  /** `head` is hashed before the body. */
   constructor(head: unknown) {
     this.#head = new TextEncoder().encode(`${JSON.stringify(head)}\n`);
-    // Of a body that is not read to its end nobody asks.
+    // Nobody reads the digest of a body that is not read to its end.
     this.#digest.digest.catch(() => {});
   }
 
@@ -24,7 +24,7 @@ export class Fingerprint {
     return this.#value;
   }
 
-  /** The body itself, taken in as it is read. */
+  /** The same body, hashed as it is read. */
   async *watch(body: AsyncIterable<BodyPiece>): AsyncGenerator<BodyPiece> {
     await this.#writer.write(this.#head);
     for await (const piece of body) {
@@ -36,7 +36,7 @@ export class Fingerprint {
     this.#value = toHex(new Uint8Array(await this.#digest.digest));
   }
 
-  /** Reads a body for its fingerprint only. Gives why it did not come to its end, where it did not. */
+  /** Reads a body for its fingerprint only. Gives the problem that ended it early, if any. */
   async readThrough(body: AsyncIterable<BodyPiece>): Promise<Problem | null> {
     for await (const piece of this.watch(body)) {
       if ("problem" in piece) return piece.problem;

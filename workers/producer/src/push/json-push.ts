@@ -7,7 +7,7 @@ import { findDocumentList, type DocumentList } from "./document-list.ts";
 import { HeldDocuments } from "./held-documents.ts";
 import { fillOptions, mergeOptions, parseEnvelope, type GivenOptions, type PushOptions } from "./options.ts";
 
-/** More would not help the reader. */
+/** More errors would not help the caller. */
 const MAX_PROBLEMS = 20;
 
 interface JsonPush {
@@ -16,15 +16,15 @@ interface JsonPush {
 }
 
 /**
- * Reads a JSON body: a document, or many with the options of the push. All of it is valid, or nothing is.
- * A large body is held as bytes, and its documents are parsed one by one: text and parsed values of all of
- * them would take three times the memory. What is refused that way is parsed whole to say why.
+ * Reads a JSON body: a document, or a list with the options of the push, all or nothing. A large body is kept as bytes and
+ * its documents are parsed one by one: text and parsed values of all of them would take three times the memory. A body
+ * that is not valid that way is parsed whole to say why.
  */
 export async function readJsonPush(
   body: AsyncIterable<BodyPiece>,
   query: GivenOptions,
 ): Promise<Result<JsonPush, Problem>> {
-  const bytes = await readBytes(body, MAX_JSON_BODY_BYTES, "send more as application/x-ndjson, a document a line");
+  const bytes = await readBytes(body, MAX_JSON_BODY_BYTES, "send more as application/x-ndjson, one document per line");
   if (!bytes.ok) return bytes;
   const accepted = acceptList(bytes.value, query);
   const push = accepted === null ? readWhole(bytes.value, query) : ok(accepted);
@@ -33,17 +33,17 @@ export async function readJsonPush(
   return push;
 }
 
-/** A body with one document, or with something that is wrong: then the problem says what. */
+/** A body with one document, or one that is not valid: then the problem says why. */
 function readWhole(bytes: Uint8Array, query: GivenOptions): Result<JsonPush, Problem> {
   const text = decodeText(bytes);
   if (!text.ok) return text;
   const value = parseJson(text.value);
-  if (!value.ok) return err({ name: "not-json", detail: `It ${value.error}.` });
+  if (!value.ok) return err({ name: "not-json", detail: `The body ${value.error}.` });
   const push = checkPush(text.value, value.value, query);
   return push.ok ? push : err(invalid(push.error));
 }
 
-/** The push of an envelope in which nothing is wrong; `null` for any other body. */
+/** The push of a valid envelope; `null` for any other body. */
 function acceptList(bytes: Uint8Array, query: GivenOptions): JsonPush | null {
   const list = findDocumentList(bytes);
   if (list === null) return null;
@@ -57,7 +57,7 @@ function acceptList(bytes: Uint8Array, query: GivenOptions): JsonPush | null {
   return push.ok ? push.value : null;
 }
 
-/** A document as it was parsed, with the text of its metadata if it has some. */
+/** A parsed document, with the text of its metadata if it has some. */
 interface ParsedEntry {
   readonly value: unknown;
   readonly metadata: string | null;
@@ -75,7 +75,7 @@ function* parsed(list: DocumentList): Generator<ParsedEntry> {
   }
 }
 
-/** `value` is what `text` holds. */
+/** `value` is the parsed `text`. */
 function checkPush(text: string, value: unknown, query: GivenOptions): Result<JsonPush, readonly FieldProblem[]> {
   if (Array.isArray(value)) {
     return err([{ pointer: "", detail: 'a list of documents goes into an object: { "documents": [...] }' }]);
@@ -91,15 +91,14 @@ function checkPush(text: string, value: unknown, query: GivenOptions): Result<Js
   return checkDocuments(entries, "/documents", fillOptions(given.value, documents.length));
 }
 
-/** With a query or contexts beside them, `documents` is a document's contexts under another API's name. */
+/** With a query or contexts beside it, `documents` is another API's name for the contexts of one document. */
 function isEnvelope(value: unknown): boolean {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, "documents")) return false;
   return !Object.hasOwn(value, "query") && !Object.hasOwn(value, "contexts");
 }
 
 /**
- * `list` is the pointer to the list of documents; `""` where the body is the document. Ends after
- * `maxProblems`.
+ * `list` is the pointer to the list of documents; `""` if the body is one document. Ends after `maxProblems`.
  */
 function checkDocuments(
   entries: Iterable<ParsedEntry>,
@@ -109,23 +108,23 @@ function checkDocuments(
 ): Result<JsonPush, readonly FieldProblem[]> {
   const documents = new HeldDocuments();
   const problems: FieldProblem[] = [];
-  const places = new Map<string, number>();
-  let place = -1;
+  const indexes = new Map<string, number>();
+  let index = -1;
   for (const { value, metadata } of entries) {
-    place += 1;
-    const prefix = list === "" ? "" : `${list}/${place}`;
-    const accepted = acceptDocument(value, metadata, place, options);
+    index += 1;
+    const prefix = list === "" ? "" : `${list}/${index}`;
+    const accepted = acceptDocument(value, metadata, index, options);
     if (accepted.ok) {
       documents.add(accepted.value);
       const { id } = accepted.value;
-      const earlier = id === null ? undefined : places.get(id);
+      const earlier = id === null ? undefined : indexes.get(id);
       if (earlier !== undefined) {
         problems.push({
           pointer: `${prefix}/id`,
-          detail: `this id is that of ${list}/${earlier} too: ids are unique in a push`,
+          detail: `${list}/${earlier} has this id too: ids must be unique in a push`,
         });
       } else if (id !== null) {
-        places.set(id, place);
+        indexes.set(id, index);
       }
     } else {
       problems.push(...accepted.error.map(({ pointer, detail }) => ({ pointer: prefix + pointer, detail })));

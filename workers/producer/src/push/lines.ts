@@ -2,7 +2,7 @@
 export interface Line {
   /** From 1. */
   readonly number: number;
-  /** `null`: longer than a line may be, and not held. */
+  /** `null`: longer than a line may be, and not kept. */
   readonly bytes: Uint8Array | null;
 }
 
@@ -11,26 +11,25 @@ const CR = 0x0d;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /**
- * Splits a stream of bytes into lines, wherever it is cut, and holds one line at most. Lines end in
- * LF or CRLF; a byte order mark in front of the first is left out. A line of more than `mostBytes` is
- * let go as it comes.
+ * Splits a stream of bytes into lines and keeps at most one of them. Lines end in LF or CRLF; a byte order mark before the
+ * first is removed. A line of more than `maxBytes` is dropped as it arrives.
  */
 export class LineSplitter {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #held: Uint8Array[] = [];
   #heldBytes = 0;
   #tooLong = false;
   #number = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** Takes the next bytes; gives the lines that end in them. Read these before the next bytes. */
+  /** Takes the next bytes; gives the lines that end in them. Read the lines before the next call. */
   *push(chunk: Uint8Array): Generator<Line> {
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      // Empty lines are only counted: a packed body may hold hundreds of millions.
+      // Empty lines are only counted: a compressed body may have hundreds of millions.
       if (end === start && this.#heldBytes === 0 && !this.#tooLong) {
         this.#number += 1;
       } else {
@@ -39,18 +38,18 @@ export class LineSplitter {
       }
       start = end + 1;
     }
-    // The rest is copied: its bytes may be written over by the next read.
+    // The rest is copied: the next read may overwrite its bytes.
     if (start < chunk.length) this.#hold(chunk.slice(start));
   }
 
-  /** What is behind the last line's end, where there is anything. */
+  /** The last line, if it has no ending. */
   *end(): Generator<Line> {
     if (this.#heldBytes > 0 || this.#tooLong) yield this.#take();
   }
 
   #hold(bytes: Uint8Array): void {
-    // One more for a CR, which is no part of the line.
-    if (this.#tooLong || this.#heldBytes + bytes.length > this.#mostBytes + 1) {
+    // One more for a CR, which is not part of the line.
+    if (this.#tooLong || this.#heldBytes + bytes.length > this.#maxBytes + 1) {
       this.#tooLong = true;
       this.#held = [];
       this.#heldBytes = 0;
@@ -66,7 +65,7 @@ export class LineSplitter {
     this.#held = [];
     this.#heldBytes = 0;
     this.#tooLong = false;
-    return { number: this.#number, bytes: line !== null && line.length > this.#mostBytes ? null : line };
+    return { number: this.#number, bytes: line !== null && line.length > this.#maxBytes ? null : line };
   }
 
   #trim(line: Uint8Array): Uint8Array {

@@ -9,11 +9,12 @@ import type { PushOptions } from "./options.ts";
 import type { PushItem } from "./push.ts";
 import { MAX_REJECTED } from "../shapes/push.ts";
 
-/** A line of a valid document of 1 MB is longer only where it writes plain ASCII as `\u` escapes. */
+/** A line with a valid document of 1 MB is longer only if it writes plain ASCII as `\u` escapes. */
 const MAX_LINE_BYTES = 3_000_000;
-/** Problems that are told of one line. */
+/** Problems that are reported for one line. */
 const MAX_PROBLEMS = 3;
-/** The lines of an NDJSON body, each by itself: accepted ones are given, refused ones are noted. */
+
+/** The lines of an NDJSON body, each by itself: accepted ones are yielded, refused ones are counted and listed. */
 export class NdjsonPush {
   readonly #options: PushOptions;
   readonly #ids: IdSet;
@@ -50,28 +51,28 @@ export class NdjsonPush {
 
   #take(line: Line): AcceptedDocument | null {
     if (line.bytes !== null && isBlank(line.bytes)) return null;
-    const place = this.lines;
+    const index = this.lines;
     this.lines += 1;
-    const accepted = this.#check(line, place);
+    const accepted = this.#check(line, index);
     if (accepted.ok) return accepted.value;
     this.rejectedCount += 1;
     if (this.rejected.length < MAX_REJECTED) this.rejected.push({ line: line.number, detail: accepted.error });
     return null;
   }
 
-  #check(line: Line, place: number): Result<AcceptedDocument, string> {
+  #check(line: Line, index: number): Result<AcceptedDocument, string> {
     if (line.bytes === null)
-      return err(`the line has more than ${MAX_LINE_BYTES} bytes: a document has at most 1000000`);
+      return err(`the line has more than ${MAX_LINE_BYTES} bytes: a document may have at most 1000000`);
     let text: string;
     try {
       text = this.#decoder.decode(line.bytes);
     } catch {
-      return err("the line holds bytes that are not UTF-8");
+      return err("the line is not valid UTF-8");
     }
     const value = parseJson(text);
     if (!value.ok) return err(`the line ${value.error}`);
     const metadata = hasMetadata(value.value) ? memberText(text, "metadata") : null;
-    const accepted = acceptDocument(value.value, metadata, place, this.#options);
+    const accepted = acceptDocument(value.value, metadata, index, this.#options);
     if (!accepted.ok) return err(lineDetail(accepted.error));
     const problem = this.#holdId(accepted.value.id);
     return problem === null ? ok(accepted.value) : err(problem);
@@ -82,25 +83,25 @@ export class NdjsonPush {
       case "added":
         return null;
       case "known":
-        return "/id: this id stands in an earlier line too: ids are unique in a push";
+        return "/id: an earlier line has this id too: ids must be unique in a push";
       case "full":
         return (
-          `the push holds more than ${MAX_SET_IDS} documents with ids of their own: push this line and those behind it ` +
-          "by themselves"
+          `the push has more than ${MAX_SET_IDS} documents with ids of their own: push this line and those after it ` +
+          "in another push"
         );
     }
   }
 }
 
 function lineDetail(problems: readonly { readonly pointer: string; readonly detail: string }[]): string {
-  const told = problems
+  const listed = problems
     .slice(0, MAX_PROBLEMS)
     .map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`));
-  const more = problems.length - told.length;
-  return told.join("; ") + (more > 0 ? `; and ${more} more` : "");
+  const more = problems.length - listed.length;
+  return listed.join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
-/** Nothing but what JSON allows between values. */
+/** Whether a line has nothing but white space of JSON. */
 function isBlank(line: Uint8Array): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }

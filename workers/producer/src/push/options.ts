@@ -16,9 +16,8 @@ import {
   type Result,
 } from "@sluice/core";
 import * as z from "zod";
-import { parseQuery } from "../http/query.ts";
 
-/** What a push says about all of its documents. */
+/** The options of a push, which apply to all of its documents. */
 export interface PushOptions {
   readonly collection: string;
   readonly model: ModelName;
@@ -47,13 +46,13 @@ function labelFlaw(text: string): string | null {
 }
 
 const fields = {
-  collection: collectionOption.describe("`default` where not given.").optional(),
+  collection: collectionOption.describe("`default` if not given.").optional(),
   model: z.enum(modelNames, { error: `model must be one of: ${modelNames.join(", ")}` }).optional(),
   lane: z
     .enum(lanes, { error: `lane must be one of: ${lanes.join(", ")}` })
-    .describe("`interactive` for JSON of up to 100 documents, else `bulk`, where not given.")
+    .describe("If not given, `interactive` for JSON of up to 100 documents, otherwise `bulk`.")
     .optional(),
-  label: labelOption.describe("1–256 bytes: a name of yours to find submissions by.").optional(),
+  label: labelOption.describe("1–256 bytes: a name to find submissions by.").optional(),
 };
 const truncateRule = "truncate_inputs must be true or false";
 const optionsSchema = z.object({ ...fields, truncate_inputs: z.boolean({ error: truncateRule }).optional() });
@@ -64,23 +63,22 @@ export const pushQuerySchema = z.strictObject({
   truncate_inputs: z
     .enum(["true", "false"], { error: truncateRule })
     .transform((text) => text === "true")
-    .meta({ parameter: { type: "boolean" }, description: "Whether texts beyond the model's window are cut; true." })
+    .meta({
+      parameter: { type: "boolean" },
+      description: "Whether texts beyond the model's window are cut. `true` by default.",
+    })
     .optional(),
 });
 
-/** Many documents in one JSON body, with the options of the push. */
+/** A list of documents in one JSON body, with the options of the push. */
 export const envelopeSchema = z.strictObject({
   documents: z
     .array(z.unknown(), { error: "documents must be a list of documents" })
-    .min(1, "documents must hold at least one document"),
+    .min(1, "documents must have at least one document"),
   ...optionsSchema.shape,
 });
 
-export function parsePushQuery(parameters: URLSearchParams): Result<GivenOptions, FieldProblem[]> {
-  return parseQuery(pushQuerySchema, parameters);
-}
-
-/** Splits a body with `documents` into these and the options beside them. */
+/** Splits a body into its `documents` and the options beside them. */
 export function parseEnvelope(
   body: unknown,
 ): Result<{ readonly documents: readonly unknown[]; readonly options: GivenOptions }, FieldProblem[]> {
@@ -90,7 +88,7 @@ export function parseEnvelope(
   return ok({ documents, options });
 }
 
-/** Options from both places; saying one twice is fine, saying it in two ways is not. */
+/** Options from the query string and the body. An option may be in both only with the same value. */
 export function mergeOptions(query: GivenOptions, body: GivenOptions): Result<GivenOptions, FieldProblem[]> {
   const names = ["collection", "model", "lane", "label", "truncate_inputs"] as const;
   const conflicts = names.filter(
@@ -100,12 +98,12 @@ export function mergeOptions(query: GivenOptions, body: GivenOptions): Result<Gi
   return err(
     conflicts.map((name) => ({
       pointer: `/${name}`,
-      detail: `${name} in the body and ?${name}= in the query string differ: give it once, or the same`,
+      detail: `${name} in the body and ?${name}= in the query string differ: give one, or the same value`,
     })),
   );
 }
 
-/** `documents` is how many a JSON body has; `null` for a stream of them. */
+/** `documents`: their number in a JSON body; `null` for NDJSON. */
 export function fillOptions(given: GivenOptions, documents: number | null): PushOptions {
   const small = documents !== null && documents <= INTERACTIVE_MAX_DOCUMENTS;
   return {

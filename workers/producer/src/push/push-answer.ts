@@ -2,71 +2,70 @@ import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.
 import type { Reader } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
 import { EMPTY_BODY } from "../http/body.ts";
-import { problemResponse, type LineProblem, type Problem } from "../http/problems.ts";
+import type { LineProblem, Problem } from "../http/problems.ts";
 import { newSubmissionRow } from "../shapes/new-submission.ts";
 import type { AcceptedShape } from "../shapes/push.ts";
 import { NOTHING_AROUND, submissionShape } from "../shapes/submission.ts";
-import { LOOK_AGAIN, anotherBody, stillRunning, takenOver } from "./idempotency.ts";
+import { RETRY_AFTER_SECONDS, anotherBody, stillRunning, takenOver } from "./idempotency.ts";
 import type { PushOptions } from "./options.ts";
 import type { PushEnd, SentPush } from "./push.ts";
 
-/** Seconds. */
-const RETRY_AFTER_SECONDS = "10";
+const RETRY_LATER_SECONDS = "10";
 
-/** What a push that was taken in is answered. */
+/** The answer to a push that the Queue has. */
 export async function acceptedAnswer(
-  dependencies: Reader,
+  context: Reader,
   options: PushOptions,
   end: SentPush,
-  told: {
+  given: {
     readonly resumed: boolean;
     readonly names: { id: string }[] | null;
     readonly rejectedCount: number;
     readonly rejected: readonly LineProblem[];
   },
 ): Promise<AcceptedShape> {
-  // What was sent just now is known without reading it back; one that went on may be half way by now.
-  const row = told.resumed ? await readSubmission(dependencies.db, end.submission) : null;
+  // A new push is known without reading it back; documents of a resumed one may be recorded by now.
+  const row = given.resumed ? await readSubmission(context.db, end.submission) : null;
   const sent = newSubmissionRow(options, { id: end.submission, createdAt: end.createdAt, total: end.accepted });
   return {
     submission:
-      row === null ? submissionShape(sent, NOTHING_AROUND, end.createdAt) : await describeSubmission(dependencies, row),
-    documents: told.names,
+      row === null ? submissionShape(sent, NOTHING_AROUND, end.createdAt) : await describeSubmission(context, row),
+    documents: given.names,
     accepted: end.accepted,
-    rejected_count: told.rejectedCount,
-    rejected: [...told.rejected],
+    rejected_count: given.rejectedCount,
+    rejected: [...given.rejected],
   };
 }
 
-/** What a push that was not taken in, or not whole, is answered. */
-export function notAccepted(end: Exclude<PushEnd, SentPush>): Response {
+/** The problem of a push that the Queue does not have, or not all of. */
+export function notAccepted(end: Exclude<PushEnd, SentPush>): Problem {
   switch (end.kind) {
     case "nothing":
-      return problemResponse(EMPTY_BODY);
+      return EMPTY_BODY;
     case "broken_input":
-      return problemResponse({ ...end.problem, members: { submission: end.submission } });
+      return { ...end.problem, members: { submission: end.submission } };
     case "other_body":
       return anotherBody(end.submission);
     case "taken":
-      return end.submission === null ? stillRunning(LOOK_AGAIN) : takenOver(end.submission);
+      return end.submission === null ? stillRunning(RETRY_AFTER_SECONDS) : takenOver(end.submission);
     case "unsent":
-      return problemResponse({
+      return {
         name: "unavailable",
         detail:
           end.submission === null
-            ? "The push could not be taken in for now, and nothing of it was: push it again."
-            : "The push broke off half way: part of it may be taken in under the submission named here. Push it again; " +
-              "with the same Idempotency-Key it goes on there.",
-        headers: { "retry-after": RETRY_AFTER_SECONDS },
+            ? "The push is temporarily not possible, and nothing of it was stored: push it again."
+            : "The push was interrupted. The submission named here may have some of its documents. Push it again; with " +
+              "the same Idempotency-Key, that submission continues.",
+        headers: { "retry-after": RETRY_LATER_SECONDS },
         members: { submission: end.submission },
-      });
+      };
   }
 }
 
 export function nothingAcceptable(rejectedCount: number, rejected: readonly LineProblem[]): Problem {
   return {
     name: "nothing-acceptable",
-    detail: `None of the ${rejectedCount} lines is acceptable; errors tells why, for the first ${rejected.length}.`,
+    detail: `None of the ${rejectedCount} lines has a valid document; errors says why, for the first ${rejected.length}.`,
     errors: rejected,
     members: { rejected_count: rejectedCount },
   };

@@ -1,12 +1,16 @@
-import { PartPacker } from "@sluice/pipeline/message/message.ts";
-import type { SubmissionId } from "@sluice/core";
+import { err, ok, type Result, type SubmissionId } from "@sluice/core";
+import { PartPacker, UNMINTED, type PackedPart } from "@sluice/pipeline/message/message.ts";
 import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
 import type { Problem } from "../http/problems.ts";
-import { UNMINTED, serializeAccepted, type AcceptedDocument } from "./accepted.ts";
+import type { AcceptedDocument } from "./accepted.ts";
+import type { SendFailure } from "./attempt.ts";
+import { CallRounds } from "./call-rounds.ts";
+import { closePush, letGo } from "./close-push.ts";
+import { openPush, partHeader, resumePush, type OpenPush, type SendingContext, type TakenOver } from "./open-push.ts";
 import type { PushOptions } from "./options.ts";
-import { Sending, partHeader, type SendingFailure, type SendingContext, type TakenOver } from "./sending.ts";
+import { PartSender } from "./part-sender.ts";
 
-/** What comes in: documents one after another, or word that the rest will not come. */
+/** The documents of a push one after another, or the problem that ends them. */
 export type PushItem = AcceptedDocument | { readonly problem: Problem };
 
 export interface SentPush {
@@ -24,87 +28,114 @@ export type PushEnd =
   | SentPush
   /** There was no document, and no submission was opened. */
   | { readonly kind: "nothing" }
-  /** The input broke off, or what it was sent to; a submission that was opened stays open. */
+  /** The input was interrupted; a submission that was opened stays open. */
   | { readonly kind: "broken_input"; readonly submission: SubmissionId | null; readonly problem: Problem }
-  | { readonly kind: SendingFailure; readonly submission: SubmissionId | null };
+  | { readonly kind: SendFailure; readonly submission: SubmissionId | null };
 
 /** A push under an `Idempotency-Key`. */
 export interface KeyedPush {
   readonly claim: Omit<KeyClaim, "fingerprint">;
-  /** The body's, once it has come to its end; `null` before. */
+  /** The fingerprint of the body, once it is read to its end; `null` before. */
   readonly fingerprint: () => string | null;
-  /** The push to go on with, and the fingerprint that it had, where it is known. */
+  /** The push to resume, and the fingerprint that it had, if it is known. */
   readonly resume: (TakenOver & { readonly expected: string | null }) | null;
 }
 
+interface Sending {
+  readonly push: OpenPush;
+  readonly rounds: CallRounds;
+  readonly parts: PartSender;
+}
+
+function sendingOf(context: SendingContext, push: OpenPush): Sending {
+  const rounds = new CallRounds(context, push);
+  return { push, rounds, parts: new PartSender(context, push, rounds) };
+}
+
 /**
- * Sends checked documents as one submission. It is opened when the first part is full, so that a push
- * of nothing leaves nothing, and one that fits a part costs a single write.
+ * Sends checked documents as one submission. They are packed into parts before the submission is opened, which happens when
+ * the first part is full: a push without documents leaves no trace, and one that fits a part costs a single write.
  */
 export async function push(
-  io: SendingContext,
+  context: SendingContext,
   options: PushOptions,
   items: AsyncIterable<PushItem> | Iterable<PushItem>,
   keyed: KeyedPush | null = null,
 ): Promise<PushEnd> {
   const resume = keyed?.resume ?? null;
-  const measure = new PartPacker(partHeader(UNMINTED, options));
-  let held: AcceptedDocument[] = [];
-  let sending: Sending | null = resume === null ? null : Sending.resume(io, options, resume);
+  const packer = new PartPacker(partHeader(UNMINTED, options));
+  let sending = resume === null ? null : sendingOf(context, resumePush(options, resume));
   let accepted = 0;
-  const open = (first: { readonly total: number; readonly closed: boolean }) =>
-    Sending.open(io, options, first, keyed === null ? null : { ...keyed.claim, fingerprint: keyed.fingerprint() });
+  const open = async (first: PackedPart, closed: boolean): Promise<Result<Sending, "unsent" | "taken">> => {
+    const claim = keyed === null ? null : { ...keyed.claim, fingerprint: keyed.fingerprint() };
+    const opened = await openPush(context, options, { total: first.count, closed }, claim);
+    return opened.ok ? ok(sendingOf(context, opened.value)) : err(opened.error);
+  };
 
   for await (const item of items) {
     if ("problem" in item) {
-      await giveUp(sending, keyed);
-      return { kind: "broken_input", submission: sending?.submission ?? null, problem: item.problem };
+      await giveUp(context, sending, keyed);
+      return { kind: "broken_input", submission: sending?.push.submission ?? null, problem: item.problem };
     }
     accepted += 1;
-    if (sending !== null) {
-      if (!(await sending.add(serializeAccepted(item, sending.submission)))) return breakOff(sending, keyed);
-      continue;
+    const part = packer.add(item.serialized, item.id === null);
+    if (part === null) continue;
+    if (sending === null) {
+      const opened = await open(part, false);
+      if (!opened.ok) return { kind: opened.error, submission: null };
+      sending = opened.value;
     }
-    const full = measure.add(item.serialized);
-    held.push(item);
-    if (full === null) continue;
-    const opened = await open({ total: full.count, closed: false });
-    if (typeof opened === "string") return { kind: opened, submission: null };
-    sending = opened;
-    if (!(await addAll(sending, held))) return breakOff(sending, keyed);
-    held = [];
+    const failure = await sending.parts.send(part);
+    if (failure !== null) return breakOff(context, sending, keyed, failure);
   }
 
+  const last = packer.flush();
   if (sending === null) {
-    if (held.length === 0) return { kind: "nothing" };
-    const opened = await open({ total: held.length, closed: true });
-    if (typeof opened === "string") return { kind: opened, submission: null };
-    sending = opened;
-    if (!(await addAll(sending, held))) return breakOff(sending, keyed);
+    if (last === null) return { kind: "nothing" };
+    const opened = await open(last, true);
+    if (!opened.ok) return { kind: opened.error, submission: null };
+    sending = opened.value;
   }
+  const { submission, createdAt } = sending.push;
   if (resume !== null && resume.expected !== null && keyed?.fingerprint() !== resume.expected) {
-    await giveUp(sending, keyed);
-    return { kind: "other_body", submission: sending.submission };
+    await giveUp(context, sending, keyed);
+    return { kind: "other_body", submission };
   }
-  if (!(await sending.finish())) return breakOff(sending, keyed);
-  const { submission, createdAt, skipped } = sending;
-  return { kind: "sent", submission, createdAt, accepted, skipped };
+  const failure = await finish(context, sending, last);
+  if (failure !== null) return breakOff(context, sending, keyed, failure);
+  return { kind: "sent", submission, createdAt, accepted, skipped: sending.parts.skipped };
 }
 
-async function addAll(sending: Sending, documents: readonly AcceptedDocument[]): Promise<boolean> {
-  for (const document of documents) {
-    if (!(await sending.add(serializeAccepted(document, sending.submission)))) return false;
-  }
-  return true;
+/** Sends the last part and closes the submission. `null`: the Queue took everything. */
+async function finish(
+  context: SendingContext,
+  { push: opened, rounds, parts }: Sending,
+  last: PackedPart | null,
+): Promise<SendFailure | null> {
+  const failure = (last === null ? null : await parts.send(last)) ?? (await rounds.finish());
+  // Parts that were sent before did not come again: this is another push than the one that was interrupted.
+  if (failure === null && !parts.isAllTaken) return "other_body";
+  return closePush(context, opened, failure);
 }
 
-async function breakOff(sending: Sending, keyed: KeyedPush | null): Promise<PushEnd> {
-  await giveUp(sending, keyed);
-  return { kind: sending.failure, submission: sending.submission };
+async function breakOff(
+  context: SendingContext,
+  sending: Sending,
+  keyed: KeyedPush | null,
+  failure: SendFailure,
+): Promise<PushEnd> {
+  const inProgress = await giveUp(context, sending, keyed);
+  return { kind: inProgress === "taken" ? "taken" : failure, submission: sending.push.submission };
 }
 
-/** Without a key nobody can go on with a push, so nobody needs to be told. */
-async function giveUp(sending: Sending | null, keyed: KeyedPush | null): Promise<void> {
-  await sending?.stop();
-  if (keyed !== null) await sending?.letGo();
+/** Ends a push early; gives how its calls in progress ended. Without a key nobody can resume it, so it is not let go. */
+async function giveUp(
+  context: SendingContext,
+  sending: Sending | null,
+  keyed: KeyedPush | null,
+): Promise<SendFailure | null> {
+  if (sending === null) return null;
+  const failure = await sending.rounds.settle();
+  if (keyed !== null) await letGo(context, sending.push);
+  return failure;
 }

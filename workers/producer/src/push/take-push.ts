@@ -1,13 +1,20 @@
-import { nameDocument, type SubmissionId } from "@sluice/core";
+import { err, nameDocument, ok, type Result, type SubmissionId } from "@sluice/core";
 import { letGoOfPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import type { ApiContext } from "../context.ts";
 import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
-import { problemResponse, type LineProblem } from "../http/problems.ts";
+import type { LineProblem, Problem } from "../http/problems.ts";
 import { MAX_NAMED, type AcceptedShape } from "../shapes/push.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { HeldDocuments } from "./held-documents.ts";
-import { LOOK_AGAIN, anotherBody, stillRunning, takeOver, type KeyStatus, type PushKey } from "./idempotency.ts";
+import {
+  RETRY_AFTER_SECONDS,
+  anotherBody,
+  stillRunning,
+  takeOver,
+  type KeyStatus,
+  type PushKey,
+} from "./idempotency.ts";
 import { readJsonPush } from "./json-push.ts";
 import { NdjsonPush } from "./ndjson-push.ts";
 import { fillOptions, type GivenOptions, type PushOptions } from "./options.ts";
@@ -23,101 +30,105 @@ export interface IncomingPush {
   readonly body: AsyncIterable<BodyPiece>;
 }
 
-/** Its `Idempotency-Key`, where it has one that is new, or of a push that broke off. */
+/** Its `Idempotency-Key`, if that is new or of an interrupted push. */
 export interface IncomingKey {
   readonly key: PushKey;
   readonly fingerprint: Fingerprint;
-  readonly brokenOff: Extract<KeyStatus, { kind: "broken_off" }> | null;
+  readonly interrupted: Extract<KeyStatus, { kind: "interrupted" }> | null;
 }
 
 export interface TakenPush {
   readonly submission: SubmissionId;
   readonly answer: AcceptedShape;
-  /** Documents that were recorded before; `null`: the push did not go on with another. */
+  /** Documents that were recorded before; `null`: the push resumed no other. */
   readonly skipped: number | null;
 }
 
-/** Takes a push in: the answer, or the problem as it is to be sent. */
+/** Reads, validates and sends a push. */
 export function takePush(
-  io: ApiContext,
+  context: ApiContext,
   incoming: IncomingPush,
   key: IncomingKey | null,
-): Promise<TakenPush | Response> {
-  return incoming.kind === "ndjson" ? takeNdjson(io, incoming, key) : takeJson(io, incoming, key);
+): Promise<Result<TakenPush, Problem>> {
+  return incoming.kind === "ndjson" ? takeNdjson(context, incoming, key) : takeJson(context, incoming, key);
 }
 
 async function takeJson(
-  io: ApiContext,
+  context: ApiContext,
   incoming: IncomingPush,
   key: IncomingKey | null,
-): Promise<TakenPush | Response> {
+): Promise<Result<TakenPush, Problem>> {
   const read = await readJsonPush(incoming.body, incoming.query);
-  if (!read.ok) return problemResponse(read.error);
+  if (!read.ok) return read;
   const { options, documents } = read.value;
-  if (!allowsCollection(incoming.apiKey, options.collection)) return notThisCollection(options.collection);
-  const known = key?.brokenOff?.fingerprint ?? null;
-  if (known !== null && key?.fingerprint.value !== known) return anotherBody(key?.brokenOff?.submission ?? null);
-  const keyed = await keyedPush(io, key, options);
-  if (keyed instanceof Response) return keyed;
+  if (!allowsCollection(incoming.apiKey, options.collection)) return err(notThisCollection(options.collection));
+  const known = key?.interrupted?.fingerprint ?? null;
+  if (known !== null && key?.fingerprint.value !== known) return err(anotherBody(key?.interrupted?.submission ?? null));
+  const keyed = await keyedPush(context, key, options);
+  if (!keyed.ok) return keyed;
   const nameAll = documents.count <= MAX_NAMED ? namesOf(documents) : null;
-  const end = await push(io, options, documents.take(), keyed);
-  if (end.kind !== "sent") return notAccepted(end);
+  const end = await push(context, options, documents.take(), keyed.value);
+  if (end.kind !== "sent") return err(notAccepted(end));
   const names = nameAll === null ? null : nameAll(end.submission);
   return taken(
     end,
-    keyed,
-    await acceptedAnswer(io, options, end, { resumed: isResumed(keyed), names, ...NONE_REJECTED }),
+    keyed.value,
+    await acceptedAnswer(context, options, end, { resumed: isResumed(keyed.value), names, ...NONE_REJECTED }),
   );
 }
 
 async function takeNdjson(
-  io: ApiContext,
+  context: ApiContext,
   incoming: IncomingPush,
   key: IncomingKey | null,
-): Promise<TakenPush | Response> {
+): Promise<Result<TakenPush, Problem>> {
   const options = fillOptions(incoming.query, null);
-  if (!allowsCollection(incoming.apiKey, options.collection)) return notThisCollection(options.collection);
-  const keyed = await keyedPush(io, key, options);
-  if (keyed instanceof Response) return keyed;
-  const lines = new NdjsonPush(options, new DataView(io.random(4).buffer).getUint32(0));
-  const end = await push(io, options, lines.read(incoming.body), keyed);
+  if (!allowsCollection(incoming.apiKey, options.collection)) return err(notThisCollection(options.collection));
+  const keyed = await keyedPush(context, key, options);
+  if (!keyed.ok) return keyed;
+  const lines = new NdjsonPush(options, new DataView(context.random(4).buffer).getUint32(0));
+  const end = await push(context, options, lines.read(incoming.body), keyed.value);
   const { rejectedCount, rejected } = lines;
   if (end.kind === "nothing") {
-    return problemResponse(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
+    return err(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
   }
-  if (end.kind !== "sent") return notAccepted(end);
-  const told = { resumed: isResumed(keyed), names: null, rejectedCount, rejected };
-  return taken(end, keyed, await acceptedAnswer(io, options, end, told));
+  if (end.kind !== "sent") return err(notAccepted(end));
+  const given = { resumed: isResumed(keyed.value), names: null, rejectedCount, rejected };
+  return taken(end, keyed.value, await acceptedAnswer(context, options, end, given));
 }
 
 const NONE_REJECTED = { rejectedCount: 0, rejected: [] as readonly LineProblem[] };
 
-function taken(end: Extract<PushEnd, { kind: "sent" }>, keyed: KeyedPush | null, answer: AcceptedShape): TakenPush {
-  return { submission: end.submission, answer, skipped: isResumed(keyed) ? end.skipped : null };
+function taken(
+  end: Extract<PushEnd, { kind: "sent" }>,
+  keyed: KeyedPush | null,
+  answer: AcceptedShape,
+): Result<TakenPush, never> {
+  return ok({ submission: end.submission, answer, skipped: isResumed(keyed) ? end.skipped : null });
 }
 
 function isResumed(keyed: KeyedPush | null): boolean {
   return keyed !== null && keyed.resume !== null;
 }
 
-/** Takes over what broke off, where something did. */
+/** Takes over the interrupted push of a key, if there is one. */
 async function keyedPush(
-  io: ApiContext,
+  context: ApiContext,
   key: IncomingKey | null,
   options: PushOptions,
-): Promise<KeyedPush | null | Response> {
-  if (key === null) return null;
-  const { fingerprint, brokenOff } = key;
+): Promise<Result<KeyedPush | null, Problem>> {
+  if (key === null) return ok(null);
+  const { fingerprint, interrupted } = key;
   const keyed = { claim: key.key, fingerprint: () => fingerprint.value };
-  if (brokenOff === null) return { ...keyed, resume: null };
-  const over = await takeOver(io, brokenOff.submission);
-  if (over === null) return stillRunning(LOOK_AGAIN);
-  // Its parts go under the submission that is there: other options would tear the two apart.
+  if (interrupted === null) return ok({ ...keyed, resume: null });
+  const over = await takeOver(context, interrupted.submission);
+  if (over === null) return err(stillRunning(RETRY_AFTER_SECONDS));
+  // Its parts belong to the submission that is open: other options would contradict it.
   if (!isSame(options, over.row)) {
-    await letGoOfPush(io.db, over.row.id, over.holder);
-    return anotherBody(over.row.id);
+    await letGoOfPush(context.db, over.row.id, over.holder);
+    return err(anotherBody(over.row.id));
   }
-  return { ...keyed, resume: { ...over, expected: brokenOff.fingerprint } };
+  return ok({ ...keyed, resume: { ...over, expected: interrupted.fingerprint } });
 }
 
 function isSame(options: PushOptions, row: PushOptions): boolean {
@@ -126,10 +137,10 @@ function isSame(options: PushOptions, row: PushOptions): boolean {
 }
 
 function namesOf(documents: HeldDocuments): (submission: SubmissionId) => { id: string }[] {
-  const places = [...documents.names()];
-  return (submission) => places.map(({ id, place }) => ({ id: id ?? nameDocument(submission, place) }));
+  const names = [...documents.names()];
+  return (submission) => names.map(({ id, index }) => ({ id: id ?? nameDocument(submission, index) }));
 }
 
-function notThisCollection(collection: string): Response {
-  return problemResponse({ name: "forbidden", detail: `The key does not allow the collection "${collection}".` });
+function notThisCollection(collection: string): Problem {
+  return { name: "forbidden", detail: `The key does not allow the collection "${collection}".` };
 }

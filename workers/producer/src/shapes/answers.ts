@@ -11,39 +11,39 @@ import { count } from "./time.ts";
 const nextCursor = z
   .string()
   .nullable()
-  .describe("Goes on; null ends. A page may be short, even empty, and still have a next one.");
+  .describe("The next page; null at the end. A short page, even an empty one, may have a next one.");
 
 export const documentPageSchema = z.strictObject({ data: z.array(documentOutSchema), next_cursor: nextCursor });
 export const jobPageSchema = z.strictObject({ data: z.array(jobSchema), next_cursor: nextCursor });
 export const submissionPageSchema = z.strictObject({
   data: z.array(submissionSchema),
   next_cursor: nextCursor,
-  counts: countsSchema.optional().describe("Of every submission of the label, where `label` was asked for."),
+  counts: countsSchema.optional().describe("Of every submission with the label, if `label` is given."),
 });
 export const documentListSchema = z.strictObject({
   data: z.array(documentOutSchema),
-  missing: z.array(z.string()).describe("Ids that the collection does not hold."),
+  missing: z.array(z.string()).describe("Ids that the collection does not have."),
 });
 export const retriedSchema = z.strictObject({
   submission: submissionSchema,
   queued: count.describe(
-    "Documents that this retry has queued again so far: `submission.retry` tells whether it goes on.",
+    "Documents that this retry has queued again so far: it continues as long as `submission.retry` is not null.",
   ),
   lost: count.describe(
     "Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again.",
   ),
 });
-export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were forgotten.") });
+export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were deleted.") });
 export const malformedPageSchema = z.strictObject({ data: z.array(malformedMessageSchema), next_cursor: nextCursor });
 export const replayedSchema = z.strictObject({ replayed: count.describe("Messages that were sent again.") });
 const pausesInForce = z.array(pauseSchema).describe("The pauses in force.");
 export const pauseListSchema = z.strictObject({ data: pausesInForce });
 export const resumedSchema = z.strictObject({
-  resumed: pauseSchema.nullable().describe("The pause that ended; null: nothing of that name was paused."),
+  resumed: pauseSchema.nullable().describe("The pause that ended; null if there was none."),
   data: pausesInForce,
 });
 
-/** What a problem looks like (RFC 9457). */
+/** A problem (RFC 9457). */
 export const problemSchema = z.looseObject({
   type: z.string().describe("`/problems/NAME`."),
   title: z.string(),
@@ -57,15 +57,15 @@ export const problemSchema = z.looseObject({
       ]),
     )
     .describe(
-      "The places at fault: a JSON Pointer into the body, `?name` for a query parameter, `{name}` for one of the path, or a line.",
+      "Where the errors are: a JSON Pointer into the body, `?name` for a query parameter, `{name}` for a path parameter, or a line.",
     ),
-  request_id: z.string().optional().describe("Under which the log has more."),
-  submission: z.string().nullable().optional().describe("What a push that broke off left open."),
+  request_id: z.string().optional().describe("The log has details under it."),
+  submission: z.string().nullable().optional().describe("The submission that an interrupted push left open."),
   rejected_count: count.optional(),
 });
 
 export const documentInSchema = documentSchema;
-/** A JSON push: a document, or many with the options of the push. */
+/** A JSON push: a document, or a list with the options of the push. */
 export const pushBodySchema = z.union([
   documentSchema,
   envelopeSchema.extend({ documents: z.array(documentSchema).min(1) }),

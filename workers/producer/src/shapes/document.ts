@@ -13,49 +13,52 @@ export const documentStatuses = ["queued", "processing", "succeeded", "failed", 
 export type DocumentStatus = (typeof documentStatuses)[number];
 
 const scoreSchema = z.strictObject({
-  rank: z.int().min(1).describe("From 1, the best; ties by index."),
-  score: z.number().describe("A similarity, comparable within a model only."),
+  rank: z.int().min(1).describe("1 is best; ties by index."),
+  score: z.number().describe("A similarity. Only scores of one model are comparable."),
   context_id: z.string(),
   context_index: z.int().min(0),
-  text: z.string().nullable().optional().describe("With `include=text`; null where that version's input is gone."),
+  text: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("With `include=text`; null if the input of that version was deleted."),
 });
 type ScoreShape = z.infer<typeof scoreSchema>;
 
-/** A document as every route gives it. */
+/** A document as every route returns it. */
 export const documentOutSchema = z.strictObject({
   id: z.string(),
   collection: z.string(),
   status: z
     .enum(documentStatuses)
     .describe(
-      "`queued`: in the Queue, and not recorded yet: its submission counts it, and its id is not found. `processing`: " +
-        "recorded, and not ended: it waits to be dispatched, for the end of a pause, or for its answer, as `waiting` tells. " +
-        "`succeeded`: it has scores. `failed`: it ended without, see `error`, and may be retried. `canceled`: its submission " +
-        "was canceled before it was dispatched. The list is closed.",
+      "`queued`: in the Queue and not recorded yet; its submission counts it, and its id is not found. `processing`: " +
+        "recorded and not ended; `waiting` says what it waits for. `succeeded`: it has scores. `failed`: it ended without " +
+        "scores, see `error`. `canceled`: its submission was canceled before it was dispatched. The list is closed.",
     ),
   query: z.string(),
   model: z.string(),
   lane: z.enum(lanes),
-  scores: z.array(scoreSchema).describe("Best first; of the version `scored_submission_id`."),
+  scores: z.array(scoreSchema).describe("Best first, of the version `scored_submission_id`."),
   scored_submission_id: z.string().nullable(),
-  stale: z.boolean().describe("Whether the scores are those of an older version."),
+  stale: z.boolean().describe("Whether the scores are of an older version."),
   error: z
     .strictObject({
       code: z.string(),
       message: z.string(),
-      retryable: z.boolean().describe("Whether queueing it again may help."),
+      retryable: z.boolean().describe("Whether a retry may help."),
     })
     .nullable(),
-  attempts: z.int().min(0).describe("Answers that were used up, and the one that is waited for."),
+  attempts: z.int().min(0).describe("Answers that were used up, plus the one that it waits for."),
   metadata: z
     .looseObject({})
     .nullable()
     .optional()
     .describe(
-      "With `include=metadata`: numbers, strings and names exactly as they were pushed, also a number that a double cannot " +
-        "hold. Null where there is none.",
+      "With `include=metadata`: numbers, strings and names exactly as they were pushed, including numbers that a double " +
+        "cannot represent. Null if there is none.",
     ),
-  submission_id: z.string().describe("The push that this version came with."),
+  submission_id: z.string().describe("The push of this version."),
   job_id: z.string().nullable(),
   waiting: waitingSchema.nullable(),
   created_at: timeSchema,
@@ -65,21 +68,21 @@ export const documentOutSchema = z.strictObject({
 export type DocumentShape = z.infer<typeof documentOutSchema>;
 
 export interface DocumentView {
-  /** Most scores shown; `null`: all. */
+  /** Scores shown at most, the best first; `null`: all. */
   readonly topK: number | null;
   readonly include: readonly Include[];
 }
 
 /**
- * A document as JSON text. Metadata goes into it as it is stored, never parsed: a number in it may have
- * more digits than JavaScript keeps.
+ * A document as JSON text. Metadata is inserted as it is stored and never parsed: a number in it may have more digits than
+ * JavaScript can represent.
  */
 export function documentJson(shape: DocumentShape, row: DocumentRow, { include }: DocumentView): string {
   const json = JSON.stringify(shape);
   return include.includes("metadata") ? `${json.slice(0, -1)},"metadata":${row.metadata ?? "null"}}` : json;
 }
 
-/** All but the metadata. `job` is the one that holds the document, where it has not ended; `now` in milliseconds. */
+/** A document without its metadata. `job`: the one that holds it, if it has not ended. `now`: milliseconds since the epoch. */
 export function documentShape(
   row: DocumentRow,
   job: HoldingJob | null,
@@ -112,7 +115,7 @@ export function documentShape(
   };
 }
 
-/** The job that recorded a document, where it surely holds it still. */
+/** The job that recorded a document, if it certainly still holds it. */
 export function rootJob(row: DocumentRow): HoldingJob | null {
   if (row.root_divided === 1 || row.root_job_id === null || row.root_status === null || row.root_due_at === null)
     return null;
@@ -135,8 +138,8 @@ function scoreShapes(
   if (scores === null) return [];
   const ranked = JSON.parse(scores) as RankedScore[];
   const contexts = texts?.contexts == null ? [] : (JSON.parse(texts.contexts) as string[]);
-  return ranked.slice(0, topK ?? ranked.length).map(([index, score, id], place) => ({
-    rank: place + 1,
+  return ranked.slice(0, topK ?? ranked.length).map(([index, score, id], position) => ({
+    rank: position + 1,
     score,
     context_id: id ?? String(index),
     context_index: index,
@@ -150,7 +153,7 @@ function errorShape(row: DocumentRow): DocumentShape["error"] {
   return {
     code: row.code,
     message: row.message ?? kind?.message ?? "",
-    // A code of a later version than this one: queueing again does no harm.
+    // A later version of Sluice may have written an unknown code: a retry does no harm.
     retryable: kind?.retryable ?? true,
   };
 }
@@ -161,7 +164,7 @@ function attemptsOf(job: HoldingJob | null): number {
 }
 
 function waitingOf(row: DocumentRow, job: HoldingJob | null, pauses: readonly Pause[], now: number): Waiting | null {
-  // A cancellation takes effect at once, whatever is paused.
+  // A cancellation takes effect at once, even during a pause.
   const scopes = row.is_canceled === 1 ? [] : [EVERYTHING, modelScope(row.model), submissionScope(row.submission_id)];
   const pause = lastPause(pauses, scopes);
   if (job === null) return waitingShape({ reason: "dispatch", until: null });

@@ -14,13 +14,13 @@ const attemptSchema = z.strictObject({
   error: z
     .strictObject({ reason: z.string(), message: z.string() })
     .nullable()
-    .describe("Why it brought no answer, in a word and in the service's own words."),
+    .describe("Why it got no answer: a code, and the message of Workers AI."),
 });
 
 export const jobUsageSchema = z.strictObject({
-  tokens: count.nullable().describe("Once it is answered, where the answer tells."),
-  unconfirmed_dispatches: count.describe("Dispatches of which it is not known whether Workers AI ran them."),
-  repeated_dispatches: count.describe("Dispatches that Workers AI took in and that were given up on."),
+  tokens: count.nullable().describe("Known once it is answered, if the answer has a count."),
+  unconfirmed_dispatches: count.describe("Dispatches that Workers AI may or may not have run."),
+  repeated_dispatches: count.describe("Dispatches that Workers AI accepted and that were given up."),
 });
 
 /** One Batch API call. */
@@ -29,25 +29,25 @@ export const jobSchema = z.strictObject({
   status: z
     .enum(jobStatuses)
     .describe(
-      "`pending`: recorded, waits to be dispatched. `dispatching`: whether Workers AI has it is not known. `dispatched`: its " +
-        "answer is awaited. `succeeded`: an answer was applied. `split`: replaced by jobs of its documents. `failed`: its " +
+      "`pending`: recorded, waits to be dispatched. `dispatching`: Workers AI may or may not have it. `dispatched`: it waits " +
+        "for its answer. `succeeded`: an answer was applied. `split`: replaced by jobs with its documents. `failed`: its " +
         "documents failed. `canceled`: nothing was left to send. `merged`: another job took over its documents before it was " +
         "dispatched, see `merged_into`. The list is closed.",
     ),
   lane: z.enum(lanes),
   model: z.string(),
-  request_id: z.string().nullable().describe("What Workers AI calls it."),
-  parent_id: z.string().nullable().describe("The job that it follows up, or a piece of which it is."),
+  request_id: z.string().nullable().describe("Its id at Workers AI."),
+  parent_id: z.string().nullable().describe("The job that it follows up, or that it was split from."),
   merged_into: z.string().nullable().describe("The job that took over its documents before it was dispatched."),
-  attempts: z.array(attemptSchema).describe("The last 20, the newest last."),
+  attempts: z.array(attemptSchema).describe("The last 20 dispatches, newest last."),
   document_count: count,
   context_count: count,
-  payload_bytes: count.describe("UTF-8 bytes of its requests."),
-  age_seconds: count.describe("From its recording to its end, or to now."),
+  payload_bytes: count.describe("Size of its requests in UTF-8."),
+  age_seconds: count.describe("From its recording to its end, or until now."),
   next_poll_at: timeSchema
     .nullable()
     .describe(
-      "When the poller asks for its answer next; null for a job that is not dispatched, or has ended: `waiting` tells of it.",
+      "When the poller next asks for its answer; null for a job that is not dispatched or has ended. See `waiting`.",
     ),
   waiting: waitingSchema.nullable(),
   usage: jobUsageSchema,
@@ -102,10 +102,10 @@ export function submissionsOf(row: JobRow): JobSubmissions {
 
 function waitingOf(row: JobRow, pauses: readonly Pause[], now: number): Waiting | null {
   const live = submissionsOf(row).filter(([, , isCanceled]) => isCanceled === 0);
-  // A cancellation takes effect at once, whatever is paused.
+  // A cancellation takes effect at once, even during a pause.
   if (live.length === 0) return waitingShape(waitingOfJob(row, null, now));
   const scopes = live.map(([id]) => submissionScope(id));
-  // What a paused submission has in a job with others goes apart, and they go on: only all of them hold it back.
+  // Documents of a paused submission are separated from a job, which then continues: it waits only if all are paused.
   const own = scopes.every((scope) => pauses.some((pause) => pause.scope === scope)) ? scopes : [];
   return waitingShape(waitingOfJob(row, lastPause(pauses, [EVERYTHING, modelScope(row.model), ...own]), now));
 }

@@ -6,12 +6,12 @@ import { count, time, timeSchema } from "./time.ts";
 
 /** A quarantined message, without its text. */
 export const malformedMessageSchema = z.strictObject({
-  id: z.string().describe("Opaque, and always the same for a message."),
-  queue: z.string().describe("The queue that it came from; `staged_parts`: it was staged in D1."),
-  message_id: z.string().describe("The queue's id of it."),
+  id: z.string().describe("Opaque; it does not change."),
+  queue: z.string().describe("The queue that it is from; `staged_parts`: it was staged in D1."),
+  message_id: z.string().describe("Its id in the queue."),
   reason: z.string(),
   submission_id: z.string().nullable().describe("The submission that it names, if any."),
-  bytes: count.describe("Of its body, in UTF-8."),
+  bytes: count.describe("Size of its body in UTF-8."),
   received_at: timeSchema,
 });
 export type MalformedShape = z.infer<typeof malformedMessageSchema>;
@@ -30,12 +30,12 @@ export function malformedShape(row: MalformedRow): MalformedShape {
 
 const PREFIX = "msg_";
 
-/** The key of the row as one opaque word: no queue's name holds a slash. */
+/** The key of the row as one opaque word. Queue names have no slash. */
 export function writeMalformedId({ queue, id }: MalformedKey): string {
   return PREFIX + toBase64url(`${queue}/${id}`);
 }
 
-/** `null`: it is not the id of any message. */
+/** `null`: not an id of a message. */
 export function parseMalformedId(text: string): MalformedKey | null {
   const key = text.startsWith(PREFIX) ? fromBase64url(text.slice(PREFIX.length)) : null;
   const [, queue, id] = /^([^/]+)\/(.+)$/s.exec(key ?? "") ?? [];

@@ -2,7 +2,7 @@ import type { SubmissionId } from "@sluice/core";
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { PushOptions } from "../push/options.ts";
 
-/** A submission as its push leaves it, all sent and nothing recorded: known without reading it back. */
+/** A submission right after its push, all sent and nothing recorded, without reading it back. */
 export function newSubmissionRow(
   options: PushOptions,
   sent: { readonly id: SubmissionId; readonly createdAt: number; readonly total: number },

@@ -14,40 +14,40 @@ const laneSchema = z.strictObject({
   canceled: count,
 });
 
-/** What computes scores: Workers AI, or one of its stand-ins on one machine. */
+/** What computes scores: Workers AI, or a local stand-in for it. */
 export const scorers = ["workers-ai", "minilm", "lexical", "instant"] as const;
 export type Scorer = (typeof scorers)[number];
 
-/** The state of the whole, from stored counters. */
+/** Statistics over all collections, from stored counters. */
 export const statsSchema = z.strictObject({
   scorer: z
     .enum(scorers)
     .describe(
-      "What computes scores: `workers-ai` on Cloudflare; on one machine the stand-in, whose scores carry the " +
-        "production model's name and differ from its: `minilm` (English only), `lexical` or `instant`.",
+      "What computes scores: `workers-ai` on Cloudflare. Locally a stand-in: `minilm` (English only), `lexical` or " +
+        "`instant`. Its scores have the name of the production model but differ from that model's scores.",
     ),
   lanes: z
     .strictObject({ interactive: laneSchema, bulk: laneSchema })
-    .describe("Documents by lane and state, of all times."),
-  backlog: z.strictObject({ documents: count, jobs: count }).describe("What has not ended."),
-  oldest_waiting_at: timeSchema.nullable().describe("When the oldest of it was pushed."),
+    .describe("All documents ever, by lane and state."),
+  backlog: z.strictObject({ documents: count, jobs: count }).describe("Documents and jobs that have not ended."),
+  oldest_waiting_at: timeSchema.nullable().describe("When the oldest document of the backlog was pushed."),
   throughput: z
     .strictObject({ last_5_minutes: count, last_hour: count })
-    .describe("Documents that ended with a job; of an hour with more than 6,000 jobs, those of the last 6,000."),
+    .describe("Documents that ended with a job, of the last 6,000 jobs at most."),
   failures: z.record(z.string(), count).describe("Failed documents by code."),
   malformed_messages: count.describe("Quarantined messages, up to 1,000: see `/v1/malformed`."),
   pauses: z.array(pauseSchema),
   poller: z
     .strictObject({
       last_run_at: timeSchema.describe(
-        "To half a minute: a run that follows another sooner does not write its time down, so that it may lag by 30 s.",
+        "It may lag by 30 s: a run that starts sooner after another does not store its time.",
       ),
     })
     .nullable()
-    .describe("Null: it has never run."),
+    .describe("Null if it has never run."),
   usage: z.strictObject({
     tokens: count,
-    jobs: count.describe("Those that ended."),
+    jobs: count.describe("Jobs that ended."),
     unconfirmed_dispatches: count,
     repeated_dispatches: count,
   }),

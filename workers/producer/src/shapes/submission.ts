@@ -11,18 +11,18 @@ import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } fr
 
 export const submissionStatuses = ["receiving", "queued", "processing", "canceling", "completed", "canceled"] as const;
 export type SubmissionStatus = (typeof submissionStatuses)[number];
-/** What a list of submissions may be filtered by: besides a status, whether `stalled` is not null. */
+/** Filters of a list of submissions: a status, or `stalled`. */
 export const submissionFilters = [...submissionStatuses, "stalled"] as const;
 
 export const countsSchema = z
   .strictObject({ total: count, queued: count, processing: count, succeeded: count, failed: count, canceled: count })
   .describe(
-    "Documents by status; `total` is the sum of the others. While receiving, what was sent so far. `canceled` counts " +
-      "documents too that were deleted before they had ended: these are not among its results.",
+    "Documents by status; `total` is the sum of the others. While receiving, `total` is what was sent so far. `canceled` " +
+      "includes documents that were deleted before they ended; these are not among the results.",
   );
 export type Counts = z.infer<typeof countsSchema>;
 
-/** A submission as every route gives it. */
+/** A submission as every route returns it. */
 export const submissionSchema = z.strictObject({
   id: z.string(),
   collection: z.string(),
@@ -32,15 +32,15 @@ export const submissionSchema = z.strictObject({
   status: z
     .enum(submissionStatuses)
     .describe(
-      "`receiving`: its push is under way, or broke off and can be gone on with. `queued`: all of it is sent, and nothing " +
-        "recorded yet. `processing`: documents are recorded and have not all ended, including while paused (`waiting` " +
-        "tells), or a `retry` is about to queue failed ones again. `canceling`: it is canceled; what is dispatched " +
-        "finishes, and what is still in the Queue ends when it arrives, or as `message_lost`. `completed`: every document " +
-        "ended, failures included, and no `retry` is in progress. `canceled`: every document ended after it was canceled. The list is closed.",
+      "`receiving`: its push is running, or was interrupted and can be resumed. `queued`: all of it is sent and nothing is " +
+        "recorded. `processing`: documents are recorded and have not all ended, including while paused (see `waiting`), or " +
+        "a `retry` is queueing failed ones again. `canceling`: it is canceled; dispatched documents finish, and documents " +
+        "in the Queue end when they arrive, or as `message_lost`. `completed`: every document ended, failures included, " +
+        "and no `retry` is in progress. `canceled`: every document ended after a cancel. The list is closed.",
     ),
   counts: countsSchema,
   failures: z.record(z.string(), count).describe("Failed documents by code."),
-  incomplete: z.boolean().describe("Whether its push broke off, and was closed with what it had sent."),
+  incomplete: z.boolean().describe("Whether its push was interrupted and closed with what it had sent."),
   stalled: z
     .strictObject({ missing: count, since: timeSchema })
     .nullable()
@@ -48,27 +48,27 @@ export const submissionSchema = z.strictObject({
   waiting: waitingSchema.nullable(),
   retry: z
     .strictObject({
-      documents: count.describe("Failed documents that it was requested for."),
+      documents: count.describe("Failed documents when it was requested."),
       queued: count.describe("Documents that it has queued again so far."),
       since: timeSchema,
     })
     .nullable()
-    .describe("A retry that has not come to all of its documents yet: those are still counted as failed."),
+    .describe("A retry that has not queued all of its documents yet: the others still count as failed."),
   usage: z.strictObject({
     tokens: count,
     jobs: count,
-    unconfirmed_dispatches: count.describe("Dispatches of which it is not known whether Workers AI ran them."),
+    unconfirmed_dispatches: count.describe("Dispatches that Workers AI may or may not have run."),
   }),
   created_at: timeSchema,
   completed_at: timeSchema.nullable(),
 });
 export type SubmissionShape = z.infer<typeof submissionSchema>;
 
-/** What there is to know about a submission besides its row. */
+/** Facts about a submission that are not in its row. */
 export interface SubmissionSurroundings {
   /** Recorded documents that failed, by code. */
   readonly failures: readonly { readonly code: string; readonly count: number }[];
-  /** Its retry that is not through. */
+  /** Its retry in progress. */
   readonly retry: RetryProgress | null;
   /** Open jobs that hold its documents. */
   readonly jobs: readonly Pick<WaitingJobRow, "status" | "refusals" | "dueAt">[];
@@ -127,7 +127,7 @@ export function submissionStatus(row: SubmissionRow): SubmissionStatus {
   return row.recorded === 0 && row.lost === 0 ? "queued" : "processing";
 }
 
-/** Documents that were sent and are neither recorded nor given up. */
+/** Documents that were sent and are neither recorded nor lost. */
 function missing(row: CountedRow): number {
   return row.total - row.recorded - row.lost;
 }
@@ -137,12 +137,12 @@ export function processing(row: CountedRow): number {
   return row.recorded - row.succeeded - row.failed - row.canceled;
 }
 
-/** Of a submission's jobs the one that tells most: what is turned away, then what is about to be answered. */
-const TELLING = ["retry", "answer", "dispatch"] as const;
+/** A submission shows the first of these that one of its jobs waits for: refused jobs come before those with an answer to come. */
+const REASONS = ["retry", "answer", "dispatch"] as const;
 
 function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings, now: number): Waiting | null {
   if (row.completedAt !== null && !row.isRetrying) return null;
-  // A cancellation takes effect at once, whatever is paused.
+  // A cancellation takes effect at once, even during a pause.
   const scopes = row.cancelRequestedAt === null ? [EVERYTHING, modelScope(row.model), submissionScope(row.id)] : [];
   const pause = lastPause(pauses, scopes);
   if (missing(row) + processing(row) === 0) {
@@ -150,12 +150,12 @@ function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings,
     if (!row.isRetrying) return null;
     return waitingShape(pause === null ? { reason: "dispatch", until: null } : waitingOfPause(pause));
   }
-  // What Workers AI has already goes on: with nothing else left, a pause is no matter.
+  // A pause does not affect what Workers AI has already: it matters only if something else is left.
   const all = jobs.map((job) => waitingOfJob(job, null, now)).filter((waiting) => waiting !== null);
   const heldBack = missing(row) > 0 || all.length === 0 || all.some((waiting) => waiting.reason !== "answer");
   if (pause !== null && heldBack) return waitingShape(waitingOfPause(pause));
   if (processing(row) === 0) return waitingShape({ reason: "queue", until: null });
-  for (const reason of TELLING) {
+  for (const reason of REASONS) {
     const times = all.filter((waiting) => waiting.reason === reason).map(({ until }) => until);
     const known = times.filter((until) => until !== null);
     if (times.length > 0) return waitingShape({ reason, until: known.length === 0 ? null : Math.min(...known) });

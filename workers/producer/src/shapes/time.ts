@@ -16,16 +16,16 @@ export const waitingSchema = z
     reason: z
       .enum(waitingReasons)
       .describe(
-        "`push`: the rest of its push, which is under way or broke off: the same Idempotency-Key goes on with it, and at " +
-          "`until` it is closed as incomplete. `queue`: its message is in the Queue. `dispatch`: its turn has not come. `answer`: Workers AI has it. " +
-          "`retry`: Workers AI turned it away for now. `paused`, `paused_model`, `paused_submission`: someone paused " +
-          "dispatching of everything, of its model, or of its submission; a resumption of the same ends that. `daily_limit`: " +
-          "the account's allowance is used up until 00:00 UTC. `configuration`: the account or the model is at fault, and " +
-          "someone has to look. The list is closed.",
+        "`push`: the rest of its push, which is running or was interrupted. The same Idempotency-Key resumes it; at " +
+          "`until` it is closed as incomplete. `queue`: its message is in the Queue. `dispatch`: its turn. `answer`: Workers " +
+          "AI has it. `retry`: the next try, after Workers AI refused it for now. `paused`, `paused_model`, " +
+          "`paused_submission`: someone to resume everything, its model or its submission. `daily_limit`: 00:00 UTC, since " +
+          "the account's daily allowance is used up. `configuration`: someone to fix the account or the model, which " +
+          "Workers AI refuses. The list is closed.",
       ),
-    until: timeSchema.nullable().describe("When it is looked at next, or the pause ends; null where nobody knows."),
+    until: timeSchema.nullable().describe("When Sluice looks next, or the pause ends; null if nobody knows."),
   })
-  .describe("What it waits for. Null: for nothing.");
+  .describe("What it waits for; null for nothing.");
 export type Waiting = z.infer<typeof waitingSchema>;
 
 export function waitingShape(waiting: WaitingFor | null): Waiting | null {

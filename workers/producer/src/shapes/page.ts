@@ -1,0 +1,6 @@
+/** A page of a list. A short page, even an empty one, may have a next one. */
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  /** `null`: the list ends here. */
+  readonly next_cursor: string | null;
+}
