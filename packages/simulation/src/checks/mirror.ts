@@ -1,5 +1,5 @@
 import { NEVER_DUE } from "@sluice/pipeline/job/schedule.ts";
-import type { Invocation } from "../world/invocation.ts";
+import type { Caller } from "../world/caller.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { pollFlaw, startTimeFlaw } from "./dispatches.ts";
 import { Chain } from "./chain.ts";
@@ -16,6 +16,7 @@ import {
   isOpen,
   listOf,
   dispatchIn,
+  newJob,
   newVersion,
   startOver,
   versionKey,
@@ -54,6 +55,7 @@ export class Mirror {
   readonly #rules: Rules;
   readonly #rate = new SubmitRate();
   readonly #chain = new Chain();
+  readonly #startedBy = new Map<Caller, readonly Dispatch[]>();
   #touchedVersions = new Set<Version>();
   #touchedSubmissions = new Set<Submission>();
   #deletedNow = new Set<VersionKey>();
@@ -66,7 +68,7 @@ export class Mirror {
   }
 
   /** Takes in what one transaction changed, committed on behalf of `by`. */
-  apply(changes: readonly Change[], by: Invocation): void {
+  apply(changes: readonly Change[], by: Caller): void {
     if (changes.length === 0) return;
     this.#touchedVersions = new Set();
     this.#touchedSubmissions = new Set();
@@ -104,9 +106,9 @@ export class Mirror {
   }
 
   /** The dispatch that this invocation started for exactly these requests and has not submitted yet. */
-  dispatchFor(by: Invocation, references: string): Dispatch | null {
-    const found = by.dispatches.findLast((dispatch) => dispatch.references === references && !dispatch.submitted);
-    return found ?? null;
+  dispatchFor(by: Caller, references: string): Dispatch | null {
+    const started = this.#startedBy.get(by) ?? [];
+    return started.findLast((dispatch) => dispatch.references === references && !dispatch.submitted) ?? null;
   }
 
   /** When the poller has something to do next, by D1's own columns. */
@@ -133,7 +135,7 @@ export class Mirror {
     if (flaw !== null) this.#rules.fail(flaw);
   }
 
-  #submission(event: string, row: SubmissionRow, by: Invocation): void {
+  #submission(event: string, row: SubmissionRow, by: Caller): void {
     const known = this.submissions.get(row.id);
     if (event === "delete") return this.#rules.fail("a submission was deleted");
     this.#tell(activityFlaw(row, known?.row, this.#rules.now()));
@@ -213,18 +215,11 @@ export class Mirror {
     version.outcome = null;
   }
 
-  #job(event: string, row: JobRow, by: Invocation, newJobs: Job[]): void {
+  #job(event: string, row: JobRow, by: Caller, newJobs: Job[]): void {
     if (event === "delete") return this.#rules.fail("a job was deleted");
     let job = this.jobs.get(row.id);
     if (job === undefined) {
-      job = {
-        origin: "recorded",
-        row,
-        list: listOf(row.members),
-        dispatches: new Map(),
-        isPieceOfInvalid: false,
-        largest: row.document_count,
-      };
+      job = newJob(row);
       this.jobs.set(row.id, job);
       newJobs.push(job);
       this.#tell(holdFlaw(null, row, job.list, { now: this.#rules.now(), submissions: this.submissions }));
@@ -257,13 +252,13 @@ export class Mirror {
     }
   }
 
-  #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
+  #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Caller): void {
     this.#tell(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
     const dispatch = dispatchIn(row, list, by, (key) => this.version(key)?.content.place);
     job.dispatches.set(row.dispatch_number, dispatch);
     const start = { at: dispatch.startedAt, begunAt: by.startedAt };
     if (list.length > 0) this.#tell(this.#rate.flawAt(start, this.#rules.clockSetSince));
-    by.dispatches.push(dispatch);
+    this.#startedBy.set(by, [...(this.#startedBy.get(by) ?? []), dispatch]);
     for (const key of list) this.version(key)?.dispatches.add(dispatch);
   }
 

@@ -1,5 +1,5 @@
 import { PUSH_ALIVE_MS } from "@sluice/pipeline/job/schedule.ts";
-import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW, type Caller } from "../world/caller.ts";
 import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";
 
@@ -23,7 +23,7 @@ export function submissionFlaw(known: Submission, row: SubmissionRow, now: numbe
 export function holderOf(
   { row: before, heldBy, heldSince }: Submission,
   row: SubmissionRow,
-  by: Invocation,
+  by: Caller,
   now: number,
 ): Pick<Submission, "heldBy" | "heldSince"> {
   return row.holder === before.holder || row.holder === "" ? { heldBy, heldSince } : { heldBy: by, heldSince: now };

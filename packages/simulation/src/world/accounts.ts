@@ -1,10 +1,20 @@
+import type { AskedPauses } from "../checks/asked-pauses.ts";
+import type { Mirror } from "../checks/mirror.ts";
 import { submitFlaw } from "../checks/dispatches.ts";
 import { paymentFlaw } from "../checks/payments.ts";
-import type { Dispatch } from "../checks/state.ts";
+import type { Content, Dispatch } from "../checks/state.ts";
 import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentBatch, SentRequest } from "./batch-answer.ts";
-import { MAX_CLOCK_SKEW, type Invocation } from "./invocation.ts";
-import type { World } from "./world.ts";
+import { MAX_CLOCK_SKEW } from "./caller.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+interface AccountedWorld extends Surroundings {
+  readonly mirror: Mirror;
+  readonly asked: AskedPauses;
+  /** Called for each document that Workers AI takes in, each time. */
+  readonly onPaid: (content: Content) => void;
+}
 
 /** Whose the calls are that Workers AI gets. */
 export interface Accounts {
@@ -22,9 +32,9 @@ export interface Accounts {
 
 /** Sluice's batches: each is that of a dispatch that D1 lists, in its order, with the documents' own texts. */
 export class DispatchAccounts implements Accounts {
-  readonly #world: World;
+  readonly #world: AccountedWorld;
 
-  constructor(world: World) {
+  constructor(world: AccountedWorld) {
     this.#world = world;
   }
 

@@ -8,7 +8,16 @@ import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
 import type { Passage } from "./ports.ts";
 import { refusalOf } from "./refusals.ts";
 import { codedError, unclearAnswer, unclearError } from "./service-errors.ts";
-import type { World } from "./world.ts";
+import type { Accounts } from "./accounts.ts";
+import type { SimulatedEvents } from "./events.ts";
+import type { PoisonMode } from "./poison.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+interface ServiceWorld extends Surroundings {
+  readonly accounts: Accounts;
+  readonly events: SimulatedEvents;
+  readonly poisonMode: PoisonMode;
+}
 
 interface Batch {
   readonly requestId: string;
@@ -26,19 +35,16 @@ interface Batch {
   answer: BatchAnswer | null;
 }
 
-/** How the service tells that a document is invalid: as it takes the batch in, for the whole batch later, or for itself. */
-export type PoisonMode = "submit" | "batch" | "item";
-
 const MINUTE = 60_000;
 /** Twice the longest time that a batch gets, whose polls fail: runs may be missed, and D1 down. */
 const MAX_POLLED_MS = 4 * STUCK_AFTER_MINUTES * MINUTE;
 
 /** Workers AI's Batch API behind `AI.run`, with every fault of it. Checks what it is sent against D1. */
 export class SimulatedAi {
-  readonly #world: World;
+  readonly #world: ServiceWorld;
   readonly #batches = new Map<string, Batch>();
 
-  constructor(world: World) {
+  constructor(world: ServiceWorld) {
     this.#world = world;
   }
 

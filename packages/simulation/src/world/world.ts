@@ -15,12 +15,15 @@ import { d1Passage } from "./d1-faults.ts";
 import { DatabaseClock, MAX_WRONG } from "./database-clock.ts";
 import { SimulatedEvents } from "./events.ts";
 import { Faults } from "./faults.ts";
-import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
+import { MAX_CLOCK_SKEW, type WorkerName } from "./caller.ts";
+import { Invocation } from "./invocation.ts";
 import { Ports, type Pace } from "./ports.ts";
 import { carried } from "./queue.ts";
 import { Timeline } from "./timeline.ts";
 import { Trace } from "./trace.ts";
-import { SimulatedAi, type PoisonMode } from "./workers-ai.ts";
+import type { PoisonMode } from "./poison.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { SimulatedAi } from "./workers-ai.ts";
 
 /** 2026-09-21, some hours before midnight UTC: a pause until then is part of most runs. */
 const START = Date.UTC(2026, 8, 21, 20);
@@ -46,7 +49,7 @@ export interface SeedOptions {
 }
 
 /** Everything outside of the Workers' code, in one seed's hands. */
-export class World {
+export class World implements Surroundings {
   readonly random: Random;
   readonly timeline = new Timeline(START);
   readonly faults: Faults;
