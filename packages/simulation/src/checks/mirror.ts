@@ -4,13 +4,15 @@ import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } 
 import { pollFlaw, startTimeFlaw } from "./dispatches.ts";
 import { Chain } from "./chain.ts";
 import { forgottenFlaw } from "./malformed.ts";
+import { jobCountsFlaw } from "./job-counts.ts";
 import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
 import { openJobsFlaw, outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
 import { Retries } from "./retries.ts";
 import { SubmitRate } from "./submit-rate.ts";
-import { countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
+import { cancellationFlaw, countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
+import { Transaction } from "./transaction.ts";
 import { countRefused, countSilence, countUnconfirmed, countUsage } from "./usage.ts";
 import {
   isOpen,
@@ -56,11 +58,7 @@ export class Mirror {
   readonly #rate = new SubmitRate();
   readonly #chain = new Chain();
   readonly #startedBy = new Map<Caller, readonly Dispatch[]>();
-  #touchedVersions = new Set<Version>();
-  #touchedSubmissions = new Set<Submission>();
-  #deletedNow = new Set<VersionKey>();
-  #retriedNow = new Set<VersionKey>();
-  #endedBefore = new Set<VersionKey>();
+  #transaction = new Transaction([]);
 
   constructor(rules: Rules) {
     this.#rules = rules;
@@ -70,15 +68,7 @@ export class Mirror {
   /** Takes in what one transaction changed, committed on behalf of `by`. */
   apply(changes: readonly Change[], by: Caller): void {
     if (changes.length === 0) return;
-    this.#touchedVersions = new Set();
-    this.#touchedSubmissions = new Set();
-    this.#retriedNow = new Set();
-    this.#endedBefore = new Set();
-    this.#deletedNow = new Set(
-      changes.flatMap(([table, event, document, , submission]) =>
-        table === "documents" && event === "delete" ? [versionKey(String(submission), String(document))] : [],
-      ),
-    );
+    this.#transaction = new Transaction(changes);
     const newJobs: Job[] = [];
     for (const change of changes) {
       const [table, event] = change;
@@ -95,13 +85,14 @@ export class Mirror {
       else if (table === "heartbeats") this.#tell(this.#chain.take(change, by, this.#rules.now()));
     }
     for (const job of newJobs) {
-      job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
+      job.origin = originOf(job, this.jobs, this.#transaction.retried.size > 0);
       job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
       this.#tell(newJobFlaw(job, this.jobs));
     }
+    for (const job of this.#transaction.jobs) this.#tell(jobCountsFlaw(job, (key) => this.version(key)));
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
-    for (const version of this.#touchedVersions) this.#tell(openJobsFlaw(version));
-    for (const submission of this.#touchedSubmissions)
+    for (const version of this.#transaction.versions) this.#tell(openJobsFlaw(version));
+    for (const submission of this.#transaction.submissions)
       this.#tell(countsFlaw(submission) ?? this.retries.flawIn(submission));
   }
 
@@ -144,23 +135,24 @@ export class Mirror {
       const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
       const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now() };
       this.submissions.set(row.id, submission);
-      return void this.#touchedSubmissions.add(submission);
+      return void this.#transaction.submissions.add(submission);
     }
     this.#tell(submissionFlaw(known, row, this.#rules.now(), this.#rules.clockSetSince(known.heldBy.startedAt)));
+    this.#tell(cancellationFlaw(known, row, this.retries.of(row.id).length > 0));
     Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
-    this.#touchedSubmissions.add(known);
+    this.#transaction.submissions.add(known);
   }
 
   #retry(event: Change[1], change: Change): void {
     this.#tell(this.retries.take(event, change, this));
     const submission = this.submissions.get(String(change[2]));
-    if (submission !== undefined) this.#touchedSubmissions.add(submission);
+    if (submission !== undefined) this.#transaction.submissions.add(submission);
   }
 
   /** Texts are written once, but for those of a document that is being deleted. */
   #contexts(event: string): void {
-    if (event === "insert" || (event === "update" && this.#deletedNow.size > 0)) return;
+    if (event === "insert" || (event === "update" && this.#transaction.deleted.size > 0)) return;
     this.#rules.fail(`texts were ${event}d: they are written once`);
   }
 
@@ -169,17 +161,18 @@ export class Mirror {
     const version = this.version(key);
     const submission = this.submissions.get(String(change[4]));
     if (version === null || submission === undefined) return this.#rules.fail(`a document that nobody pushed: ${key}`);
-    this.#touchedVersions.add(version);
-    this.#touchedSubmissions.add(submission);
+    this.#transaction.versions.add(version);
+    this.#transaction.submissions.add(submission);
     if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are written once`);
     if (event === "delete") {
       version.deleted = true;
-      if (version.outcome === null && !this.#endedBefore.has(key)) submission.canceled += 1;
+      if (version.outcome === null && !this.#transaction.endedBefore.has(key)) submission.canceled += 1;
       return;
     }
     if (version.recorded)
       this.#rules.fail(`${key} came back after it was recorded${version.deleted ? " and deleted" : ""}`);
     version.recorded = true;
+    version.payloadBytes = Number(change[5]);
     version.collection = String(change[3]);
     submission.recorded += 1;
   }
@@ -190,8 +183,8 @@ export class Mirror {
     const submission = this.submissions.get(row.submission_id);
     if (version === null || submission === undefined)
       return this.#rules.fail(`an outcome of what nobody pushed: ${key}`);
-    this.#touchedVersions.add(version);
-    this.#touchedSubmissions.add(submission);
+    this.#transaction.versions.add(version);
+    this.#transaction.submissions.add(submission);
     if (event === "update") return this.#rules.fail(`the outcome of ${key} changed: outcomes are written once`);
     if (event === "insert") {
       const job = row.job_id === null ? null : (this.jobs.get(row.job_id) ?? null);
@@ -200,15 +193,15 @@ export class Mirror {
       submission[row.status] += 1;
       return;
     }
-    if (this.#deletedNow.has(key)) {
-      this.#endedBefore.add(key);
+    if (this.#transaction.deleted.has(key)) {
+      this.#transaction.endedBefore.add(key);
       if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
       if (submission.row.cancel_requested_at !== null) this.#rules.fail(`${key} is retried, and it is canceled`);
       this.#tell(this.retries.queueFlaw(version));
       submission.failed -= 1;
       startOver(version);
-      this.#retriedNow.add(key);
+      this.#transaction.retried.add(key);
     } else {
       this.#rules.fail(`the outcome of ${key} went, though it ${row.status}`);
     }
@@ -244,6 +237,7 @@ export class Mirror {
       job.row = row;
       job.list = list;
     }
+    this.#transaction.jobs.add(job);
     this.#tell(laneFlaw(job, (key) => this.version(key)?.content.lane));
     if (row.dispatch_number === 0) job.largest = Math.max(job.largest, job.list.length);
     for (const key of job.list) {
@@ -264,7 +258,7 @@ export class Mirror {
 
   #touch(key: VersionKey): void {
     const version = this.versions.get(key);
-    if (version !== undefined) this.#touchedVersions.add(version);
+    if (version !== undefined) this.#transaction.versions.add(version);
   }
 
   #stagedPart(event: string, change: Change): void {

@@ -24,6 +24,8 @@ export interface Version {
   readonly document: string;
   readonly content: Content;
   collection: string;
+  /** As its row has it: what it adds to a batch. */
+  payloadBytes: number;
   recorded: boolean;
   deleted: boolean;
   outcome: OutcomeRow | null;
@@ -53,6 +55,7 @@ export function newVersion(key: VersionKey, content: Content): Version {
     document,
     content,
     collection: "",
+    payloadBytes: 0,
     recorded: false,
     deleted: false,
     outcome: null,

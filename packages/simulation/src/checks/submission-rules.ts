@@ -19,6 +19,19 @@ export function submissionFlaw(known: Submission, row: SubmissionRow, now: numbe
   return null;
 }
 
+/**
+ * What is wrong with the cancellation of a submission, or `null`: it is requested once, and changes nothing after every
+ * document has ended, unless a retry is about to queue some again.
+ */
+export function cancellationFlaw(known: Submission, row: SubmissionRow, isRetried: boolean): string | null {
+  const { row: before, recorded, succeeded, failed, canceled } = known;
+  if (row.cancel_requested_at === before.cancel_requested_at) return null;
+  if (before.cancel_requested_at !== null) return `the cancellation of ${row.id} was requested again`;
+  const hasEnded =
+    before.closed_at !== null && recorded + before.lost === before.total && succeeded + failed + canceled === recorded;
+  return hasEnded && !isRetried ? `${row.id} was canceled after every document had ended` : null;
+}
+
 /** Who holds a push, and since when, after a change that `by` made. */
 export function holderOf(
   { row: before, heldBy, heldSince }: Submission,

@@ -1,4 +1,4 @@
-import { mutation, type Mutation } from "./mutation.ts";
+import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 /** Clocks that are wrong, of Workers and of D1. */
 export const CLOCKS: readonly Mutation[] = [
@@ -37,6 +37,16 @@ export const CLOCKS: readonly Mutation[] = [
     "takeOver",
     "{ db, databaseTime, random }",
     "{ db, now: databaseTime, random }",
+  ),
+  withKind(
+    "resending",
+    mutation(
+      "takeover-waits-for-clock",
+      "a push whose last activity is ahead of D1's clock is not taken over until the clock gets there",
+      "takeOverPush",
+      "AND active_at < ${timeAfter(now, PUSH_ALIVE_MS)}",
+      "",
+    ),
   ),
   mutation(
     "steps-of-isolate-clock",

@@ -66,6 +66,23 @@ export const DELIVERING: readonly Mutation[] = [
     "token = ${holder} WHERE name = 'chain' AND token = ${token}",
     "token = ${holder} WHERE name = 'chain'",
   ),
+  withKind(
+    "load",
+    mutation(
+      "broken-chain-stays",
+      "a chain that broke is never replaced",
+      "handOnChain",
+      "OR heartbeats.at < ${timeAfter(now, -CHAIN_ALIVE_MS)}",
+      "",
+    ),
+  ),
+  mutation(
+    "replay-forgets-unknown",
+    "a quarantined part of an unknown submission is forgotten when it is replayed",
+    "restageMalformedMessage",
+    "DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id} AND ${known}",
+    "DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}",
+  ),
   mutation(
     "replay-forgets-first",
     "a quarantined message is forgotten before its queue has it again",

@@ -127,6 +127,16 @@ export const INTERVENING: readonly Mutation[] = [
       "",
     ),
   ),
+  withKind(
+    "resuming",
+    mutation(
+      "recorded-part-not-compared",
+      "a resumed push may bring another part in the place of a recorded one",
+      "CountedParts.take",
+      "if (known.hash !== hash) return null;",
+      "",
+    ),
+  ),
   withKind("resuming", {
     name: "counted-by-prefix",
     breaks: "a resumed push takes the documents that total counts for its first ones, whatever their parts are",

@@ -44,6 +44,13 @@ export const MERGING: readonly Mutation[] = [
   mergedAcross("round", "a document that waits for its second answer is merged with one that waits for its first"),
   mergedAcross("batches", "documents that were in batches before are merged with ones that were in none"),
   mutation(
+    "merged-weighs-as-before",
+    "a job that took over others weighs as it did before",
+    "mergeJobs",
+    "payload_bytes = payload_bytes + taken.bytes",
+    "payload_bytes = payload_bytes",
+  ),
+  mutation(
     "merged-over-limits",
     "jobs are merged into one that is too large",
     "mergePending",

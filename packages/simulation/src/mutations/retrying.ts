@@ -71,6 +71,13 @@ export const RETRYING: readonly Mutation[] = [
     ),
   ),
   mutation(
+    "cancel-after-end",
+    "a submission is canceled after all of its documents have ended",
+    "cancelSubmission",
+    "AND (completed_at IS NULL OR EXISTS",
+    "AND (true OR EXISTS",
+  ),
+  mutation(
     "cancel-leaves-retry",
     "a retry of a canceled submission goes on",
     "cancelSubmission",

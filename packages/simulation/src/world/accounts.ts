@@ -16,6 +16,9 @@ interface AccountedWorld extends Surroundings {
   readonly onPaid: (content: Content) => void;
 }
 
+/** What a document's request may have besides what its row counts: a separator, and digits of its reference. */
+const MAX_FRAME_BYTES = 16;
+
 /** Whose the calls are that Workers AI gets. */
 export interface Accounts {
   /** A batch arrives: who sent it, and the document behind each request. Throws where the service shall not know it. */
@@ -64,6 +67,10 @@ export class DispatchAccounts implements Accounts {
     const counted = mirror.jobs.get(dispatch.job)?.row.batches ?? 0;
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;
+      if (Math.abs(version.requestBytes - version.payloadBytes) > MAX_FRAME_BYTES)
+        this.#world.fail(
+          `${version.key} has ${version.payloadBytes} as its payload_bytes, its request has ${version.requestBytes}`,
+        );
       const flaw = paymentFlaw(version, dispatch, timeline.now, clockSetSince);
       if (flaw !== null) this.#world.fail(flaw);
       this.#world.onPaid(version.content);

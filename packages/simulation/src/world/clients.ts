@@ -1,4 +1,4 @@
-import { DEFAULT_MODEL } from "@sluice/core";
+import { DEFAULT_MODEL, nameDocument } from "@sluice/core";
 import { cancelSubmission } from "@sluice/producer/src/handlers/cancel-submission.ts";
 import { deleteDocument } from "@sluice/producer/src/handlers/delete-document.ts";
 import { replayMalformed } from "@sluice/producer/src/handlers/malformed.ts";
@@ -10,7 +10,16 @@ import type { Call, Handler } from "@sluice/producer/src/context.ts";
 import type { Invocation } from "./invocation.ts";
 import { boundPushToScore } from "./load-bounds.ts";
 import { drawLoadTimes, drawSmallPush } from "./load.ts";
-import { bodyOf, drawCorrection, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
+import {
+  bodyOf,
+  drawCorrection,
+  drawPush,
+  drawSecondSend,
+  drawTime,
+  drawTimes,
+  type Push,
+  type PushedDocument,
+} from "./pushes.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
 import { scopeOf, targetOf, type PauseTarget } from "./pause-target.ts";
@@ -22,6 +31,20 @@ import { MINUTE, type World } from "./world.ts";
 const ACTIONS = 4;
 /** Of the retries that somebody asks for, how many are canceled soon after. */
 const CANCELED_RETRIES = 0.1;
+
+/** A good part of a submission that is not in D1, larger than a message may be. */
+const PART_OF_NO_SUBMISSION = JSON.stringify({
+  v: 1,
+  kind: "part",
+  submission: "sub_01a00000-0000-7000-8000-000000000000",
+  collection: "default",
+  model: DEFAULT_MODEL,
+  lane: "bulk",
+  truncate_inputs: false,
+  part: 0,
+  hash: "hash",
+  documents: [{ place: 0, id: "strange", bytes: 2_000, query: "query", contexts: ["text ".repeat(400)] }],
+});
 
 /** The people outside: they push, push again, cancel, delete, retry and pause, at times of the seed's choosing. */
 export class Clients {
@@ -36,6 +59,7 @@ export class Clients {
     world.onRecorded = (collection, id) => this.#afterRecording(collection, id);
     world.onFailed = (submission) => this.#afterFailure(submission);
     world.onRetry = (submission) => this.#afterRetry(submission);
+    if (world.faults.hasPausesAtSubmits) world.onSubmit = () => this.#pauseAtSubmit();
   }
 
   get pushes(): readonly Push[] {
@@ -80,6 +104,12 @@ export class Clients {
 
   #planLoad(): void {
     const world = this.#world;
+    // A chain that broke off before: another may begin in its place.
+    if (world.later.chance(0.7))
+      world.sqlite.rows(
+        "INSERT INTO heartbeats (name, at, token) VALUES ('chain', ?, 'broken')",
+        world.timeline.now - 10 * MINUTE,
+      );
     const { isBurst, times } = drawLoadTimes(world);
     boundPushToScore(world, isBurst);
     for (const time of times) {
@@ -88,13 +118,15 @@ export class Clients {
   }
 
   #push(): void {
-    const { faults, random, timeline } = this.#world;
+    const { faults, later, random, timeline } = this.#world;
     const pushed = drawPush(this.pushes.length, random, faults);
     this.#pushing.start(pushed);
     const again = drawSecondSend(pushed, random, faults);
     if (again !== null) timeline.after(again, () => this.#pushing.startAgain(pushed));
     if (pushed.isKeyed && faults.strikes("client_other_body"))
       timeline.after(random.spread(1_000, 60 * MINUTE), () => this.#sendOtherBody(pushed));
+    if (pushed.isKeyed && faults.hasResumedPushes)
+      timeline.after(later.spread(30_000, 30 * MINUTE), () => this.#resumeWithOtherPart(pushed));
     if (!faults.strikes("client_corrects_at_once")) return;
     const correction = () => drawCorrection(pushed, this.pushes.length, random, faults);
     timeline.after(random.int(0, 1_500), () => this.#pushing.start(correction()));
@@ -108,13 +140,44 @@ export class Clients {
     const pieces = push.pieces.with(0, (push.pieces[0] ?? "").replace('"query":"', '"query":"other '));
     const given = push.pieces.findIndex((piece) => piece.includes('"query":"q'));
     if (given !== 0) return;
+    this.#sendAnother(push, pieces, "pushes another body under a key");
+  }
+
+  /**
+   * Goes on with a push that broke off, but for one letter of a document that D1 has: it must be refused. All else is
+   * as it was meant, so that the push can go on after that.
+   */
+  #resumeWithOtherPart(push: Push): void {
+    const { later, mirror, sqlite } = this.#world;
+    const { submission } = push;
+    if (submission === null || push.accepted) return;
+    const rows = sqlite.rows("SELECT document_id FROM documents WHERE submission_id = ?", submission);
+    const recorded = new Set(rows.map((row) => String(row["document_id"])));
+    const isThere = ({ id, place }: PushedDocument) => recorded.has(id ?? nameDocument(submission, place));
+    const there = push.documents.filter(isThere).map(({ query }) => `"query":${JSON.stringify(query)}`);
+    if (there.length === 0 || mirror.submissions.get(submission)?.row.closed_at !== null) return;
+    const query = later.pick(there);
+    const pieces = push.pieces.map((piece) => piece.replace(query, `${query.slice(0, -2)}?"`));
+    this.#sendAnother(push, pieces, "goes on with another part in the place of a recorded one");
+  }
+
+  #sendAnother(push: Push, pieces: readonly string[], what: string): void {
+    let startedAt = 0;
     const call = (by: Invocation) => {
+      startedAt = by.startedAt;
+      push.underWay += 1;
       const body = bodyOf(by, pieces, { breaksOffAfter: null, pause: () => Promise.resolve() });
       return callOf({ path: push.path, headers: push.headers, body });
     };
-    this.#ask("pushes another body under a key", postDocuments, call, (answer) => {
-      if (answer.status < 400) this.#world.fail(`another body under the key of ${push.submission} was accepted`);
-    });
+    this.#ask(
+      what,
+      postDocuments,
+      call,
+      (answer) => {
+        if (answer.status < 400) this.#world.fail(`another body under the key of ${push.submission} was accepted`);
+      },
+      (answer) => this.#pushing.ended(push, answer, startedAt),
+    );
   }
 
   #afterRecording(collection: string, id: string): void {
@@ -141,6 +204,7 @@ export class Clients {
     handle: Handler,
     callFor: (by: Invocation) => Call,
     answered: (answer: Answer) => void = () => {},
+    ended: (answer: Answer | null) => void = () => {},
   ): void {
     const world = this.#world;
     const { faults, random, timeline } = world;
@@ -150,6 +214,7 @@ export class Clients {
       async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), callFor(by))),
       (answer) => {
         world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
+        ended(answer);
         if (answer !== null && answer.status < 500) return answered(answer);
         // While there is trouble, people act at other times too. Their last action is repeated until it is answered.
         if (!faults.isOn) timeline.after(random.spread(500, MINUTE), () => this.#ask(what, handle, callFor, answered));
@@ -227,6 +292,15 @@ export class Clients {
     };
   }
 
+  /** Somebody pauses everything, or the model, while a batch is on its way to a service that may refuse it. */
+  #pauseAtSubmit(): void {
+    const { faults, later, timeline } = this.#world;
+    if (!faults.isOn || !later.chance(0.15)) return;
+    const target: PauseTarget = later.pick([{}, { model: DEFAULT_MODEL }]);
+    timeline.after(later.int(1, 20) * MINUTE, () => this.#resume(target));
+    this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), this.#world.asked.ask(scopeOf(target)));
+  }
+
   #resume(target: PauseTarget): void {
     const answered = this.#world.asked.resume(scopeOf(target));
     this.#ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
@@ -243,17 +317,16 @@ export class Clients {
   }
 
   #sendGarbage(): void {
-    const { random, timeline } = this.#world;
+    const { later, random, timeline } = this.#world;
     timeline.after(random.spread(MINUTE, 60 * MINUTE), () => this.#replayAny());
     const queue = this.#stack.queues[random.pick(["interactive", "bulk"] as const)];
-    queue.take(
-      random.pick<unknown>([
-        "not JSON",
-        { an: "object" },
-        '{"v":2,"kind":"part"}',
-        '{"v":1,"kind":"staged","submission":"x"}',
-      ]),
-    );
+    const garbage = random.pick<unknown>([
+      "not JSON",
+      { an: "object" },
+      '{"v":2,"kind":"part"}',
+      '{"v":1,"kind":"staged","submission":"x"}',
+    ]);
+    queue.take(later.chance(0.3) ? PART_OF_NO_SUBMISSION : garbage);
   }
 }
 

@@ -2,6 +2,7 @@ import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
 import type { BatchBinding } from "@sluice/inference";
 import type { Dispatch } from "../checks/state.ts";
 import { answerBatch, type BatchAnswer, type BatchEntry, type SentBatch, type SentRequest } from "./batch-answer.ts";
+import type { Random } from "../random.ts";
 import { streamOf } from "./forms.ts";
 import type { Invocation } from "./invocation.ts";
 import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
@@ -17,6 +18,9 @@ interface ServiceWorld extends Surroundings {
   readonly accounts: Accounts;
   readonly events: SimulatedEvents;
   readonly poisonMode: PoisonMode;
+  readonly later: Random;
+  /** Hears of a batch that is sent, before it arrives. */
+  readonly onSubmit: () => void;
 }
 
 interface Batch {
@@ -62,11 +66,13 @@ export class SimulatedAi {
   }
 
   #submit(by: Invocation, model: string, requests: readonly SentRequest[]): Promise<unknown> {
-    const { faults, ports, random } = this.#world;
+    const { faults, later, ports, random } = this.#world;
     let passage: Passage = { fault: null };
     if (faults.strikes("submit_answer_lost")) passage = { fault: "submit_answer_lost", error: unclearError(random) };
     else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(61_000, 100_000) };
+    else if (faults.hasPausesAtSubmits && faults.isOn) passage = { fault: null, back: later.spread(50, 40_000) };
     const sentAt = this.#world.databaseNow();
+    this.#world.onSubmit();
     return ports.call(by, `submit x${requests.length}`, passage, () =>
       this.#take(by, model, { requests, sentAt }, passage.fault !== null),
     );

@@ -51,6 +51,8 @@ export interface SeedOptions {
 /** Everything outside of the Workers' code, in one seed's hands. */
 export class World implements Surroundings {
   readonly random: Random;
+  /** Draws of its own for what was added later, so that the rest of a seed is the same without. */
+  readonly later: Random;
   readonly timeline = new Timeline(START);
   readonly faults: Faults;
   readonly trace: Trace;
@@ -80,6 +82,8 @@ export class World implements Surroundings {
   onRetry: (submission: string) => void = () => undefined;
   /** Called when a document of a submission gets its scores. */
   onScored: (submission: string, document: string) => void = () => undefined;
+  /** Called when a batch is sent, before it arrives. */
+  onSubmit: () => void = () => undefined;
   /** Called for each document that Workers AI takes in, each time. */
   onPaid: (content: Content) => void = () => undefined;
   /** Sluice's, unless another design is under test. */
@@ -91,6 +95,7 @@ export class World implements Surroundings {
 
   constructor(seed: number, sqlite: Sqlite, { keepsTrace, kind, configuration = readConfiguration() }: SeedOptions) {
     this.random = new Random(seed);
+    this.later = new Random(seed + 2 ** 30);
     this.sqlite = sqlite;
     this.configuration = configuration;
     this.faults = new Faults(this.random, kind);
