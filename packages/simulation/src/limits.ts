@@ -9,6 +9,9 @@ export const MAX_BATCHES = 6;
 export const SUBMIT_SPACING_MS = 1_250;
 export const SUBMIT_BURST_MS = 10_000;
 
+/** Documents of parts that one step of a retry queues, unless they are of one job; 5,000 in the product. */
+export const MAX_RETRIED_DOCUMENTS = 4;
+
 /** D1 statements of a poller's invocation, in the simulation; D1's own limit is 1,000. */
 export const MAX_POLLER_STATEMENTS = 500;
 
@@ -57,7 +60,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   // Retries: what a step lists and queues, the steps of a request, and those of a run of the poller.
   limit("MAX_LISTED", "10_000", 3),
   limit("MAX_PARTS", "1_000", 5),
-  limit("MAX_DOCUMENTS", "5_000", 4),
+  limit("MAX_DOCUMENTS", "5_000", MAX_RETRIED_DOCUMENTS),
   limit("MAX_STEPS", "3", 2),
   limit("MAX_STEPS", "15", 3),
   limit("MAX_RETRIES", "20", 3),

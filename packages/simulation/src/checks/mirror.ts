@@ -89,6 +89,7 @@ export class Mirror {
       job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
       this.#tell(newJobFlaw(job, this.jobs));
     }
+    this.#tell(this.#transaction.retriedFlaw(newJobs));
     for (const job of this.#transaction.jobs) this.#tell(jobCountsFlaw(job, (key) => this.version(key)));
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
     for (const version of this.#transaction.versions) this.#tell(openJobsFlaw(version));

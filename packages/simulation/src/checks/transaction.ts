@@ -1,3 +1,4 @@
+import { MAX_RETRIED_DOCUMENTS } from "../limits.ts";
 import type { Change } from "./changes.ts";
 import { versionKey, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
 
@@ -17,5 +18,13 @@ export class Transaction {
         table === "documents" && event === "delete" ? [versionKey(String(submission), String(document))] : [],
       ),
     );
+  }
+
+  /** What is wrong with how many failed documents it queues again, or `null`: a step is small, unless one job is large. */
+  retriedFlaw(newJobs: readonly Job[]): string | null {
+    const roots = new Set(newJobs.map(({ row }) => row.parent_id));
+    return roots.size > 1 && this.retried.size > MAX_RETRIED_DOCUMENTS
+      ? `a step of a retry queues ${this.retried.size} documents of ${roots.size} jobs`
+      : null;
   }
 }

@@ -1,29 +1,19 @@
-import { DEFAULT_MODEL, nameDocument } from "@sluice/core";
+import { DEFAULT_MODEL } from "@sluice/core";
 import { cancelSubmission } from "@sluice/producer/src/handlers/cancel-submission.ts";
 import { deleteDocument } from "@sluice/producer/src/handlers/delete-document.ts";
 import { replayMalformed } from "@sluice/producer/src/handlers/malformed.ts";
 import { pause, resume } from "@sluice/producer/src/handlers/pause.ts";
-import { postDocuments } from "@sluice/producer/src/handlers/post-documents.ts";
 import { retrySubmission } from "@sluice/producer/src/handlers/retry-submission.ts";
 import { writeMalformedId } from "@sluice/producer/src/shapes/malformed.ts";
-import type { Call, Handler } from "@sluice/producer/src/context.ts";
-import type { Invocation } from "./invocation.ts";
+import { Asking, jsonCall } from "./asking.ts";
 import { boundPushToScore } from "./load-bounds.ts";
 import { drawLoadTimes, drawSmallPush } from "./load.ts";
-import {
-  bodyOf,
-  drawCorrection,
-  drawPush,
-  drawSecondSend,
-  drawTime,
-  drawTimes,
-  type Push,
-  type PushedDocument,
-} from "./pushes.ts";
+import { drawCorrection, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
+import { OtherBodies } from "./other-bodies.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
 import { scopeOf, targetOf, type PauseTarget } from "./pause-target.ts";
-import { answerOf, callOf, dependenciesOf, type Answer } from "./requests.ts";
+import { callOf } from "./requests.ts";
 import type { Stack } from "./stack.ts";
 import { MINUTE, type World } from "./world.ts";
 
@@ -51,11 +41,15 @@ export class Clients {
   readonly #world: World;
   readonly #stack: Stack;
   readonly #pushing: Pushing;
+  readonly #asking: Asking;
+  readonly #otherBodies: OtherBodies;
 
   constructor(world: World, stack: Stack) {
     this.#world = world;
     this.#stack = stack;
     this.#pushing = pushingIntoSluice(world, stack);
+    this.#asking = new Asking(world, stack);
+    this.#otherBodies = new OtherBodies(world, this.#pushing, this.#asking);
     world.onRecorded = (collection, id) => this.#afterRecording(collection, id);
     world.onFailed = (submission) => this.#afterFailure(submission);
     world.onRetry = (submission) => this.#afterRetry(submission);
@@ -124,60 +118,12 @@ export class Clients {
     const again = drawSecondSend(pushed, random, faults);
     if (again !== null) timeline.after(again, () => this.#pushing.startAgain(pushed));
     if (pushed.isKeyed && faults.strikes("client_other_body"))
-      timeline.after(random.spread(1_000, 60 * MINUTE), () => this.#sendOtherBody(pushed));
+      timeline.after(random.spread(1_000, 60 * MINUTE), () => this.#otherBodies.sendOther(pushed));
     if (pushed.isKeyed && faults.hasResumedPushes)
-      timeline.after(later.spread(30_000, 30 * MINUTE), () => this.#resumeWithOtherPart(pushed));
+      timeline.after(later.spread(30_000, 30 * MINUTE), () => this.#otherBodies.resumeWithOtherPart(pushed));
     if (!faults.strikes("client_corrects_at_once")) return;
     const correction = () => drawCorrection(pushed, this.pushes.length, random, faults);
     timeline.after(random.int(0, 1_500), () => this.#pushing.start(correction()));
-  }
-
-  /** A body with another first document under the key of a push that went through: it must be refused. */
-  #sendOtherBody(push: Push): void {
-    const row = this.#world.mirror.submissions.get(push.submission ?? "")?.row;
-    // Until all of it is recorded, another body may look like one that goes on with it.
-    if (!push.accepted || row?.recorded !== push.documents.length) return;
-    const pieces = push.pieces.with(0, (push.pieces[0] ?? "").replace('"query":"', '"query":"other '));
-    const given = push.pieces.findIndex((piece) => piece.includes('"query":"q'));
-    if (given !== 0) return;
-    this.#sendAnother(push, pieces, "pushes another body under a key");
-  }
-
-  /**
-   * Goes on with a push that broke off, but for one letter of a document that D1 has: it must be refused. All else is
-   * as it was meant, so that the push can go on after that.
-   */
-  #resumeWithOtherPart(push: Push): void {
-    const { later, mirror, sqlite } = this.#world;
-    const { submission } = push;
-    if (submission === null || push.accepted) return;
-    const rows = sqlite.rows("SELECT document_id FROM documents WHERE submission_id = ?", submission);
-    const recorded = new Set(rows.map((row) => String(row["document_id"])));
-    const isThere = ({ id, place }: PushedDocument) => recorded.has(id ?? nameDocument(submission, place));
-    const there = push.documents.filter(isThere).map(({ query }) => `"query":${JSON.stringify(query)}`);
-    if (there.length === 0 || mirror.submissions.get(submission)?.row.closed_at !== null) return;
-    const query = later.pick(there);
-    const pieces = push.pieces.map((piece) => piece.replace(query, `${query.slice(0, -2)}?"`));
-    this.#sendAnother(push, pieces, "goes on with another part in the place of a recorded one");
-  }
-
-  #sendAnother(push: Push, pieces: readonly string[], what: string): void {
-    let startedAt = 0;
-    const call = (by: Invocation) => {
-      startedAt = by.startedAt;
-      push.underWay += 1;
-      const body = bodyOf(by, pieces, { breaksOffAfter: null, pause: () => Promise.resolve() });
-      return callOf({ path: push.path, headers: push.headers, body });
-    };
-    this.#ask(
-      what,
-      postDocuments,
-      call,
-      (answer) => {
-        if (answer.status < 400) this.#world.fail(`another body under the key of ${push.submission} was accepted`);
-      },
-      (answer) => this.#pushing.ended(push, answer, startedAt),
-    );
   }
 
   #afterRecording(collection: string, id: string): void {
@@ -199,29 +145,6 @@ export class Clients {
     timeline.after(random.spread(10, 300_000), () => this.#cancelOne(submission));
   }
 
-  #ask(
-    what: string,
-    handle: Handler,
-    callFor: (by: Invocation) => Call,
-    answered: (answer: Answer) => void = () => {},
-    ended: (answer: Answer | null) => void = () => {},
-  ): void {
-    const world = this.#world;
-    const { faults, random, timeline } = world;
-    world.trace.add("client", what);
-    world.invoke<Answer>(
-      "producer",
-      async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), callFor(by))),
-      (answer) => {
-        world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
-        ended(answer);
-        if (answer !== null && answer.status < 500) return answered(answer);
-        // While there is trouble, people act at other times too. Their last action is repeated until it is answered.
-        if (!faults.isOn) timeline.after(random.spread(500, MINUTE), () => this.#ask(what, handle, callFor, answered));
-      },
-    );
-  }
-
   // These give the action that they drew: it may be done several times.
 
   #cancel(): () => void {
@@ -234,7 +157,7 @@ export class Clients {
   #cancelOne(id: string): void {
     const call = callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } });
     const answered = this.#world.mirror.retries.cancel(id);
-    this.#ask("cancels a submission", cancelSubmission, () => call, answered);
+    this.#asking.ask("cancels a submission", cancelSubmission, () => call, answered);
   }
 
   #deleteAny(): () => void {
@@ -248,7 +171,7 @@ export class Clients {
   #delete(collection: string, id: string): void {
     const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}`;
     const call = callOf({ path, parameters: { collection, id } });
-    this.#ask("deletes a document", deleteDocument, () => call);
+    this.#asking.ask("deletes a document", deleteDocument, () => call);
   }
 
   #retryAny(): () => void {
@@ -267,7 +190,7 @@ export class Clients {
     );
     const query = codes.length > 0 && random.chance(0.15) ? `?code=${random.pick(codes)}` : "";
     const call = callOf({ path: `/v1/submissions/${id}/retry${query}`, parameters: { id } });
-    this.#ask("retries what failed", retrySubmission, () => call);
+    this.#asking.ask("retries what failed", retrySubmission, () => call);
   }
 
   /** A pause that is resumed after a while, or the end of one that may not even be there. */
@@ -285,7 +208,7 @@ export class Clients {
     return () => {
       const inForce = this.#world.asked.ask(scopeOf(target));
       // One that was held up may take effect after it was resumed: who hears of it so late resumes again.
-      this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
+      this.#asking.ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
         inForce();
         if (!faults.isOn) this.#resume(target);
       });
@@ -298,12 +221,17 @@ export class Clients {
     if (!faults.isOn || !later.chance(0.15)) return;
     const target: PauseTarget = later.pick([{}, { model: DEFAULT_MODEL }]);
     timeline.after(later.int(1, 20) * MINUTE, () => this.#resume(target));
-    this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), this.#world.asked.ask(scopeOf(target)));
+    this.#asking.ask(
+      "pauses dispatching",
+      pause,
+      jsonCall("/v1/pause", target),
+      this.#world.asked.ask(scopeOf(target)),
+    );
   }
 
   #resume(target: PauseTarget): void {
     const answered = this.#world.asked.resume(scopeOf(target));
-    this.#ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
+    this.#asking.ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
   }
 
   /** Somebody sends what was quarantined to its queue again. */
@@ -313,7 +241,7 @@ export class Clients {
     if (row === undefined) return;
     const id = writeMalformedId({ queue: String(row["queue"]), id: String(row["message_id"]) });
     const call = callOf({ path: `/v1/malformed/${id}/replay`, parameters: { id } });
-    this.#ask("replays a quarantined message", replayMalformed, () => call);
+    this.#asking.ask("replays a quarantined message", replayMalformed, () => call);
   }
 
   #sendGarbage(): void {
@@ -328,12 +256,4 @@ export class Clients {
     ]);
     queue.take(later.chance(0.3) ? PART_OF_NO_SUBMISSION : garbage);
   }
-}
-
-/** A call with a JSON body, which can be read once: each request has its own. */
-function jsonCall(path: string, body: object): (by: Invocation) => Call {
-  return (by) => {
-    const stream = bodyOf(by, [JSON.stringify(body)], { breaksOffAfter: null, pause: () => Promise.resolve() });
-    return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
-  };
 }

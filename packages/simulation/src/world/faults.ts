@@ -11,6 +11,7 @@ export class Faults {
   readonly pushesShareJobs: boolean;
   readonly hasResumedPushes: boolean;
   readonly hasPausesAtSubmits: boolean;
+  readonly hasFrozenRetries: boolean;
   readonly met = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
@@ -27,6 +28,7 @@ export class Faults {
     this.pushesShareJobs = kind.pushesShareJobs ?? false;
     this.hasResumedPushes = kind.hasResumedPushes ?? false;
     this.hasPausesAtSubmits = kind.hasPausesAtSubmits ?? false;
+    this.hasFrozenRetries = kind.hasFrozenRetries ?? false;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;
       this.#rates.set(fault, Math.min(FAULTS[fault] * kind.times, 0.75));

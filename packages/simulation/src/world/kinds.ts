@@ -15,6 +15,8 @@ export interface Kind {
   readonly pushesShareJobs?: true;
   /** Whether pushes that broke off are gone on with by others, who send another document. */
   readonly hasResumedPushes?: true;
+  /** Whether a Worker may stand still between the reads and the writes of a retry, while another goes on with it. */
+  readonly hasFrozenRetries?: true;
   /** Whether people pause while batches are submitted, which takes long. */
   readonly hasPausesAtSubmits?: true;
 }
@@ -88,6 +90,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 8,
+    hasFrozenRetries: true,
   },
   {
     name: "pausing",

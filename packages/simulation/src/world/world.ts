@@ -191,6 +191,13 @@ export class World implements Surroundings {
         const limit = this.faults.isLoad && by.worker === "poller" ? MAX_POLLER_STATEMENTS : MAX_STATEMENTS;
         if (by.countStatements(statements.length) > limit)
           this.fail(`${by.name} makes more than ${limit} statements, the last ${label}`);
+        if (
+          label === "SELECT retry_parts" &&
+          this.faults.hasFrozenRetries &&
+          this.faults.isOn &&
+          this.later.chance(0.3)
+        )
+          by.freeze(this.later.spread(20_000, 15 * MINUTE));
         return this.ports.call(by, label, d1Passage(this), work);
       },
       (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),
