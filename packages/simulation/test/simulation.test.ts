@@ -1,9 +1,5 @@
-import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { MUTATIONS } from "../src/mutations/index.ts";
-import { Patches } from "../src/run/patches.ts";
 import type { SeedResult } from "../src/run/run-seed.ts";
 import { runSeeds } from "../src/run/run-seeds.ts";
 import { Summary } from "../src/run/summary.ts";
@@ -55,18 +51,5 @@ describe("the simulation", () => {
     const { summary } = await run({ from: 1, count: 50, processes: 1, mutation: "feed-page-overlooks" });
     expect(summary.failed).toHaveLength(1);
     expect(summary.failed[0]?.flaw).toContain("the pages of the feed");
-  });
-
-  it.each(MUTATIONS)("finds what the mutation $name changes where it says", ({ replacements }) => {
-    const patches = new Patches(replacements);
-    for (const file of new Set(replacements.map((one) => one.file))) {
-      const text = readFileSync(join(import.meta.dirname, "../../..", file), "utf8");
-      expect(patches.apply(file, text)).not.toBe(text);
-    }
-  });
-
-  it("has fifteen mutations and more, each under a name of its own", () => {
-    expect(MUTATIONS.length).toBeGreaterThanOrEqual(15);
-    expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
   });
 });

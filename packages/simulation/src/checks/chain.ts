@@ -1,5 +1,5 @@
 import { CHAIN_ALIVE_MS } from "@sluice/pipeline/job/sql/chain.ts";
-import type { Invocation } from "../world/invocation.ts";
+import type { Caller } from "../world/caller.ts";
 import type { Change } from "./changes.ts";
 
 /** The chain of runs as D1 holds it: only who has its token may pass it on or end it, as long as it is alive. */
@@ -7,7 +7,7 @@ export class Chain {
   #held: { readonly token: string; readonly at: number } | null = null;
 
   /** Takes in a change of the heartbeats that `by` made at `now`. What is wrong with it, or `null`. */
-  take([, event, name, token, at]: Change, { name: who, chainTokens }: Invocation, now: number): string | null {
+  take([, event, name, token, at]: Change, { name: who, chainTokens }: Caller, now: number): string | null {
     if (name !== "chain") return null;
     const before = this.#held;
     this.#held = event === "delete" ? null : { token: String(token), at: Number(at) };

@@ -45,6 +45,8 @@ export interface JobRow {
   readonly repeated_dispatches: number;
   readonly dispatched_at: number | null;
   readonly document_count: number;
+  readonly context_count: number;
+  readonly payload_bytes: number;
   readonly tokens: number | null;
   readonly members: string;
 }

@@ -1,6 +1,6 @@
 import { callTimeout, dispatchLease } from "@sluice/pipeline/job/schedule.ts";
 import { RUN_INTERVAL_MS } from "../run-interval.ts";
-import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW, type Caller } from "../world/caller.ts";
 import type { JobRow } from "./changes.ts";
 import type { Dispatch } from "./state.ts";
 
@@ -10,7 +10,7 @@ import type { Dispatch } from "./state.ts";
  */
 export function startTimeFlaw(
   { id, dispatch_number: number, dispatched_at: at }: JobRow,
-  by: Invocation,
+  by: Caller,
   now: number,
   clockSet = 0,
 ): string | null {

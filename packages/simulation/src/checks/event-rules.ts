@@ -1,5 +1,5 @@
 import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
-import type { QueuedMessage } from "../world/queue.ts";
+import type { QueuedMessage } from "../world/queued-message.ts";
 import type { Job } from "./state.ts";
 
 /** Deliveries of an event whose batch no open job has: the first, and two after a delay. */

@@ -1,5 +1,5 @@
 import { MAX_ISOLATE_BYTES, type MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
-import type { Invocation } from "../world/invocation.ts";
+import type { Caller } from "../world/caller.ts";
 
 /** What Workers leave held in their isolate: only those that die release nothing. */
 export class HeldMemory {
@@ -13,7 +13,7 @@ export class HeldMemory {
   }
 
   /** A Worker ended; `running` are those that have not. What is wrong with what is held then, or `null`. */
-  flawAtEnd({ name, isDead }: Invocation, running: readonly Invocation[]): string | null {
+  flawAtEnd({ name, isDead }: Caller, running: readonly Caller[]): string | null {
     // What it was about to do takes up memory for a moment longer.
     if (isDead) this.#hasDied = true;
     if (isDead || running.some(({ worker }) => worker !== "producer")) return null;

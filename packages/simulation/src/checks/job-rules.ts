@@ -3,7 +3,7 @@ import { MAX_JOB_DOCUMENTS } from "@sluice/core";
 import { MAX_BATCHES } from "../limits.ts";
 import { MAX_HALVINGS } from "@sluice/pipeline/job/after-refusal.ts";
 import { RUN_INTERVAL_MS } from "../run-interval.ts";
-import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW, type WorkerName } from "../world/caller.ts";
 import type { JobRow } from "./changes.ts";
 import { isOpen, type Dispatch, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
 

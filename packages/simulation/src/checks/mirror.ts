@@ -1,21 +1,24 @@
 import { NEVER_DUE } from "@sluice/pipeline/job/schedule.ts";
-import type { Invocation } from "../world/invocation.ts";
+import type { Caller } from "../world/caller.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { pollFlaw, startTimeFlaw } from "./dispatches.ts";
 import { Chain } from "./chain.ts";
 import { forgottenFlaw } from "./malformed.ts";
+import { jobCountsFlaw } from "./job-counts.ts";
 import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
 import { openJobsFlaw, outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
 import { Retries } from "./retries.ts";
 import { SubmitRate } from "./submit-rate.ts";
-import { countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
+import { cancellationFlaw, countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
+import { Transaction } from "./transaction.ts";
 import { countRefused, countSilence, countUnconfirmed, countUsage } from "./usage.ts";
 import {
   isOpen,
   listOf,
   dispatchIn,
+  newJob,
   newVersion,
   startOver,
   versionKey,
@@ -54,11 +57,8 @@ export class Mirror {
   readonly #rules: Rules;
   readonly #rate = new SubmitRate();
   readonly #chain = new Chain();
-  #touchedVersions = new Set<Version>();
-  #touchedSubmissions = new Set<Submission>();
-  #deletedNow = new Set<VersionKey>();
-  #retriedNow = new Set<VersionKey>();
-  #endedBefore = new Set<VersionKey>();
+  readonly #startedBy = new Map<Caller, readonly Dispatch[]>();
+  #transaction = new Transaction([]);
 
   constructor(rules: Rules) {
     this.#rules = rules;
@@ -66,17 +66,9 @@ export class Mirror {
   }
 
   /** Takes in what one transaction changed, committed on behalf of `by`. */
-  apply(changes: readonly Change[], by: Invocation): void {
+  apply(changes: readonly Change[], by: Caller): void {
     if (changes.length === 0) return;
-    this.#touchedVersions = new Set();
-    this.#touchedSubmissions = new Set();
-    this.#retriedNow = new Set();
-    this.#endedBefore = new Set();
-    this.#deletedNow = new Set(
-      changes.flatMap(([table, event, document, , submission]) =>
-        table === "documents" && event === "delete" ? [versionKey(String(submission), String(document))] : [],
-      ),
-    );
+    this.#transaction = new Transaction(changes);
     const newJobs: Job[] = [];
     for (const change of changes) {
       const [table, event] = change;
@@ -93,20 +85,22 @@ export class Mirror {
       else if (table === "heartbeats") this.#tell(this.#chain.take(change, by, this.#rules.now()));
     }
     for (const job of newJobs) {
-      job.origin = originOf(job, this.jobs, this.#retriedNow.size > 0);
+      job.origin = originOf(job, this.jobs, this.#transaction.retried.size > 0);
       job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
       this.#tell(newJobFlaw(job, this.jobs));
     }
+    this.#tell(this.#transaction.retriedFlaw(newJobs));
+    for (const job of this.#transaction.jobs) this.#tell(jobCountsFlaw(job, (key) => this.version(key)));
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
-    for (const version of this.#touchedVersions) this.#tell(openJobsFlaw(version));
-    for (const submission of this.#touchedSubmissions)
+    for (const version of this.#transaction.versions) this.#tell(openJobsFlaw(version));
+    for (const submission of this.#transaction.submissions)
       this.#tell(countsFlaw(submission) ?? this.retries.flawIn(submission));
   }
 
   /** The dispatch that this invocation started for exactly these requests and has not submitted yet. */
-  dispatchFor(by: Invocation, references: string): Dispatch | null {
-    const found = by.dispatches.findLast((dispatch) => dispatch.references === references && !dispatch.submitted);
-    return found ?? null;
+  dispatchFor(by: Caller, references: string): Dispatch | null {
+    const started = this.#startedBy.get(by) ?? [];
+    return started.findLast((dispatch) => dispatch.references === references && !dispatch.submitted) ?? null;
   }
 
   /** When the poller has something to do next, by D1's own columns. */
@@ -133,7 +127,7 @@ export class Mirror {
     if (flaw !== null) this.#rules.fail(flaw);
   }
 
-  #submission(event: string, row: SubmissionRow, by: Invocation): void {
+  #submission(event: string, row: SubmissionRow, by: Caller): void {
     const known = this.submissions.get(row.id);
     if (event === "delete") return this.#rules.fail("a submission was deleted");
     this.#tell(activityFlaw(row, known?.row, this.#rules.now()));
@@ -142,23 +136,24 @@ export class Mirror {
       const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
       const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now() };
       this.submissions.set(row.id, submission);
-      return void this.#touchedSubmissions.add(submission);
+      return void this.#transaction.submissions.add(submission);
     }
     this.#tell(submissionFlaw(known, row, this.#rules.now(), this.#rules.clockSetSince(known.heldBy.startedAt)));
+    this.#tell(cancellationFlaw(known, row, this.retries.of(row.id).length > 0));
     Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
-    this.#touchedSubmissions.add(known);
+    this.#transaction.submissions.add(known);
   }
 
   #retry(event: Change[1], change: Change): void {
     this.#tell(this.retries.take(event, change, this));
     const submission = this.submissions.get(String(change[2]));
-    if (submission !== undefined) this.#touchedSubmissions.add(submission);
+    if (submission !== undefined) this.#transaction.submissions.add(submission);
   }
 
   /** Texts are written once, but for those of a document that is being deleted. */
   #contexts(event: string): void {
-    if (event === "insert" || (event === "update" && this.#deletedNow.size > 0)) return;
+    if (event === "insert" || (event === "update" && this.#transaction.deleted.size > 0)) return;
     this.#rules.fail(`texts were ${event}d: they are written once`);
   }
 
@@ -167,17 +162,18 @@ export class Mirror {
     const version = this.version(key);
     const submission = this.submissions.get(String(change[4]));
     if (version === null || submission === undefined) return this.#rules.fail(`a document that nobody pushed: ${key}`);
-    this.#touchedVersions.add(version);
-    this.#touchedSubmissions.add(submission);
+    this.#transaction.versions.add(version);
+    this.#transaction.submissions.add(submission);
     if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are written once`);
     if (event === "delete") {
       version.deleted = true;
-      if (version.outcome === null && !this.#endedBefore.has(key)) submission.canceled += 1;
+      if (version.outcome === null && !this.#transaction.endedBefore.has(key)) submission.canceled += 1;
       return;
     }
     if (version.recorded)
       this.#rules.fail(`${key} came back after it was recorded${version.deleted ? " and deleted" : ""}`);
     version.recorded = true;
+    version.payloadBytes = Number(change[5]);
     version.collection = String(change[3]);
     submission.recorded += 1;
   }
@@ -188,8 +184,8 @@ export class Mirror {
     const submission = this.submissions.get(row.submission_id);
     if (version === null || submission === undefined)
       return this.#rules.fail(`an outcome of what nobody pushed: ${key}`);
-    this.#touchedVersions.add(version);
-    this.#touchedSubmissions.add(submission);
+    this.#transaction.versions.add(version);
+    this.#transaction.submissions.add(submission);
     if (event === "update") return this.#rules.fail(`the outcome of ${key} changed: outcomes are written once`);
     if (event === "insert") {
       const job = row.job_id === null ? null : (this.jobs.get(row.job_id) ?? null);
@@ -198,33 +194,26 @@ export class Mirror {
       submission[row.status] += 1;
       return;
     }
-    if (this.#deletedNow.has(key)) {
-      this.#endedBefore.add(key);
+    if (this.#transaction.deleted.has(key)) {
+      this.#transaction.endedBefore.add(key);
       if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
       if (submission.row.cancel_requested_at !== null) this.#rules.fail(`${key} is retried, and it is canceled`);
       this.#tell(this.retries.queueFlaw(version));
       submission.failed -= 1;
       startOver(version);
-      this.#retriedNow.add(key);
+      this.#transaction.retried.add(key);
     } else {
       this.#rules.fail(`the outcome of ${key} went, though it ${row.status}`);
     }
     version.outcome = null;
   }
 
-  #job(event: string, row: JobRow, by: Invocation, newJobs: Job[]): void {
+  #job(event: string, row: JobRow, by: Caller, newJobs: Job[]): void {
     if (event === "delete") return this.#rules.fail("a job was deleted");
     let job = this.jobs.get(row.id);
     if (job === undefined) {
-      job = {
-        origin: "recorded",
-        row,
-        list: listOf(row.members),
-        dispatches: new Map(),
-        isPieceOfInvalid: false,
-        largest: row.document_count,
-      };
+      job = newJob(row);
       this.jobs.set(row.id, job);
       newJobs.push(job);
       this.#tell(holdFlaw(null, row, job.list, { now: this.#rules.now(), submissions: this.submissions }));
@@ -249,6 +238,7 @@ export class Mirror {
       job.row = row;
       job.list = list;
     }
+    this.#transaction.jobs.add(job);
     this.#tell(laneFlaw(job, (key) => this.version(key)?.content.lane));
     if (row.dispatch_number === 0) job.largest = Math.max(job.largest, job.list.length);
     for (const key of job.list) {
@@ -257,19 +247,19 @@ export class Mirror {
     }
   }
 
-  #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
+  #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Caller): void {
     this.#tell(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
     const dispatch = dispatchIn(row, list, by, (key) => this.version(key)?.content.place);
     job.dispatches.set(row.dispatch_number, dispatch);
     const start = { at: dispatch.startedAt, begunAt: by.startedAt };
     if (list.length > 0) this.#tell(this.#rate.flawAt(start, this.#rules.clockSetSince));
-    by.dispatches.push(dispatch);
+    this.#startedBy.set(by, [...(this.#startedBy.get(by) ?? []), dispatch]);
     for (const key of list) this.version(key)?.dispatches.add(dispatch);
   }
 
   #touch(key: VersionKey): void {
     const version = this.versions.get(key);
-    if (version !== undefined) this.#touchedVersions.add(version);
+    if (version !== undefined) this.#transaction.versions.add(version);
   }
 
   #stagedPart(event: string, change: Change): void {

@@ -1,5 +1,5 @@
 import { RUN_INTERVAL_MS } from "../run-interval.ts";
-import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW } from "../world/caller.ts";
 import type { Change } from "./changes.ts";
 import type { Job, VersionKey } from "./state.ts";
 

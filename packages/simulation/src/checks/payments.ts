@@ -1,5 +1,5 @@
 import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
-import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW } from "../world/caller.ts";
 import type { Dispatch, Version } from "./state.ts";
 
 /**

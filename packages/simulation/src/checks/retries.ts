@@ -12,6 +12,8 @@ interface Retry {
   readonly token: string;
   /** The failures that it was requested for. */
   readonly meant: ReadonlyMap<Version, OutcomeRow>;
+  /** What it has queued. */
+  readonly taken: Set<Version>;
   /** As D1 counts them. */
   documents: number;
   queued: number;
@@ -27,10 +29,17 @@ export class Retries {
     return this.#retries.size;
   }
 
-  /** What is wrong with a failed document that is queued again, or `null`: somebody asked for that, by its code or by none. */
-  queueFlaw({ key, submission, outcome }: Version): string | null {
-    if (["", outcome?.code ?? ""].some((code) => this.#retries.has(`${submission} ${code}`))) return null;
-    return `${key} failed as ${outcome?.code} and is retried, which nobody asked for`;
+  /**
+   * What is wrong with a failed document that is queued again, or `null`: somebody asked for that, by its code or by
+   * none. One that fails again is left to another retry.
+   */
+  queueFlaw(version: Version): string | null {
+    const { key, submission, outcome } = version;
+    const asked = ["", outcome?.code ?? ""].flatMap((code) => this.#retries.get(`${submission} ${code}`) ?? []);
+    if (asked.length === 0) return `${key} failed as ${outcome?.code} and is retried, which nobody asked for`;
+    const retry = asked.find(({ taken }) => !taken.has(version));
+    retry?.taken.add(version);
+    return retry === undefined ? `${key} failed again, and the retry that queued it before queues it once more` : null;
   }
 
   of(submission: string): Retry[] {
@@ -57,7 +66,7 @@ export class Retries {
     }
     if (retry === undefined) {
       const meant = failuresOf(submission, code, known);
-      this.#retries.set(key, { submission, code, token, meant, documents, queued });
+      this.#retries.set(key, { submission, code, token, meant, taken: new Set(), documents, queued });
       return null;
     }
     const isLate = queued > retry.queued && this.#canceled.has(token);

@@ -1,4 +1,4 @@
-import type { Invocation } from "../world/invocation.ts";
+import type { Caller } from "../world/caller.ts";
 import type { JobRow, OutcomeRow, SubmissionRow } from "./changes.ts";
 
 /** A document as a client pushed it: what its scores must be computed from. */
@@ -24,6 +24,8 @@ export interface Version {
   readonly document: string;
   readonly content: Content;
   collection: string;
+  /** As its row has it: what it adds to a batch. */
+  payloadBytes: number;
   recorded: boolean;
   deleted: boolean;
   outcome: OutcomeRow | null;
@@ -53,6 +55,7 @@ export function newVersion(key: VersionKey, content: Content): Version {
     document,
     content,
     collection: "",
+    payloadBytes: 0,
     recorded: false,
     deleted: false,
     outcome: null,
@@ -89,7 +92,7 @@ export interface Dispatch {
   readonly references: string;
   /** By the clock of the Worker that started it, before it asked D1. */
   readonly startedAt: number;
-  readonly by: Invocation;
+  readonly by: Caller;
   submitted: boolean;
   /** What Workers AI called the batch it took in for it. */
   requestId: string | null;
@@ -121,6 +124,17 @@ export interface Job {
   largest: number;
 }
 
+export function newJob(row: JobRow): Job {
+  return {
+    origin: "recorded",
+    row,
+    list: listOf(row.members),
+    dispatches: new Map(),
+    isPieceOfInvalid: false,
+    largest: row.document_count,
+  };
+}
+
 /** A submission's row, and what its counters must be by the rows that are there. */
 export interface Submission {
   row: SubmissionRow;
@@ -134,7 +148,7 @@ export interface Submission {
   jobs: number;
   tokens: number;
   /** The request that opened its push, or took it over last. */
-  heldBy: Invocation;
+  heldBy: Caller;
   /** By D1's clock. */
   heldSince: number;
 }
@@ -163,7 +177,7 @@ export function newDispatch(head: DispatchHead): Dispatch {
 export function dispatchIn(
   row: JobRow,
   list: readonly VersionKey[],
-  by: Invocation,
+  by: Caller,
   placeOf: (key: VersionKey) => number | undefined,
 ): Dispatch {
   const references = list.map((key) => `${key.slice(0, key.indexOf("\n"))}:${placeOf(key)}`).join();

@@ -1,5 +1,5 @@
 import { PUSH_ALIVE_MS } from "@sluice/pipeline/job/schedule.ts";
-import { MAX_CLOCK_SKEW, type Invocation } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW, type Caller } from "../world/caller.ts";
 import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";
 
@@ -19,11 +19,24 @@ export function submissionFlaw(known: Submission, row: SubmissionRow, now: numbe
   return null;
 }
 
+/**
+ * What is wrong with the cancellation of a submission, or `null`: it is requested once, and changes nothing after every
+ * document has ended, unless a retry is about to queue some again.
+ */
+export function cancellationFlaw(known: Submission, row: SubmissionRow, isRetried: boolean): string | null {
+  const { row: before, recorded, succeeded, failed, canceled } = known;
+  if (row.cancel_requested_at === before.cancel_requested_at) return null;
+  if (before.cancel_requested_at !== null) return `the cancellation of ${row.id} was requested again`;
+  const hasEnded =
+    before.closed_at !== null && recorded + before.lost === before.total && succeeded + failed + canceled === recorded;
+  return hasEnded && !isRetried ? `${row.id} was canceled after every document had ended` : null;
+}
+
 /** Who holds a push, and since when, after a change that `by` made. */
 export function holderOf(
   { row: before, heldBy, heldSince }: Submission,
   row: SubmissionRow,
-  by: Invocation,
+  by: Caller,
   now: number,
 ): Pick<Submission, "heldBy" | "heldSince"> {
   return row.holder === before.holder || row.holder === "" ? { heldBy, heldSince } : { heldBy: by, heldSince: now };

@@ -1,4 +1,4 @@
-import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
+import { MAX_CLOCK_SKEW } from "../world/caller.ts";
 import type { SubmissionRow } from "./changes.ts";
 
 /** What is wrong with a new submission's id, or `null`: it is of the time that D1 shows, or of the newest id's where that is later. */

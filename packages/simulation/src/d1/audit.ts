@@ -27,7 +27,7 @@ export const AUDITED = {
   parts: ["submission_id", "part", "job_id", "document_count"],
   contexts: ["id"],
   staged_parts: ["submission_id", "part", "staged_at"],
-  documents: ["document_id", "collection", "submission_id"],
+  documents: ["document_id", "collection", "submission_id", "payload_bytes"],
   outcomes: ["document_id", "collection", "submission_id", "status", "job_id", "code", "attempts", "scores"],
   jobs: [
     "id",
@@ -47,6 +47,8 @@ export const AUDITED = {
     "repeated_dispatches",
     "dispatched_at",
     "document_count",
+    "context_count",
+    "payload_bytes",
     "tokens",
     "members",
   ],

@@ -5,14 +5,14 @@ export const COUNTING: readonly Mutation[] = [
   mutation(
     "tokens-overwritten",
     "a submission counts the tokens of its last job only",
-    "packages/pipeline/src/score/sql/finalize-jobs.ts",
+    "countEnds",
     "tokens = submissions.tokens + counted.tokens",
     "tokens = counted.tokens",
   ),
   mutation(
     "ids-not-increasing",
     "the id of a submission has its Worker's time, though a newer one is there",
-    "packages/pipeline/src/submission/sql/open-submission.ts",
+    "insertSubmission",
     "iif(fresh > newest, fresh, ${idAfter(sql`newest`, token)})",
     "fresh",
   ),
@@ -21,7 +21,7 @@ export const COUNTING: readonly Mutation[] = [
     mutation(
       "lanes-in-one-job",
       "parts of both lanes that are recorded together share a job",
-      "packages/pipeline/src/message/record-job.ts",
+      "planRecording",
       "`${part.model} ${part.lane}`",
       "part.model",
     ),
@@ -31,7 +31,7 @@ export const COUNTING: readonly Mutation[] = [
     mutation(
       "unfolded-codes-added",
       "a submission that is open again has its failures added to the sums by code once more",
-      "packages/pipeline/src/submission/sql/roll-up-totals.ts",
+      "addSubmissions",
       "o.code, '', ${sign} * count(*), 0, ${sign} * count(*)",
       "o.code, '', count(*), 0, count(*)",
     ),
@@ -39,10 +39,8 @@ export const COUNTING: readonly Mutation[] = [
   mutation(
     "stats-omit-old-open",
     "stats do not count submissions that were set aside because they had not ended",
-    "packages/pipeline/src/submission/sql/read-totals.ts",
-    `
-  UNION ALL
-  SELECT \${LIVE_COLUMNS} FROM submissions WHERE id IN (SELECT submission_id FROM unfolded_submissions)\``,
-    "`",
+    "live",
+    "UNION ALL SELECT ${LIVE_COLUMNS} FROM submissions WHERE id IN (SELECT submission_id FROM unfolded_submissions)",
+    "",
   ),
 ];

@@ -14,8 +14,8 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "versions-share-a-row",
       "two versions of a document have their texts in one row, where a deletion finds one of them",
-      "packages/pipeline/src/message/chunk-parts.ts",
-      " || documents.some((document) => inRow.has(document))",
+      "chunkParts",
+      "|| documents.some((document) => inRow.has(document))",
       "",
     ),
   ),
@@ -24,9 +24,9 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "last-try-dropped",
       "a Queue that pushes back until the last try is taken for one that took the messages",
-      "workers/producer/src/push/pushback.ts",
-      "  await send();\n}",
-      "  await send().catch(() => undefined);\n}",
+      "sendWithRetries",
+      "await send(); }",
+      "await send().catch(() => undefined); }",
     ),
   ),
   withKind(
@@ -34,7 +34,7 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "total-after-close",
       "a push that the poller closed as abandoned raises its total when it goes on",
-      "packages/pipeline/src/submission/sql/raise-total.ts",
+      "raiseTotal",
       "AND closed_at IS NULL AND holder",
       "AND holder",
     ),
@@ -44,7 +44,7 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "takeover-without-activity",
       "a push that was taken over can be taken over again at once",
-      "packages/pipeline/src/submission/sql/take-over-push.ts",
+      "takeOverPush",
       "SET holder = ${token}, active_at = ${now},",
       "SET holder = ${token},",
     ),
@@ -54,7 +54,7 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "taken-apart-during-dispatch",
       "a pause takes documents out of a job whose dispatch may still be confirmed",
-      "packages/pipeline/src/job/sql/separate-submissions.ts",
+      "separateSubmissions",
       "j.dispatch_number = ${job.dispatchNumber} AND j.status = 'pending'`;",
       "j.dispatch_number = ${job.dispatchNumber} AND j.status = ${job.status}`;",
     ),
@@ -62,15 +62,32 @@ export const DELIVERING: readonly Mutation[] = [
   mutation(
     "chain-taken-again",
     "a stale or repeated message takes the chain from the run that has it",
-    "packages/pipeline/src/job/sql/chain.ts",
+    "takeChain",
     "token = ${holder} WHERE name = 'chain' AND token = ${token}",
     "token = ${holder} WHERE name = 'chain'",
+  ),
+  withKind(
+    "load",
+    mutation(
+      "broken-chain-stays",
+      "a chain that broke is never replaced",
+      "handOnChain",
+      "OR heartbeats.at < ${timeAfter(now, -CHAIN_ALIVE_MS)}",
+      "",
+    ),
+  ),
+  mutation(
+    "replay-forgets-unknown",
+    "a quarantined part of an unknown submission is forgotten when it is replayed",
+    "restageMalformedMessage",
+    "DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id} AND ${known}",
+    "DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}",
   ),
   mutation(
     "replay-forgets-first",
     "a quarantined message is forgotten before its queue has it again",
-    "workers/producer/src/verbs/replay-malformed.ts",
-    "      if (!(await send(context, destination.lane, body))) return err(NOT_SENT);\n      await dropMalformedMessage(context.db, key);",
-    "      await dropMalformedMessage(context.db, key);\n      if (!(await send(context, destination.lane, body))) return err(NOT_SENT);",
+    "replayMalformed",
+    "if (!(await send(context, destination.lane, body))) return err(NOT_SENT); await dropMalformedMessage(context.db, key);",
+    "await dropMalformedMessage(context.db, key); if (!(await send(context, destination.lane, body))) return err(NOT_SENT);",
   ),
 ];

@@ -1,44 +1,39 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-const START = "packages/pipeline/src/job/sql/start-dispatch.ts";
-const FINALIZE = "packages/pipeline/src/score/sql/finalize-jobs.ts";
-const SETTLE = "packages/pipeline/src/job/settle-refusal.ts";
-const LEFT = "packages/pipeline/src/job/has-batch-left.ts";
-
 /** How many batches a document may be in. */
 export const LIMITING: readonly Mutation[] = [
   mutation(
     "batch-not-counted",
     "a dispatch starts without counting its batch",
-    START,
+    "startDispatch",
     "batches = batches + (listed.count > 0),",
     "",
   ),
   mutation(
     "unclear-batch-taken-back",
     "a batch that may have been accepted is no longer counted",
-    "packages/pipeline/src/job/sql/postpone-job.ts",
+    "postponeJob",
     `batches = batches - \${counts.dispatch === "none" ? 1 : 0}`,
     `batches = batches - \${counts.dispatch === "repeated" ? 0 : 1}`,
   ),
   mutation(
     "refused-batch-counted",
     "a batch that the service refused uses up one of ten",
-    "packages/pipeline/src/job/sql/postpone-job.ts",
+    "postponeJob",
     `batches = batches - \${counts.dispatch === "none" ? 1 : 0}`,
     "batches = batches",
   ),
   mutation(
     "pieces-start-over",
     "the pieces and follow-ups of a job have ten batches of their own",
-    FINALIZE,
+    "insertChildren",
     "batches - (entry ->> 6), halvings",
     "0, halvings",
   ),
   mutation(
     "kept-back-starts-over",
     "what a pause keeps back has ten batches of its own",
-    "packages/pipeline/src/job/sql/separate-submissions.ts",
+    "separateSubmissions",
     "'pending', id, round, refusals, batches,",
     "'pending', id, round, refusals, 0,",
   ),
@@ -47,7 +42,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "no-limit-of-batches",
       "a job whose lease ran out is dispatched again however many batches its documents were in",
-      LEFT,
+      "hasBatchLeft",
       "if (job.batches < MAX_BATCHES - 1) return true;",
       "if (job.batches < 1e9) return true;",
     ),
@@ -57,7 +52,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "last-batch-shared",
       "a bad document has its last batch together with good ones",
-      LEFT,
+      "hasBatchLeft",
       "if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;",
       "if (!isUsedUp) return true;",
     ),
@@ -67,7 +62,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "submit-rate-ignored",
       "dispatches start however many batches were submitted within a minute",
-      START,
+      "startDispatch",
       "const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;",
       "const held = heldBy(job);",
     ),
@@ -77,7 +72,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "submit-rate-not-reserved",
       "a dispatch takes no place in the rate of submits",
-      START,
+      "startDispatch",
       "WHERE ${started} AND status = 'dispatching'",
       "WHERE ${started} AND status = ''",
     ),
@@ -85,7 +80,7 @@ export const LIMITING: readonly Mutation[] = [
   mutation(
     "over-rate-forgotten",
     "a job that is over the rate of submits is never due again",
-    START,
+    "deferredBy",
     "dueAt: sql`max(${now}, coalesce((${nextAt}), 0))`",
     "dueAt: sql`max(${now} + 1e14, coalesce((${nextAt}), 0))`",
   ),
@@ -94,8 +89,8 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "halved-in-outage",
       "a job whose submits time out is halved though no other gets through",
-      "packages/pipeline/src/job/sql/times-out-while-others-do-not.ts",
-      "      AND other.dispatched_at >= j.dispatched_at\n",
+      "timesOutWhileOthersDoNot",
+      "AND other.dispatched_at >= j.dispatched_at",
       "",
     ),
   ),
@@ -104,7 +99,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "halved-at-once",
       "a job is halved at its first time-out",
-      "packages/pipeline/src/job/sql/times-out-while-others-do-not.ts",
+      "timesOutWhileOthersDoNot",
       "AND (j.halvings > 0 OR (j.refusals > 0 AND j.unconfirmed_dispatches > 0))",
       "",
     ),
@@ -114,15 +109,15 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "halving-not-counted",
       "a job that times out is halved without end",
-      SETTLE,
-      'halvings: decision.kind === "halve" ? 1 : 0,',
-      "halvings: 0,",
+      "settleRefusal",
+      'halvings: decision.kind === "halve" ? 1 : 0',
+      "halvings: 0",
     ),
   ),
   mutation(
     "poll-keeps-memory",
     "a poll that finds its batch in progress holds memory after its run",
-    "packages/pipeline/src/job/poll-jobs.ts",
+    "pollJobs",
     "if (!isHeld) release();",
     "if (isHeld) release();",
   ),

@@ -7,9 +7,9 @@ export const LOADING: readonly Mutation[] = [
     mutation(
       "run-polls-one-claim",
       "A run of the poller ends after the polls of its first claim.",
-      "packages/pipeline/src/job/run-poller.ts",
-      "      ({ polls } = await claim({ polls: true, dispatches: false }));\n      unreserve();",
-      "      unreserve();\n      state.isStopped = true;\n      return;",
+      "workThrough",
+      "({ polls } = await claim({ polls: true, dispatches: false })); unreserve();",
+      "unreserve(); state.isStopped = true; return;",
     ),
   ),
   withKind(
@@ -17,7 +17,7 @@ export const LOADING: readonly Mutation[] = [
     mutation(
       "run-ends-over-rate",
       "A run of the poller that is over the rate of submits ends, and leaves its jobs to the next one.",
-      "packages/pipeline/src/job/run-poller.ts",
+      "workThrough",
       "state.isStopped = dispatched.left > 0 && !dispatched.isOverRate;",
       "state.isStopped = dispatched.isOverRate || dispatched.left > 0;",
     ),

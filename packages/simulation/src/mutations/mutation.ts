@@ -19,14 +19,14 @@ export function withKind(kind: string, rare: Mutation): Mutation {
   return { ...rare, kind };
 }
 
-/** A mutation of one text in one file. */
+/** A mutation of one snippet. `target`: what holds the snippet, as in `Replacement.in`. */
 export function mutation(
   name: string,
   breaks: string,
-  file: string,
+  target: string,
   find: string,
   replace: string,
   times = 1,
 ): Mutation {
-  return { name, breaks, replacements: [{ file, find, replace, times }] };
+  return { name, breaks, replacements: [{ in: target, find, replace, times }] };
 }

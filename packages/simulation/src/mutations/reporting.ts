@@ -1,7 +1,5 @@
 import { mutation, type Mutation } from "./mutation.ts";
 
-const EVENTS = "packages/pipeline/src/job/consume-events.ts";
-const CLAIM = "packages/pipeline/src/job/sql/claim-reported-jobs.ts";
 const NAMED = "request_id IN (SELECT value FROM json_each(${JSON.stringify(requestIds)}))";
 
 /** Events that Workers AI sends about batches. */
@@ -9,32 +7,38 @@ export const REPORTING: readonly Mutation[] = [
   mutation(
     "event-ignored",
     "an event is acknowledged, and its batch waits for a run of the poller",
-    EVENTS,
+    "consumeEvents",
     "ended.push({ message, requestId: event.requestId });",
     'decisions.set(message.id, { kind: "ack" });',
   ),
   mutation(
     "early-event-dropped",
     "an event that comes before its request_id is recorded is acknowledged",
-    EVENTS,
+    "UNKNOWN_RETRY_SECONDS",
     "= [2, 10] as const;",
     "= [] as readonly number[];",
   ),
   mutation(
     "unknown-event-for-ever",
     "an event of a batch that nobody knows is retried for as long as the queue delivers it",
-    EVENTS,
+    "afterUnknown",
     'return delaySeconds === undefined ? { kind: "ack" } : { kind: "retry", delaySeconds };',
     'return { kind: "retry", delaySeconds: delaySeconds ?? 10 };',
   ),
-  mutation("event-polls-all", "an event polls every batch in progress", CLAIM, NAMED, "request_id <> ${requestIds[0]}"),
+  mutation(
+    "event-polls-all",
+    "an event polls every batch in progress",
+    "claimReportedJobs",
+    NAMED,
+    "request_id <> ${requestIds[0]}",
+  ),
   {
     name: "event-of-older-dispatch",
     breaks: "an event of an older dispatch's batch finds the job",
     replacements: [
-      { file: CLAIM, find: "UPDATE jobs INDEXED BY jobs_request", replace: "UPDATE jobs" },
+      { in: "claimReportedJobs", find: "UPDATE jobs INDEXED BY jobs_request", replace: "UPDATE jobs" },
       {
-        file: CLAIM,
+        in: "claimReportedJobs",
         find: NAMED,
         replace:
           "EXISTS (SELECT 1 FROM json_each(${JSON.stringify(requestIds)}) n CROSS JOIN json_each(dispatches) a ON a.value ->> 'request_id' = n.value)",
@@ -45,8 +49,8 @@ export const REPORTING: readonly Mutation[] = [
     name: "event-of-ended-job",
     breaks: "a repeated event of a batch whose job has ended claims the job again",
     replacements: [
-      { file: CLAIM, find: "UPDATE jobs INDEXED BY jobs_request", replace: "UPDATE jobs" },
-      { file: CLAIM, find: "status = 'dispatched' AND ", replace: "" },
+      { in: "claimReportedJobs", find: "UPDATE jobs INDEXED BY jobs_request", replace: "UPDATE jobs" },
+      { in: "claimReportedJobs", find: "status = 'dispatched' AND ", replace: "" },
     ],
   },
 ];

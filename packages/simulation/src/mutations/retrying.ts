@@ -1,29 +1,25 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-const RETRY = "packages/pipeline/src/submission/sql/retry-failed.ts";
-const REQUEST = "packages/pipeline/src/submission/sql/request-retry.ts";
-const CANCEL = "packages/pipeline/src/submission/sql/cancel-submission.ts";
-
 /** Retries of failed documents, and their cancellation. */
 export const RETRYING: readonly Mutation[] = [
   mutation(
     "retry-keeps-outcome",
     "a failed document that is queued again keeps its failure",
-    RETRY,
+    "retryFailed",
     "CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,",
     "CROSS JOIN json_each(g.value, '$[2]') i WHERE false)`,",
   ),
   mutation(
     "retry-repeated-later",
     "a step of a retry whose answer was lost, repeated, takes the failure that its own job ended in",
-    RETRY,
+    "retryFailed",
     "AND root_id = ${first.root} AND part = ${first.part})",
     "OR true)",
   ),
   mutation(
     "retry-not-continued",
     "what a request leaves of a retry is never queued",
-    "packages/pipeline/src/submission/continue-retries.ts",
+    "continueRetries",
     "let left = MAX_STEPS;",
     "let left = 0;",
   ),
@@ -32,7 +28,7 @@ export const RETRYING: readonly Mutation[] = [
     mutation(
       "retry-ends-early",
       "a retry lists the parts of its first failed documents only",
-      RETRY,
+      "listRetryParts",
       "LIMIT 1 OFFSET ${limit - 1})",
       "LIMIT 1 OFFSET ${limit})",
     ),
@@ -42,7 +38,7 @@ export const RETRYING: readonly Mutation[] = [
     mutation(
       "retry-of-another-time",
       "a Worker that is late goes on with a later retry of the same documents",
-      RETRY,
+      "retryFailed",
       "${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts",
       "EXISTS (SELECT 1 FROM retry_parts",
     ),
@@ -52,7 +48,7 @@ export const RETRYING: readonly Mutation[] = [
     mutation(
       "retry-cuts-roots",
       "a retry that leaves a root to a later step counts it as done",
-      "packages/pipeline/src/submission/continue-retry.ts",
+      "wholeRoots",
       "return whole.slice(0, end < 0 ? whole.length : end).flat();",
       "return roots.flat();",
     ),
@@ -60,7 +56,7 @@ export const RETRYING: readonly Mutation[] = [
   mutation(
     "retry-does-not-reopen",
     "a submission stays completed while failed documents are queued again",
-    RETRY,
+    "retryFailed",
     "completed_at = iif(counted.count > 0, NULL, completed_at)",
     "completed_at = completed_at",
   ),
@@ -69,22 +65,29 @@ export const RETRYING: readonly Mutation[] = [
     mutation(
       "cancel-ignores-retry",
       "a cancellation is ignored where every document has ended, though a retry is about to queue some again",
-      CANCEL,
+      "cancelSubmission",
       "AND (completed_at IS NULL OR EXISTS (SELECT 1 FROM retries WHERE submission_id = ${id}))",
       "AND completed_at IS NULL",
     ),
   ),
   mutation(
+    "cancel-after-end",
+    "a submission is canceled after all of its documents have ended",
+    "cancelSubmission",
+    "AND (completed_at IS NULL OR EXISTS",
+    "AND (true OR EXISTS",
+  ),
+  mutation(
     "cancel-leaves-retry",
     "a retry of a canceled submission goes on",
-    CANCEL,
+    "cancelSubmission",
     "sql`DELETE FROM retries WHERE submission_id = ${id} AND ${isCanceled}`,",
     "",
   ),
   mutation(
     "retry-beside-all",
     "a retry of one code goes on beside one of every code, and both count its documents",
-    REQUEST,
+    "requestRetry",
     "WHERE submission_id = ${submission} AND code <> ''",
     "WHERE submission_id = ''",
   ),

@@ -5,14 +5,14 @@ export const TIMING: readonly Mutation[] = [
   mutation(
     "start-of-first-dispatch",
     "a job keeps the start of its first dispatch, so that every later batch is stuck at its first poll",
-    "packages/pipeline/src/job/sql/start-dispatch.ts",
+    "startDispatch",
     "dispatched_at = ${now},",
     "dispatched_at = coalesce(dispatched_at, ${now}),",
   ),
   mutation(
     "poll-after-whole-age",
     "a dispatched job is polled again after its whole age",
-    "packages/pipeline/src/job/sql/claim-due-jobs.ts",
+    "nextPoll",
     "(${now} - dispatched_at) / 10)",
     "${now} - dispatched_at)",
   ),
@@ -21,7 +21,7 @@ export const TIMING: readonly Mutation[] = [
     mutation(
       "fault-ends-request",
       "a fault's pause replaces one that somebody asked for",
-      "packages/pipeline/src/job/sql/pause-dispatching.ts",
+      "pauseDispatching",
       "WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'",
       "WHERE true",
     ),
@@ -29,14 +29,14 @@ export const TIMING: readonly Mutation[] = [
   mutation(
     "pause-of-closed-dropped",
     "the pause of a submission ends when its push is closed",
-    "packages/pipeline/src/job/sql/pause-dispatching.ts",
+    "dropEndedPauses",
     "AND s.completed_at IS NOT NULL",
     "AND s.closed_at IS NOT NULL",
   ),
   mutation(
     "failing-polls-for-ever",
     "a batch whose polls fail is never given up",
-    "packages/pipeline/src/job/poll-jobs.ts",
+    "overdue",
     "? 2 * io.stuckAfter :",
     "? Infinity :",
   ),
@@ -45,7 +45,7 @@ export const TIMING: readonly Mutation[] = [
     mutation(
       "pauses-not-read-again",
       "a Worker that was refused goes on with the pauses that it read before",
-      "packages/pipeline/src/job/dispatch-unless-paused.ts",
+      "dispatchUnlessPaused",
       "pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())))",
       "await readPauses(io.db, io.now())",
     ),
@@ -53,14 +53,14 @@ export const TIMING: readonly Mutation[] = [
   mutation(
     "submitted-too-late",
     "a submit begins so late that it may outlast the lease of its dispatch",
-    "packages/pipeline/src/job/dispatch-job.ts",
+    "dispatchJob",
     "dispatchLease(io.runInterval) - callTimeout(io.runInterval)",
     "dispatchLease(io.runInterval)",
   ),
   mutation(
     "canceled-stays-held",
     "what is canceled while a pause holds it ends with the pause",
-    "packages/pipeline/src/job/sql/pause-dispatching.ts",
+    "holdPausedJobs",
     "AND NOT ${holdsCanceled(sql`j.members`)})",
     ")",
   ),
@@ -69,7 +69,7 @@ export const TIMING: readonly Mutation[] = [
     mutation(
       "canceled-held-after-dispatch",
       "what is canceled during a dispatch that puts a pause up ends with the pause",
-      "packages/pipeline/src/job/sql/postpone-job.ts",
+      "postponeJob",
       "{ until: dueAt, members: sql`members` }",
       "{ until: dueAt }",
     ),
@@ -77,7 +77,7 @@ export const TIMING: readonly Mutation[] = [
   mutation(
     "half-of-run-cut-off",
     "a run ends with its polls while it has a batch under way, and nobody hears of that",
-    "packages/pipeline/src/job/run-poller.ts",
+    "workThrough",
     "await Promise.allSettled([pollAll(polls), dispatchAll(waiting, leaseUntil)]))",
     "(await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]), [] as PromiseSettledResult<void>[]))",
   ),

@@ -1,46 +1,60 @@
+import { globSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { declarationsOf } from "./declarations.ts";
+import { occurrencesOf, type Span } from "./occurrences.ts";
 
 const ROOT = join(import.meta.dirname, "../../../../");
+const SOURCES = ["packages/{core,db,inference,pipeline}/src/**/*.ts", "workers/{producer,consumer,poller}/src/**/*.ts"];
 
-/** A text of the product, in a file named from the repository's root, and what is to stand there instead. */
+/** A snippet of the product, and the text that takes its place. */
 export interface Replacement {
-  readonly file: string;
+  /**
+   * The function, class, method (`Class.method`) or constant that holds the snippet, in whichever file that is. A path
+   * from the repository's root, with a slash, for a file of another kind: a migration or a configuration.
+   */
+  readonly in: string;
+  /** White space in it does not matter. */
   readonly find: string;
   readonly replace: string;
-  /** How often the text stands there: once, where it is not said. */
+  /** How many occurrences there are: one, unless given. */
   readonly times?: number;
+}
+
+interface Edit extends Span {
+  readonly file: string;
+  readonly replace: string;
 }
 
 /** Replaces texts of the product as it is loaded: nothing on disk changes. */
 export class Patches {
-  readonly #replacements: readonly Replacement[];
+  readonly #edits: readonly Edit[];
   readonly #applied = new Set<string>();
 
-  constructor(replacements: readonly Replacement[]) {
-    this.#replacements = replacements;
+  /** Throws if a snippet is not found exactly as often as it should be. */
+  constructor(replacements: readonly Replacement[], sources: ReadonlyMap<string, string> = readSources()) {
+    this.#edits = replacements.flatMap((replacement) => editsOf(replacement, sources));
   }
 
-  /** A file's text with its replacements. Throws where a text does not stand there as often as it should. */
+  get files(): ReadonlySet<string> {
+    return new Set(this.#edits.map(({ file }) => file));
+  }
+
+  /** A file's text with its replacements. */
   readonly apply = (file: string, text: string): string => {
-    let patched = text;
-    for (const { find, replace, times = 1 } of this.#replacements.filter((one) => one.file === file)) {
-      const pieces = patched.split(find);
-      if (pieces.length !== times + 1) {
-        throw new Error(
-          `${file} holds this ${pieces.length - 1} times, not ${times}; change what is to be replaced:\n${find}`,
-        );
-      }
-      patched = pieces.join(replace);
-    }
     this.#applied.add(file);
-    return patched;
+    const edits = this.#edits.filter((edit) => edit.file === file).toSorted((a, b) => b.start - a.start);
+    return edits.reduce((patched, { start, end, replace }, index) => {
+      if (end > (edits[index - 1]?.start ?? Infinity))
+        throw new Error(`two replacements overlap in ${file}:\n${replace}`);
+      return patched.slice(0, start) + replace + patched.slice(end);
+    }, text);
   };
 
   /** From here on, modules are loaded with their replacements. */
   applyToModules(): void {
-    const files = new Set(this.#replacements.map(({ file }) => file));
+    const { files } = this;
     registerHooks({
       load: (url, context, nextLoad) => {
         const loaded = nextLoad(url, context);
@@ -52,10 +66,43 @@ export class Patches {
     });
   }
 
-  /** Throws where a file with a replacement was not loaded: what it is to change is not in use any more. */
+  /** Throws if a file with a replacement was not loaded: it is not in use any more. */
   assertApplied(): void {
-    const missed = this.#replacements.find(({ file }) => !this.#applied.has(file));
+    const missed = this.#edits.find(({ file }) => !this.#applied.has(file));
     if (missed !== undefined)
       throw new Error(`${missed.file} is not loaded by the simulation: nothing in it was replaced`);
   }
+}
+
+/** The product's source texts by their paths from the repository's root. */
+export function readSources(): ReadonlyMap<string, string> {
+  return new Map(globSync(SOURCES, { cwd: ROOT }).map((file) => [file, readFileSync(join(ROOT, file), "utf8")]));
+}
+
+function editsOf(replacement: Replacement, sources: ReadonlyMap<string, string>): Edit[] {
+  const { find, replace, times = 1 } = replacement;
+  const places = placesOf(replacement.in, sources);
+  if (places.length === 0)
+    throw new Error(`the product declares no ${replacement.in}; update what is to be replaced:\n${find}`);
+  const edits = places.flatMap(({ file, text, start }) =>
+    occurrencesOf(find, text).map((span) => ({ file, replace, start: start + span.start, end: start + span.end })),
+  );
+  if (edits.length !== times) {
+    throw new Error(
+      `${replacement.in} holds this ${edits.length} times, not ${times}; update what is to be replaced:\n${find}\nin ${places.map(({ file }) => file).join(", ")}`,
+    );
+  }
+  return edits;
+}
+
+/** The texts that a name or path stands for. */
+function placesOf(name: string, sources: ReadonlyMap<string, string>): { file: string; text: string; start: number }[] {
+  if (name.includes("/")) return [{ file: name, text: readFileSync(join(ROOT, name), "utf8"), start: 0 }];
+  const last = name.split(".").at(-1) ?? name;
+  return [...sources].flatMap(([file, text]) =>
+    // Few files hold the name at all: only those are worth a scan.
+    (text.includes(last) ? declarationsOf(text) : [])
+      .filter((declaration) => declaration.name === name)
+      .map(({ start, end }) => ({ file, text: text.slice(start, end), start })),
+  );
 }

@@ -1,10 +1,23 @@
+import type { AskedPauses } from "../checks/asked-pauses.ts";
+import type { Mirror } from "../checks/mirror.ts";
 import { submitFlaw } from "../checks/dispatches.ts";
 import { paymentFlaw } from "../checks/payments.ts";
-import type { Dispatch } from "../checks/state.ts";
+import type { Content, Dispatch } from "../checks/state.ts";
 import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentBatch, SentRequest } from "./batch-answer.ts";
-import { MAX_CLOCK_SKEW, type Invocation } from "./invocation.ts";
-import type { World } from "./world.ts";
+import { MAX_CLOCK_SKEW } from "./caller.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+interface AccountedWorld extends Surroundings {
+  readonly mirror: Mirror;
+  readonly asked: AskedPauses;
+  /** Called for each document that Workers AI takes in, each time. */
+  readonly onPaid: (content: Content) => void;
+}
+
+/** What a document's request may have besides what its row counts: a separator, and digits of its reference. */
+const MAX_FRAME_BYTES = 16;
 
 /** Whose the calls are that Workers AI gets. */
 export interface Accounts {
@@ -22,9 +35,9 @@ export interface Accounts {
 
 /** Sluice's batches: each is that of a dispatch that D1 lists, in its order, with the documents' own texts. */
 export class DispatchAccounts implements Accounts {
-  readonly #world: World;
+  readonly #world: AccountedWorld;
 
-  constructor(world: World) {
+  constructor(world: AccountedWorld) {
     this.#world = world;
   }
 
@@ -54,6 +67,10 @@ export class DispatchAccounts implements Accounts {
     const counted = mirror.jobs.get(dispatch.job)?.row.batches ?? 0;
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;
+      if (Math.abs(version.requestBytes - version.payloadBytes) > MAX_FRAME_BYTES)
+        this.#world.fail(
+          `${version.key} has ${version.payloadBytes} as its payload_bytes, its request has ${version.requestBytes}`,
+        );
       const flaw = paymentFlaw(version, dispatch, timeline.now, clockSetSince);
       if (flaw !== null) this.#world.fail(flaw);
       this.#world.onPaid(version.content);

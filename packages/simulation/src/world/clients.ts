@@ -1,14 +1,14 @@
 import { DEFAULT_MODEL } from "@sluice/core";
 import { writeMalformedId } from "@sluice/producer/src/shapes/malformed.ts";
-import type { Call, Handler } from "@sluice/producer/src/context.ts";
-import type { Invocation } from "./invocation.ts";
+import { Asking, jsonCall } from "./asking.ts";
 import { boundPushToScore } from "./load-bounds.ts";
 import { drawLoadTimes, drawSmallPush } from "./load.ts";
-import { bodyOf, drawCorrection, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
+import { drawCorrection, drawPush, drawSecondSend, drawTime, drawTimes, type Push } from "./pushes.ts";
+import { OtherBodies } from "./other-bodies.ts";
 import type { Pushing } from "./pushing.ts";
 import { pushingIntoSluice } from "./pushing-into-sluice.ts";
 import { scopeOf, targetOf, type PauseTarget } from "./pause-target.ts";
-import { answerOf, callOf, dependenciesOf, type Answer } from "./requests.ts";
+import { callOf } from "./requests.ts";
 import type { Stack } from "./stack.ts";
 import { MINUTE, type World } from "./world.ts";
 import { handlerOf } from "./handlers.ts";
@@ -18,7 +18,6 @@ const deleteDocument = handlerOf("deleteDocument");
 const replayMalformed = handlerOf("replayMalformed");
 const pause = handlerOf("pause");
 const resume = handlerOf("resume");
-const postDocuments = handlerOf("pushDocuments");
 const retrySubmission = handlerOf("retrySubmission");
 
 /** Times that a seed may cancel, delete, retry or pause. */
@@ -26,19 +25,38 @@ const ACTIONS = 4;
 /** Of the retries that somebody asks for, how many are canceled soon after. */
 const CANCELED_RETRIES = 0.1;
 
+/** A good part of a submission that is not in D1, larger than a message may be. */
+const PART_OF_NO_SUBMISSION = JSON.stringify({
+  v: 1,
+  kind: "part",
+  submission: "sub_01a00000-0000-7000-8000-000000000000",
+  collection: "default",
+  model: DEFAULT_MODEL,
+  lane: "bulk",
+  truncate_inputs: false,
+  part: 0,
+  hash: "hash",
+  documents: [{ place: 0, id: "strange", bytes: 2_000, query: "query", contexts: ["text ".repeat(400)] }],
+});
+
 /** The people outside: they push, push again, cancel, delete, retry and pause, at times of the seed's choosing. */
 export class Clients {
   readonly #world: World;
   readonly #stack: Stack;
   readonly #pushing: Pushing;
+  readonly #asking: Asking;
+  readonly #otherBodies: OtherBodies;
 
   constructor(world: World, stack: Stack) {
     this.#world = world;
     this.#stack = stack;
     this.#pushing = pushingIntoSluice(world, stack);
+    this.#asking = new Asking(world, stack);
+    this.#otherBodies = new OtherBodies(world, this.#pushing, this.#asking);
     world.onRecorded = (collection, id) => this.#afterRecording(collection, id);
     world.onFailed = (submission) => this.#afterFailure(submission);
     world.onRetry = (submission) => this.#afterRetry(submission);
+    if (world.faults.hasPausesAtSubmits) world.onSubmit = () => this.#pauseAtSubmit();
   }
 
   get pushes(): readonly Push[] {
@@ -83,6 +101,12 @@ export class Clients {
 
   #planLoad(): void {
     const world = this.#world;
+    // A chain that broke off before: another may begin in its place.
+    if (world.later.chance(0.7))
+      world.sqlite.rows(
+        "INSERT INTO heartbeats (name, at, token) VALUES ('chain', ?, 'broken')",
+        world.timeline.now - 10 * MINUTE,
+      );
     const { isBurst, times } = drawLoadTimes(world);
     boundPushToScore(world, isBurst);
     for (const time of times) {
@@ -91,33 +115,18 @@ export class Clients {
   }
 
   #push(): void {
-    const { faults, random, timeline } = this.#world;
+    const { faults, later, random, timeline } = this.#world;
     const pushed = drawPush(this.pushes.length, random, faults);
     this.#pushing.start(pushed);
     const again = drawSecondSend(pushed, random, faults);
     if (again !== null) timeline.after(again, () => this.#pushing.startAgain(pushed));
     if (pushed.isKeyed && faults.strikes("client_other_body"))
-      timeline.after(random.spread(1_000, 60 * MINUTE), () => this.#sendOtherBody(pushed));
+      timeline.after(random.spread(1_000, 60 * MINUTE), () => this.#otherBodies.sendOther(pushed));
+    if (pushed.isKeyed && faults.hasResumedPushes)
+      timeline.after(later.spread(30_000, 30 * MINUTE), () => this.#otherBodies.resumeWithOtherPart(pushed));
     if (!faults.strikes("client_corrects_at_once")) return;
     const correction = () => drawCorrection(pushed, this.pushes.length, random, faults);
     timeline.after(random.int(0, 1_500), () => this.#pushing.start(correction()));
-  }
-
-  /** A body with another first document under the key of a push that went through: it must be refused. */
-  #sendOtherBody(push: Push): void {
-    const row = this.#world.mirror.submissions.get(push.submission ?? "")?.row;
-    // Until all of it is recorded, another body may look like one that goes on with it.
-    if (!push.accepted || row?.recorded !== push.documents.length) return;
-    const pieces = push.pieces.with(0, (push.pieces[0] ?? "").replace('"query":"', '"query":"other '));
-    const given = push.pieces.findIndex((piece) => piece.includes('"query":"q'));
-    if (given !== 0) return;
-    const call = (by: Invocation) => {
-      const body = bodyOf(by, pieces, { breaksOffAfter: null, pause: () => Promise.resolve() });
-      return callOf({ path: push.path, headers: push.headers, body });
-    };
-    this.#ask("pushes another body under a key", postDocuments, call, (answer) => {
-      if (answer.status < 400) this.#world.fail(`another body under the key of ${push.submission} was accepted`);
-    });
   }
 
   #afterRecording(collection: string, id: string): void {
@@ -139,27 +148,6 @@ export class Clients {
     timeline.after(random.spread(10, 300_000), () => this.#cancelOne(submission));
   }
 
-  #ask(
-    what: string,
-    handle: Handler,
-    callFor: (by: Invocation) => Call,
-    answered: (answer: Answer) => void = () => {},
-  ): void {
-    const world = this.#world;
-    const { faults, random, timeline } = world;
-    world.trace.add("client", what);
-    world.invoke<Answer>(
-      "producer",
-      async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), callFor(by))),
-      (answer) => {
-        world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
-        if (answer !== null && answer.status < 500) return answered(answer);
-        // While there is trouble, people act at other times too. Their last action is repeated until it is answered.
-        if (!faults.isOn) timeline.after(random.spread(500, MINUTE), () => this.#ask(what, handle, callFor, answered));
-      },
-    );
-  }
-
   // These give the action that they drew: it may be done several times.
 
   #cancel(): () => void {
@@ -172,7 +160,7 @@ export class Clients {
   #cancelOne(id: string): void {
     const call = callOf({ path: `/v1/submissions/${id}/cancel`, parameters: { id } });
     const answered = this.#world.mirror.retries.cancel(id);
-    this.#ask("cancels a submission", cancelSubmission, () => call, answered);
+    this.#asking.ask("cancels a submission", cancelSubmission, () => call, answered);
   }
 
   #deleteAny(): () => void {
@@ -186,7 +174,7 @@ export class Clients {
   #delete(collection: string, id: string): void {
     const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}`;
     const call = callOf({ path, parameters: { collection, id } });
-    this.#ask("deletes a document", deleteDocument, () => call);
+    this.#asking.ask("deletes a document", deleteDocument, () => call);
   }
 
   #retryAny(): () => void {
@@ -205,7 +193,7 @@ export class Clients {
     );
     const query = codes.length > 0 && random.chance(0.15) ? `?code=${random.pick(codes)}` : "";
     const call = callOf({ path: `/v1/submissions/${id}/retry${query}`, parameters: { id } });
-    this.#ask("retries what failed", retrySubmission, () => call);
+    this.#asking.ask("retries what failed", retrySubmission, () => call);
   }
 
   /** A pause that is resumed after a while, or the end of one that may not even be there. */
@@ -223,16 +211,30 @@ export class Clients {
     return () => {
       const inForce = this.#world.asked.ask(scopeOf(target));
       // One that was held up may take effect after it was resumed: who hears of it so late resumes again.
-      this.#ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
+      this.#asking.ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
         inForce();
         if (!faults.isOn) this.#resume(target);
       });
     };
   }
 
+  /** Somebody pauses everything, or the model, while a batch is on its way to a service that may refuse it. */
+  #pauseAtSubmit(): void {
+    const { faults, later, timeline } = this.#world;
+    if (!faults.isOn || !later.chance(0.15)) return;
+    const target: PauseTarget = later.pick([{}, { model: DEFAULT_MODEL }]);
+    timeline.after(later.int(1, 20) * MINUTE, () => this.#resume(target));
+    this.#asking.ask(
+      "pauses dispatching",
+      pause,
+      jsonCall("/v1/pause", target),
+      this.#world.asked.ask(scopeOf(target)),
+    );
+  }
+
   #resume(target: PauseTarget): void {
     const answered = this.#world.asked.resume(scopeOf(target));
-    this.#ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
+    this.#asking.ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
   }
 
   /** Somebody sends what was quarantined to its queue again. */
@@ -242,28 +244,19 @@ export class Clients {
     if (row === undefined) return;
     const id = writeMalformedId({ queue: String(row["queue"]), id: String(row["message_id"]) });
     const call = callOf({ path: `/v1/malformed/${id}/replay`, parameters: { id } });
-    this.#ask("replays a quarantined message", replayMalformed, () => call);
+    this.#asking.ask("replays a quarantined message", replayMalformed, () => call);
   }
 
   #sendGarbage(): void {
-    const { random, timeline } = this.#world;
+    const { later, random, timeline } = this.#world;
     timeline.after(random.spread(MINUTE, 60 * MINUTE), () => this.#replayAny());
     const queue = this.#stack.queues[random.pick(["interactive", "bulk"] as const)];
-    queue.take(
-      random.pick<unknown>([
-        "not JSON",
-        { an: "object" },
-        '{"v":2,"kind":"part"}',
-        '{"v":1,"kind":"staged","submission":"x"}',
-      ]),
-    );
+    const garbage = random.pick<unknown>([
+      "not JSON",
+      { an: "object" },
+      '{"v":2,"kind":"part"}',
+      '{"v":1,"kind":"staged","submission":"x"}',
+    ]);
+    queue.take(later.chance(0.3) ? PART_OF_NO_SUBMISSION : garbage);
   }
-}
-
-/** A call with a JSON body, which can be read once: each request has its own. */
-function jsonCall(path: string, body: object): (by: Invocation) => Call {
-  return (by) => {
-    const stream = bodyOf(by, [JSON.stringify(body)], { breaksOffAfter: null, pause: () => Promise.resolve() });
-    return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
-  };
 }

@@ -1,5 +1,12 @@
 import type { Passage } from "./ports.ts";
-import type { World } from "./world.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+interface DatabaseWorld extends Surroundings {
+  /** From when to when D1 does not answer at all. */
+  readonly outage: { readonly from: number; readonly to: number };
+  /** Until when D1 fails every call, since it began to at one. */
+  d1DownUntil: number;
+}
 
 const TRANSIENT = [
   "D1_ERROR: Network connection lost.",
@@ -10,7 +17,7 @@ const TRANSIENT = [
 ] as const;
 
 /** What becomes of one call to D1. */
-export function d1Passage(world: World): Passage {
+export function d1Passage(world: DatabaseWorld): Passage {
   const { faults, outage, random, timeline } = world;
   const passing = () => new Error(random.pick(TRANSIENT));
   if (faults.isOn && timeline.now >= outage.from && timeline.now < outage.to) {

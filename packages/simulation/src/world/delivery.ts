@@ -1,5 +1,5 @@
 import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
-import type { QueuedMessage } from "./queue.ts";
+import type { QueuedMessage } from "./queued-message.ts";
 
 /** A delivery as a Worker's `queue` handler gets it. What it does not decide over is acknowledged when it returns. */
 export class Delivery {

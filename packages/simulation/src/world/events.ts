@@ -1,5 +1,5 @@
 import type { SimulatedQueue } from "./queue.ts";
-import type { World } from "./world.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 const MINUTE = 60_000;
 
@@ -21,12 +21,12 @@ type EventType = "queued" | "succeeded" | "failed";
 export class SimulatedEvents {
   /** Where they are sent; `null`: there is no subscription. */
   queue: SimulatedQueue | null = null;
-  readonly #world: World;
+  readonly #world: Surroundings;
   /** Whether this seed has a subscription. */
   readonly isOn: boolean;
   #foreign = 0;
 
-  constructor(world: World) {
+  constructor(world: Surroundings) {
     this.#world = world;
     this.isOn = world.random.chance(0.75);
   }

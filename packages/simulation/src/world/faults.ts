@@ -9,6 +9,9 @@ export class Faults {
   readonly pushesAreMixed: boolean;
   readonly isLoad: boolean;
   readonly pushesShareJobs: boolean;
+  readonly hasResumedPushes: boolean;
+  readonly hasPausesAtSubmits: boolean;
+  readonly hasFrozenRetries: boolean;
   readonly met = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
@@ -23,6 +26,9 @@ export class Faults {
     this.pushesAreMixed = kind.pushesAreMixed ?? false;
     this.isLoad = kind.isLoad ?? false;
     this.pushesShareJobs = kind.pushesShareJobs ?? false;
+    this.hasResumedPushes = kind.hasResumedPushes ?? false;
+    this.hasPausesAtSubmits = kind.hasPausesAtSubmits ?? false;
+    this.hasFrozenRetries = kind.hasFrozenRetries ?? false;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;
       this.#rates.set(fault, Math.min(FAULTS[fault] * kind.times, 0.75));

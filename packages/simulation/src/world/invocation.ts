@@ -1,31 +1,20 @@
 import type { EventDelivery } from "../checks/event-rules.ts";
-import type { Dispatch } from "../checks/state.ts";
+import type { Caller, WorkerName } from "./caller.ts";
 import type { Timeline } from "./timeline.ts";
-
-/** How far a Worker's clock may be off D1's once it has read that, either way, in milliseconds. */
-export const MAX_CLOCK_SKEW = 20_000;
 
 /** Tries of a call to D1 in all. */
 const TRIES = 4;
 
-export type WorkerName = "producer" | "consumer" | "poller" | "checker";
-
 /** One run of a Worker: its memory, its clock, and whether it lives. While it runs and waits for nothing, the clock stands. */
-export class Invocation {
+export class Invocation implements Caller {
   readonly name: string;
   readonly worker: WorkerName;
   readonly startedAt: number;
-  /** Dispatches at dispatching that it started. */
-  readonly dispatches: Dispatch[] = [];
-  /** Scopes that it paused, and when D1 had that. */
   readonly raised = new Map<string, number>();
-  /** Tokens of the chain of runs that it has: those of messages that it got, and its own. */
   readonly chainTokens = new Set<string>();
-  /** Bodies of messages that queues took from it, or lost. */
   readonly handedOver = new Set<unknown>();
   /** The submission that it opened. */
   opened: string | null = null;
-  /** When it last gave a call up: after tries in a row that each failed for a moment, or at once. */
   gaveUpAt = -Infinity;
   /** The delivery of events that it has; `null`: something else started it. */
   events: EventDelivery | null = null;
@@ -63,7 +52,6 @@ export class Invocation {
   /** The time by its own clock, in milliseconds since the epoch. */
   readonly now = (): number => this.#timeline.now + this.#skew;
 
-  /** Milliseconds since it started. */
   get ranFor(): number {
     return this.#timeline.now - this.startedAt;
   }

@@ -13,6 +13,12 @@ export interface Kind {
   readonly isLoad?: true;
   /** Whether its pushes are small and come in groups, so that they share jobs. */
   readonly pushesShareJobs?: true;
+  /** Whether pushes that broke off are gone on with by others, who send another document. */
+  readonly hasResumedPushes?: true;
+  /** Whether a Worker may stand still between the reads and the writes of a retry, while another goes on with it. */
+  readonly hasFrozenRetries?: true;
+  /** Whether people pause while batches are submitted, which takes long. */
+  readonly hasPausesAtSubmits?: true;
 }
 
 const RACES: readonly ChosenFault[] = [
@@ -84,6 +90,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 8,
+    hasFrozenRetries: true,
   },
   {
     name: "pausing",
@@ -104,6 +111,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 8,
+    hasPausesAtSubmits: true,
   },
   // Jobs of several submissions, some of which are paused while a dispatch is open.
   {
@@ -147,6 +155,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 6,
+    hasResumedPushes: true,
   },
   // Pushes that break off between staged and inline parts, and are resumed.
   {
@@ -170,6 +179,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     among: 0.7,
     times: 5,
     pushesAreMixed: true,
+    hasResumedPushes: true,
   },
   {
     name: "load",

@@ -45,6 +45,7 @@ export function drawSmallPush(number: number, random: Random): Push {
     accepted: false,
     firstSentAt: null,
     lastEndedAt: null,
+    lastHeldAt: -Infinity,
     underWay: 0,
   };
 }

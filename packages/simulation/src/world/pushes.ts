@@ -27,6 +27,8 @@ export interface Push {
   /** When it was sent first, and when its last request so far ended. */
   firstSentAt: number | null;
   lastEndedAt: number | null;
+  /** When a request that may have had the push last ended: any but those that were told of another. */
+  lastHeldAt: number;
   /** Its requests that have not ended. */
   underWay: number;
 }
@@ -164,6 +166,7 @@ function pushOf(documents: readonly PushedDocument[], { collection, path, lines,
     accepted: false,
     firstSentAt: null,
     lastEndedAt: null,
+    lastHeldAt: -Infinity,
     underWay: 0,
   };
 }

@@ -7,6 +7,12 @@ import { MINUTE, type World } from "./world.ts";
 /** Times that a push is sent again before its client gives up; once faults have stopped, each goes through. */
 const MAX_REPEATS = 4;
 
+/**
+ * How long a push counts as running after its last request ended: a minute, and another where D1's clock was set back
+ * meanwhile. A call that was under way then may take effect minutes later.
+ */
+const MAX_RUNNING_MS = 6 * MINUTE;
+
 /** Where pushes go in. */
 export interface Door {
   /** The handler of a push. */
@@ -56,7 +62,8 @@ export class Pushing {
     const breaksOffAfter = faults.strikes("client_break_off") ? random.int(0, push.pieces.length) : null;
     const stallsAfter = faults.strikes("client_stalls") ? random.int(0, push.pieces.length) : null;
     trace.add("client", `pushes ${push.documents.length}${push.isKeyed ? " under a key" : ""}`);
-    push.firstSentAt ??= timeline.now;
+    const startedAt = timeline.now;
+    push.firstSentAt ??= startedAt;
     push.underWay += 1;
     world.invoke<Answer>(
       "producer",
@@ -72,12 +79,24 @@ export class Pushing {
         return this.#door.post(by, callOf({ path: push.path, headers: push.headers, body }));
       },
       (answer) => {
-        push.underWay -= 1;
-        push.lastEndedAt = timeline.now;
         trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
+        this.ended(push, answer, startedAt);
         this.#hear(push, answer, repeats);
       },
     );
+  }
+
+  /** A request of a push has ended. One that is told of another that runs holds nothing: then there must be another. */
+  ended(push: Push, answer: Answer | null, startedAt: number): void {
+    const { timeline } = this.#world;
+    push.underWay -= 1;
+    push.lastEndedAt = timeline.now;
+    const isOfAnother = answer?.status === 409 && answer.body["submission"] === undefined;
+    if (!isOfAnother) push.lastHeldAt = timeline.now;
+    else if (!push.accepted && push.underWay === 0 && startedAt - push.lastHeldAt > MAX_RUNNING_MS)
+      this.#world.fail(
+        `${push.submission} is said to be pushed, and its last request ended ${startedAt - push.lastHeldAt} ms before`,
+      );
   }
 
   #hear(push: Push, answer: Answer | null, repeats: number): void {

@@ -2,14 +2,12 @@ import { parseMessage } from "@sluice/pipeline/message/message.ts";
 import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import type { ConsumerConfiguration } from "./configuration.ts";
 import type { Invocation } from "./invocation.ts";
-import type { World } from "./world.ts";
+import type { QueuedMessage } from "./queued-message.ts";
+import type { Surroundings } from "./surroundings.ts";
 
-export interface QueuedMessage {
-  readonly id: string;
-  readonly body: unknown;
-  attempts: number;
-  visibleAt: number;
-  underWay: boolean;
+interface QueueWorld extends Surroundings {
+  /** Hears of each message that a Queue took in, or lost. */
+  onSent(body: unknown, isLost: boolean): void;
 }
 
 /** What becomes of messages that a queue has delivered too often. */
@@ -32,7 +30,7 @@ const MAX_BATCH = 8;
  */
 export class SimulatedQueue {
   readonly settings: ConsumerConfiguration;
-  readonly #world: World;
+  readonly #world: QueueWorld;
   readonly #deadLetters: DeadLetters;
   readonly #consume: Consume;
   readonly #messages = new Map<string, QueuedMessage>();
@@ -41,7 +39,7 @@ export class SimulatedQueue {
   /** Until when it takes nothing. */
   #downUntil = 0;
 
-  constructor(world: World, settings: ConsumerConfiguration, deadLetters: DeadLetters, consume: Consume) {
+  constructor(world: QueueWorld, settings: ConsumerConfiguration, deadLetters: DeadLetters, consume: Consume) {
     this.#world = world;
     this.settings = settings;
     this.#deadLetters = deadLetters;

@@ -1,11 +1,12 @@
 import type { Dispatch } from "../checks/state.ts";
 import type { BatchEntry } from "./batch-answer.ts";
 import { codedError, unclearError } from "./service-errors.ts";
-import type { World } from "./world.ts";
+import type { PoisonMode } from "./poison.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** Why the service does not take a call in, as it says so; `null`: it does. */
 export function refusalOf(
-  { faults, random, poisonMode }: World,
+  { faults, random, poisonMode }: Surroundings & { readonly poisonMode: PoisonMode },
   dispatch: Dispatch,
   entries: readonly BatchEntry[],
 ): (() => unknown) | null {

@@ -7,7 +7,8 @@ import type { ConsumerConfiguration, DeployedWorker } from "./configuration.ts";
 import { Delivery } from "./delivery.ts";
 import type { Invocation } from "./invocation.ts";
 import { runIsolated } from "./isolate.ts";
-import { SimulatedQueue, type QueuedMessage } from "./queue.ts";
+import { SimulatedQueue } from "./queue.ts";
+import type { QueuedMessage } from "./queued-message.ts";
 import type { World } from "./world.ts";
 
 /** The Workers that queues deliver to: their entry files. */

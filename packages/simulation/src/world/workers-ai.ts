@@ -2,13 +2,26 @@ import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
 import type { BatchBinding } from "@sluice/inference";
 import type { Dispatch } from "../checks/state.ts";
 import { answerBatch, type BatchAnswer, type BatchEntry, type SentBatch, type SentRequest } from "./batch-answer.ts";
+import type { Random } from "../random.ts";
 import { streamOf } from "./forms.ts";
 import type { Invocation } from "./invocation.ts";
 import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
 import type { Passage } from "./ports.ts";
 import { refusalOf } from "./refusals.ts";
 import { codedError, unclearAnswer, unclearError } from "./service-errors.ts";
-import type { World } from "./world.ts";
+import type { Accounts } from "./accounts.ts";
+import type { SimulatedEvents } from "./events.ts";
+import type { PoisonMode } from "./poison.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+interface ServiceWorld extends Surroundings {
+  readonly accounts: Accounts;
+  readonly events: SimulatedEvents;
+  readonly poisonMode: PoisonMode;
+  readonly later: Random;
+  /** Hears of a batch that is sent, before it arrives. */
+  readonly onSubmit: () => void;
+}
 
 interface Batch {
   readonly requestId: string;
@@ -26,19 +39,16 @@ interface Batch {
   answer: BatchAnswer | null;
 }
 
-/** How the service tells that a document is invalid: as it takes the batch in, for the whole batch later, or for itself. */
-export type PoisonMode = "submit" | "batch" | "item";
-
 const MINUTE = 60_000;
 /** Twice the longest time that a batch gets, whose polls fail: runs may be missed, and D1 down. */
 const MAX_POLLED_MS = 4 * STUCK_AFTER_MINUTES * MINUTE;
 
 /** Workers AI's Batch API behind `AI.run`, with every fault of it. Checks what it is sent against D1. */
 export class SimulatedAi {
-  readonly #world: World;
+  readonly #world: ServiceWorld;
   readonly #batches = new Map<string, Batch>();
 
-  constructor(world: World) {
+  constructor(world: ServiceWorld) {
     this.#world = world;
   }
 
@@ -56,11 +66,13 @@ export class SimulatedAi {
   }
 
   #submit(by: Invocation, model: string, requests: readonly SentRequest[]): Promise<unknown> {
-    const { faults, ports, random } = this.#world;
+    const { faults, later, ports, random } = this.#world;
     let passage: Passage = { fault: null };
     if (faults.strikes("submit_answer_lost")) passage = { fault: "submit_answer_lost", error: unclearError(random) };
     else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(61_000, 100_000) };
+    else if (faults.hasPausesAtSubmits && faults.isOn) passage = { fault: null, back: later.spread(50, 40_000) };
     const sentAt = this.#world.databaseNow();
+    this.#world.onSubmit();
     return ports.call(by, `submit x${requests.length}`, passage, () =>
       this.#take(by, model, { requests, sentAt }, passage.fault !== null),
     );

@@ -15,12 +15,15 @@ import { d1Passage } from "./d1-faults.ts";
 import { DatabaseClock, MAX_WRONG } from "./database-clock.ts";
 import { SimulatedEvents } from "./events.ts";
 import { Faults } from "./faults.ts";
-import { Invocation, MAX_CLOCK_SKEW, type WorkerName } from "./invocation.ts";
+import { MAX_CLOCK_SKEW, type WorkerName } from "./caller.ts";
+import { Invocation } from "./invocation.ts";
 import { Ports, type Pace } from "./ports.ts";
 import { carried } from "./queue.ts";
 import { Timeline } from "./timeline.ts";
 import { Trace } from "./trace.ts";
-import { SimulatedAi, type PoisonMode } from "./workers-ai.ts";
+import type { PoisonMode } from "./poison.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { SimulatedAi } from "./workers-ai.ts";
 
 /** 2026-09-21, some hours before midnight UTC: a pause until then is part of most runs. */
 const START = Date.UTC(2026, 8, 21, 20);
@@ -46,8 +49,10 @@ export interface SeedOptions {
 }
 
 /** Everything outside of the Workers' code, in one seed's hands. */
-export class World {
+export class World implements Surroundings {
   readonly random: Random;
+  /** Draws of its own for what was added later, so that the rest of a seed is the same without. */
+  readonly later: Random;
   readonly timeline = new Timeline(START);
   readonly faults: Faults;
   readonly trace: Trace;
@@ -77,6 +82,8 @@ export class World {
   onRetry: (submission: string) => void = () => undefined;
   /** Called when a document of a submission gets its scores. */
   onScored: (submission: string, document: string) => void = () => undefined;
+  /** Called when a batch is sent, before it arrives. */
+  onSubmit: () => void = () => undefined;
   /** Called for each document that Workers AI takes in, each time. */
   onPaid: (content: Content) => void = () => undefined;
   /** Sluice's, unless another design is under test. */
@@ -88,6 +95,7 @@ export class World {
 
   constructor(seed: number, sqlite: Sqlite, { keepsTrace, kind, configuration = readConfiguration() }: SeedOptions) {
     this.random = new Random(seed);
+    this.later = new Random(seed + 2 ** 30);
     this.sqlite = sqlite;
     this.configuration = configuration;
     this.faults = new Faults(this.random, kind);
@@ -183,6 +191,13 @@ export class World {
         const limit = this.faults.isLoad && by.worker === "poller" ? MAX_POLLER_STATEMENTS : MAX_STATEMENTS;
         if (by.countStatements(statements.length) > limit)
           this.fail(`${by.name} makes more than ${limit} statements, the last ${label}`);
+        if (
+          label === "SELECT retry_parts" &&
+          this.faults.hasFrozenRetries &&
+          this.faults.isOn &&
+          this.later.chance(0.3)
+        )
+          by.freeze(this.later.spread(20_000, 15 * MINUTE));
         return this.ports.call(by, label, d1Passage(this), work);
       },
       (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),

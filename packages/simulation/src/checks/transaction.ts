@@ -1,0 +1,30 @@
+import { MAX_RETRIED_DOCUMENTS } from "../limits.ts";
+import type { Change } from "./changes.ts";
+import { versionKey, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
+
+/** What one transaction touches: checked at its end. */
+export class Transaction {
+  readonly versions = new Set<Version>();
+  readonly submissions = new Set<Submission>();
+  readonly jobs = new Set<Job>();
+  /** Documents that it deletes, those of them that had ended, and failed ones that it queues again. */
+  readonly deleted: ReadonlySet<VersionKey>;
+  readonly endedBefore = new Set<VersionKey>();
+  readonly retried = new Set<VersionKey>();
+
+  constructor(changes: readonly Change[]) {
+    this.deleted = new Set(
+      changes.flatMap(([table, event, document, , submission]) =>
+        table === "documents" && event === "delete" ? [versionKey(String(submission), String(document))] : [],
+      ),
+    );
+  }
+
+  /** What is wrong with how many failed documents it queues again, or `null`: a step is small, unless one job is large. */
+  retriedFlaw(newJobs: readonly Job[]): string | null {
+    const roots = new Set(newJobs.map(({ row }) => row.parent_id));
+    return roots.size > 1 && this.retried.size > MAX_RETRIED_DOCUMENTS
+      ? `a step of a retry queues ${this.retried.size} documents of ${roots.size} jobs`
+      : null;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Call, Handler } from "@sluice/producer/src/context.ts";
+import type { Invocation } from "./invocation.ts";
+import { bodyOf } from "./pushes.ts";
+import { answerOf, callOf, dependenciesOf, type Answer } from "./requests.ts";
+import type { Stack } from "./stack.ts";
+import { MINUTE, type World } from "./world.ts";
+
+/** Sends requests to the producer. */
+export class Asking {
+  readonly #world: World;
+  readonly #stack: Stack;
+
+  constructor(world: World, stack: Stack) {
+    this.#world = world;
+    this.#stack = stack;
+  }
+
+  /** `answered` hears of an answer below 500, `ended` of each that comes, and of `null` where none does. */
+  ask(
+    what: string,
+    handle: Handler,
+    callFor: (by: Invocation) => Call,
+    answered: (answer: Answer) => void = () => {},
+    ended: (answer: Answer | null) => void = () => {},
+  ): void {
+    const world = this.#world;
+    const { faults, random, timeline } = world;
+    world.trace.add("client", what);
+    world.invoke<Answer>(
+      "producer",
+      async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), callFor(by))),
+      (answer) => {
+        world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
+        ended(answer);
+        if (answer !== null && answer.status < 500) return answered(answer);
+        // While there is trouble, people act at other times too. Their last action is repeated until it is answered.
+        if (!faults.isOn)
+          timeline.after(random.spread(500, MINUTE), () => this.ask(what, handle, callFor, answered, ended));
+      },
+    );
+  }
+}
+
+/** A call with a JSON body, which can be read once: each request has its own. */
+export function jsonCall(path: string, body: object): (by: Invocation) => Call {
+  return (by) => {
+    const stream = bodyOf(by, [JSON.stringify(body)], { breaksOffAfter: null, pause: () => Promise.resolve() });
+    return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
+  };
+}

@@ -1,0 +1,7 @@
+export interface QueuedMessage {
+  readonly id: string;
+  readonly body: unknown;
+  attempts: number;
+  visibleAt: number;
+  underWay: boolean;
+}
