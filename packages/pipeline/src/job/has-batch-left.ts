@@ -1,7 +1,8 @@
 import { cut, groupMembers } from "./job.ts";
 import { FAILURES, MAX_BATCHES, mintJobId } from "@sluice/core";
 import { deferJob } from "./sql/start-dispatch.ts";
-import { finalizeJobs, type JobEnd } from "../score/sql/finalize-jobs.ts";
+import type { JobEnd } from "../score/job-end.ts";
+import { finalizeJobs } from "../score/sql/finalize-jobs.ts";
 import { isPieceOfInvalid } from "./sql/is-piece-of-invalid.ts";
 import { readJobDocuments } from "./sql/read-job-documents.ts";
 import type { DispatchableJob } from "./dispatch-job.ts";

@@ -31,8 +31,8 @@ export const INTERVENING: readonly Mutation[] = [
     "cancel-ignored-at-start",
     "a dispatch sends documents of a canceled submission",
     "packages/pipeline/src/job/sql/start-dispatch.ts",
-    "CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL",
-    "CROSS JOIN submissions s ON s.id = g.value ->> 0",
+    "CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NULL",
+    "CROSS JOIN submissions s ON s.id = ${memberSubmission}",
   ),
   mutation(
     "cancel-ignored-at-recording",

@@ -32,7 +32,7 @@ export const LIMITING: readonly Mutation[] = [
     "pieces-start-over",
     "the pieces and follow-ups of a job have ten batches of their own",
     FINALIZE,
-    "batches - (entry ->> 6), halvings",
+    'batches - (${entry("refused")}), halvings',
     "0, halvings",
   ),
   mutation(

@@ -43,7 +43,7 @@ export const RECORDING: readonly Mutation[] = [
     "record-twice",
     "a part that is recorded already is recorded and counted again",
     RECORD,
-    "\n        OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = k.value ->> 0 AND p.part = k.value ->> 1))",
+    '\n        OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${key("submission")} AND p.part = ${key("part")}))',
     ")",
   ),
   withKind(
@@ -52,8 +52,8 @@ export const RECORDING: readonly Mutation[] = [
       "record-some-twice",
       "parts of which only some are recorded already are all recorded and counted",
       RECORD,
-      "OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = k.value ->> 0 AND p.part = k.value ->> 1))",
-      "OR NOT EXISTS (SELECT 1 FROM json_each(${keys}) k WHERE NOT EXISTS (SELECT 1 FROM parts p\n          WHERE p.submission_id = k.value ->> 0 AND p.part = k.value ->> 1)))",
+      'OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${key("submission")} AND p.part = ${key("part")}))',
+      'OR NOT EXISTS (SELECT 1 FROM json_each(${keys}) k WHERE NOT EXISTS (SELECT 1 FROM parts p\n          WHERE p.submission_id = ${key("submission")} AND p.part = ${key("part")})))',
     ),
   ),
   mutation(
@@ -74,8 +74,8 @@ export const RECORDING: readonly Mutation[] = [
     "metadata-as-json",
     "metadata is recorded as JSON that SQLite and JavaScript write anew, not as text",
     "packages/pipeline/src/message/part-to-record.ts",
-    "context_ids, metadata]));",
-    'context_ids, JSON.parse(metadata ?? "null")]));',
+    "query, contextIds, metadata })",
+    'query, contextIds, metadata: JSON.parse(metadata ?? "null") })',
   ),
   mutation(
     "texts-of-a-neighbor",

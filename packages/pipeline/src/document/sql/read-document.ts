@@ -1,6 +1,8 @@
 import { sql } from "drizzle-orm";
 import type { JobId, JobStatus, Lane, ModelName, SubmissionId } from "@sluice/core";
 import { type Database, type OutcomeStatus, query } from "@sluice/db";
+import { columns } from "../../platform/sql/columns.ts";
+import { isDocument, isSameDocument } from "./is-document.ts";
 
 /** Everything about one version of a document, and about the version that its scores are from. */
 export interface DocumentRow {
@@ -42,7 +44,7 @@ export interface DocumentRow {
 }
 
 /** Texts may be a megabyte a version: they are read only where they are shown. */
-const columns = (texts: boolean) => sql`
+const shownColumns = (texts: boolean) => sql`
   d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
   s.model, s.lane, s.created_at, s.cancel_requested_at IS NOT NULL AS is_canceled,
   o.status, o.job_id AS outcome_job_id, o.code, o.message, o.attempts, o.dispatched_at AS outcome_dispatched_at,
@@ -54,17 +56,17 @@ const columns = (texts: boolean) => sql`
   ${texts ? sql`olderTexts.texts -> olderInput.contexts_at` : sql`NULL`} AS older_contexts`;
 
 const outcomeJoin = sql`
-  LEFT JOIN outcomes o
-    ON o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id`;
+  LEFT JOIN outcomes o ON ${isSameDocument(sql`o`, sql`d`)}`;
 const olderJoin = sql`
   LEFT JOIN outcomes older
-    ON o.status IS NOT 'succeeded' AND older.document_id = d.document_id AND older.collection = d.collection
-    AND older.submission_id = (SELECT max(n.submission_id) FROM outcomes n
+    ON o.status IS NOT 'succeeded' AND ${isDocument(sql`older`, {
+      id: sql`d.document_id`,
+      collection: sql`d.collection`,
+      submission: sql`(SELECT max(n.submission_id) FROM outcomes n
       WHERE n.document_id = d.document_id AND n.collection = d.collection AND n.submission_id < d.submission_id
-        AND n.status = 'succeeded')
-  LEFT JOIN documents olderInput
-    ON olderInput.document_id = older.document_id AND olderInput.collection = older.collection
-    AND olderInput.submission_id = older.submission_id`;
+        AND n.status = 'succeeded')`,
+    })}
+  LEFT JOIN documents olderInput ON ${isSameDocument(sql`olderInput`, sql`older`)}`;
 const joins = (texts: boolean) => sql`
   CROSS JOIN submissions s ON s.id = d.submission_id
   LEFT JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
@@ -81,7 +83,7 @@ export async function readDocument(
   const [row] = await query<DocumentRow>(
     db,
     sql`
-    SELECT ${columns(texts)} FROM documents d ${joins(texts)}
+    SELECT ${shownColumns(texts)} FROM documents d ${joins(texts)}
     WHERE d.document_id = ${key.id} AND d.collection = ${key.collection}
     ORDER BY d.submission_id DESC LIMIT 1`,
   );
@@ -98,15 +100,20 @@ export async function readDocuments(
   return query<DocumentRow>(
     db,
     sql`
-    SELECT ${columns(texts)}
+    SELECT ${shownColumns(texts)}
     FROM json_each(${JSON.stringify(ids)}) asked
-    CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${collection}
-      AND d.submission_id = (SELECT max(n.submission_id) FROM documents n
-        WHERE n.document_id = asked.value AND n.collection = ${collection})
+    CROSS JOIN documents d ON ${isDocument(sql`d`, {
+      id: sql`asked.value`,
+      collection,
+      submission: sql`(SELECT max(n.submission_id) FROM documents n
+        WHERE n.document_id = asked.value AND n.collection = ${collection})`,
+    })}
     ${joins(texts)}
     ORDER BY asked.key`,
   );
 }
+
+const VERSION = columns("id", "collection", "submission");
 
 /** Versions of documents by their whole keys, in the order asked. */
 export async function readVersions(
@@ -114,14 +121,18 @@ export async function readVersions(
   keys: readonly { readonly id: string; readonly collection: string; readonly submission: SubmissionId }[],
   texts: boolean,
 ): Promise<DocumentRow[]> {
-  const asked = JSON.stringify(keys.map(({ id, collection, submission }) => [id, collection, submission]));
+  const asked = JSON.stringify(keys.map((key) => VERSION.list(key)));
+  const version = VERSION.row(sql`asked.value`);
   return query<DocumentRow>(
     db,
     sql`
-    SELECT ${columns(texts)}
+    SELECT ${shownColumns(texts)}
     FROM json_each(${asked}) asked
-    CROSS JOIN documents d ON d.document_id = asked.value ->> 0 AND d.collection = asked.value ->> 1
-      AND d.submission_id = asked.value ->> 2
+    CROSS JOIN documents d ON ${isDocument(sql`d`, {
+      id: version("id"),
+      collection: version("collection"),
+      submission: version("submission"),
+    })}
     ${joins(texts)}
     ORDER BY asked.key`,
   );
@@ -149,10 +160,13 @@ export async function readSubmissionDocuments(
   return query<DocumentRow>(
     db,
     sql`
-    SELECT ${columns(texts)}
+    SELECT ${shownColumns(texts)}
     FROM json_each(${JSON.stringify(ids)}) asked
-    CROSS JOIN documents d ON d.document_id = asked.value AND d.collection = ${submission.collection}
-      AND d.submission_id = ${submission.id}
+    CROSS JOIN documents d ON ${isDocument(sql`d`, {
+      id: sql`asked.value`,
+      collection: submission.collection,
+      submission: submission.id,
+    })}
     ${joins(texts)}
     ORDER BY asked.key`,
   );
@@ -177,7 +191,7 @@ export async function findPosition(
     FROM documents d
     CROSS JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
     CROSS JOIN json_each(p.documents) i ON i.value = d.document_id
-    WHERE d.document_id = ${id} AND d.collection = ${submission.collection} AND d.submission_id = ${submission.id}`,
+    WHERE ${isDocument(sql`d`, { id, collection: submission.collection, submission: submission.id })}`,
   );
   return position ?? null;
 }
@@ -207,8 +221,11 @@ export async function listSubmissionDocuments(
     SELECT listed.part AS part, i.key AS place, d.document_id AS id, o.status AS status,
       d.payload_bytes + coalesce(olderInput.payload_bytes, 0) + 40 * d.context_count AS bytes
     FROM parts listed CROSS JOIN json_each(listed.documents) i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = ${submission.collection}
-      AND d.submission_id = listed.submission_id
+    CROSS JOIN documents d ON ${isDocument(sql`d`, {
+      id: sql`i.value`,
+      collection: submission.collection,
+      submission: sql`listed.submission_id`,
+    })}
     ${outcomeJoin} ${olderJoin}
     WHERE listed.submission_id = ${submission.id} AND listed.part >= ${from.part}
       AND (listed.part > ${from.part} OR i.key > ${from.index})

@@ -4,6 +4,7 @@ import { NEVER_DUE, RELEASE_SPACING_MS } from "../schedule.ts";
 import type { JobId, ModelName, PauseReason, SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transact } from "@sluice/db";
+import { memberSubmission } from "./members.ts";
 
 /** Why something is not dispatched, and until when (milliseconds); `null`: until it is resumed. */
 export interface Pause {
@@ -104,7 +105,7 @@ export function firstSubmissionScope(members: SQL): SQL {
 /** Whether a job's list holds documents of a canceled submission. */
 export function holdsCanceled(members: SQL): SQL {
   return sql`EXISTS (SELECT 1 FROM json_each(${members}) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL)`;
+    CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NOT NULL)`;
 }
 
 /**
@@ -177,7 +178,7 @@ function coverage(paused: Paused): { readonly scope: SQL; readonly covers: SQL }
       return {
         scope: firstSubmissionScope(sql`members`),
         covers: sql`NOT EXISTS (SELECT 1 FROM json_each(j.members) g
-          WHERE g.value ->> 0 NOT IN (SELECT value FROM json_each(${JSON.stringify(paused.submissions)})))`,
+          WHERE ${memberSubmission} NOT IN (SELECT value FROM json_each(${JSON.stringify(paused.submissions)})))`,
       };
   }
 }

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { JobId, JobStatus, Lane, ModelName, RequestId, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { memberSubmission } from "./members.ts";
 
 /** Everything about a job but its documents. Times in milliseconds. */
 export interface JobRow {
@@ -34,7 +35,7 @@ const columns = sql`
   j.unconfirmed_dispatches AS unconfirmed, j.repeated_dispatches AS repeated, j.created_at AS createdAt,
   j.dispatched_at AS dispatchedAt, j.ended_at AS endedAt, j.due_at AS dueAt, j.dispatches,
   (SELECT json_group_array(json_array(s.id, s.collection, s.cancel_requested_at IS NOT NULL)) FROM json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0) AS submissions`;
+    CROSS JOIN submissions s ON s.id = ${memberSubmission}) AS submissions`;
 
 export async function readJob(db: Database, id: JobId): Promise<JobRow | null> {
   const [row] = await query<JobRow>(db, sql`SELECT ${columns} FROM jobs j WHERE j.id = ${id}`);

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { JobStatus, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { memberSubmission } from "./members.ts";
 
 /** An open job with documents of a submission. */
 export interface WaitingJobRow {
@@ -34,6 +35,6 @@ export async function readWaitingJobs(db: Database, ids: readonly SubmissionId[]
       CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
     SELECT line.submission, j.status, j.refusals, j.due_at AS dueAt
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
-    WHERE EXISTS (SELECT 1 FROM json_each(j.members) g WHERE g.value ->> 0 = line.submission)`,
+    WHERE EXISTS (SELECT 1 FROM json_each(j.members) g WHERE ${memberSubmission} = line.submission)`,
   );
 }

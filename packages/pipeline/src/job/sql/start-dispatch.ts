@@ -4,6 +4,8 @@ import type { JobId } from "@sluice/core";
 import type { JobMembers } from "../job.ts";
 import { type Database, transact } from "@sluice/db";
 import { firstSubmissionScope, holdingBy, type Holder } from "./pause-dispatching.ts";
+import { isSameDocument } from "../../document/sql/is-document.ts";
+import { isMemberDocument, MEMBER, memberDocuments, memberSubmission } from "./members.ts";
 
 /** What a dispatch sends: decided here, in the order here, and never again. */
 export interface StartedDispatch {
@@ -35,11 +37,10 @@ function endCanceled(held: SQL, now: number): SQL[] {
   const canceled = sql`
     SELECT d.document_id, d.collection, s.id AS submission_id, s.model
     FROM jobs j CROSS JOIN json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL
-    CROSS JOIN json_each(g.value, '$[1]') i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-    WHERE ${held} AND NOT EXISTS (SELECT 1 FROM outcomes o
-      WHERE o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id)`;
+    CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NOT NULL
+    CROSS JOIN ${memberDocuments} i
+    CROSS JOIN documents d ON ${isMemberDocument}
+    WHERE ${held} AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE ${isSameDocument(sql`o`, sql`d`)})`;
   return [
     sql`
       WITH counted AS MATERIALIZED (SELECT submission_id, count(*) AS count FROM (${canceled}) GROUP BY submission_id)
@@ -63,12 +64,12 @@ function countAtLeaving(held: SQL): SQL {
     WITH leaving AS MATERIALIZED (
       SELECT s.id AS submission, j.unconfirmed_dispatches + (j.status = 'dispatching') AS unconfirmed
       FROM jobs j CROSS JOIN json_each(j.members) g
-      CROSS JOIN submissions s ON s.id = g.value ->> 0
+      CROSS JOIN submissions s ON s.id = ${memberSubmission}
       WHERE ${held} AND j.unconfirmed_dispatches + (j.status = 'dispatching') > 0
       GROUP BY s.id
       HAVING s.cancel_requested_at IS NOT NULL OR NOT max(EXISTS (
-        SELECT 1 FROM json_each(g.value, '$[1]') i
-        CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id)))
+        SELECT 1 FROM ${memberDocuments} i
+        CROSS JOIN documents d ON ${isMemberDocument})))
     UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches + leaving.unconfirmed
     FROM leaving WHERE submissions.id = leaving.submission`;
 }
@@ -87,14 +88,14 @@ function listLive(held: SQL): SQL {
       SELECT s.id AS submission, (
           SELECT json_object('documents', json_group_array(d.document_id), 'count', count(*),
             'contexts', coalesce(sum(d.context_count), 0), 'bytes', coalesce(sum(d.payload_bytes), 0))
-          FROM json_each(g.value, '$[1]') i
-          CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
+          FROM ${memberDocuments} i
+          CROSS JOIN documents d ON ${isMemberDocument}
         ) AS part
       FROM jobs j CROSS JOIN json_each(j.members) g
-      CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL
+      CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NULL
       WHERE ${held}),
     listed AS MATERIALIZED (
-      SELECT coalesce(json_group_array(json_array(submission, part -> 'documents'))
+      SELECT coalesce(json_group_array(${MEMBER.array({ submission: sql`submission`, documents: sql`part -> 'documents'` })})
           FILTER (WHERE part ->> 'count' > 0), '[]') AS members,
         coalesce(sum(part ->> 'count'), 0) AS count, coalesce(sum(part ->> 'contexts'), 0) AS contexts,
         coalesce(sum(part ->> 'bytes'), 0) AS bytes

@@ -1,6 +1,20 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { JobId, Lane, ModelName, SubmissionId } from "@sluice/core";
 import { type Database, transact } from "@sluice/db";
+import { MEMBER } from "../../job/sql/members.ts";
+import { columns } from "../../platform/sql/columns.ts";
+
+/** What `documents` is filled from: a row of `PartToRecord.rows`. */
+export const DOCUMENT = columns("id", "place", "bytes", "contextCount", "query", "contextIds", "metadata");
+/** A part, for the guard and the counters. */
+const KEY = columns("submission", "part", "documentCount");
+/** A part, with what `jobs` and `parts` hold of it. */
+const PART = columns("submission", "part", "hash", "documentCount", "contextCount", "payloadBytes", "documents");
+/**
+ * A part, with the rows of its documents. Their texts lie in the row of `contexts` that is `behind` the newest one by
+ * so many, from its element `at` on.
+ */
+const ENTRY = columns("submission", "part", "behind", "at", "rows");
 
 /** One part to record. */
 export interface PartToRecord {
@@ -13,7 +27,7 @@ export interface PartToRecord {
   /** How many contexts they have. */
   readonly contextCount: number;
   readonly payloadBytes: number;
-  /** JSON, a list for each document: `[[id, place, bytes, context count, query, context ids, metadata], …]`. */
+  /** JSON, a list of `DOCUMENT` rows. */
   readonly rows: string;
   /** JSON, the contexts of each document, in the same order: `[[text, …], …]`. At most 1 MB. */
   readonly texts: string;
@@ -49,26 +63,20 @@ export type PartChunks = readonly (readonly ContextsRow[])[];
 export async function recordParts(db: Database, job: JobToRecord, chunks: PartChunks, now: number): Promise<boolean[]> {
   const contextsRows = chunks.flat();
   const parts = contextsRows.flat();
-  const keys = JSON.stringify(parts.map(({ submission, part, documents }) => [submission, part, documents.length]));
-  const list = JSON.stringify(
-    parts.map(({ submission, part, hash, contextCount, payloadBytes, documents }) => [
-      submission,
-      part,
-      hash,
-      documents.length,
-      contextCount,
-      payloadBytes,
-      documents,
-    ]),
-  );
+  const counted = parts.map((part) => ({ ...part, documentCount: part.documents.length }));
+  const keys = JSON.stringify(counted.map((part) => KEY.list(part)));
+  const list = JSON.stringify(counted.map((part) => PART.list(part)));
+  const key = KEY.row(sql`n.value`);
+  const part = PART.row(sql`n.value`);
+  const isRecorded = sql`p.submission_id = ${key("submission")} AND p.part = ${key("part")}`;
   const guard = areNew(keys, job.id);
 
   const recorded = await transact<{ recorded: number }>(db, [
     sql`
       WITH counted AS MATERIALIZED (
-        SELECT s.id AS submission, sum(n.value ->> 2) AS count,
-          sum(iif(s.cancel_requested_at IS NULL, 0, n.value ->> 2)) AS canceled
-        FROM json_each(${keys}) n CROSS JOIN submissions s ON s.id = n.value ->> 0
+        SELECT s.id AS submission, sum(${key("documentCount")}) AS count,
+          sum(iif(s.cancel_requested_at IS NULL, 0, ${key("documentCount")})) AS canceled
+        FROM json_each(${keys}) n CROSS JOIN submissions s ON s.id = ${key("submission")}
         WHERE ${guard} GROUP BY s.id)
       UPDATE submissions SET
         recorded = recorded + counted.count,
@@ -80,9 +88,10 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: PartCh
       FROM counted WHERE submissions.id = counted.submission`,
     sql`
       INSERT INTO jobs (id, model, lane, status, round, document_count, context_count, payload_bytes, due_at, created_at, members)
-      SELECT ${job.id}, ${job.model}, ${job.lane}, 'pending', 1, sum(n.value ->> 3), sum(n.value ->> 4), sum(n.value ->> 5),
-        ${job.leaseUntil}, ${now}, json_group_array(json_array(s.id, n.value -> 6) ORDER BY n.key)
-      FROM json_each(${list}) n CROSS JOIN submissions s ON s.id = n.value ->> 0
+      SELECT ${job.id}, ${job.model}, ${job.lane}, 'pending', 1, sum(${part("documentCount")}),
+        sum(${part("contextCount")}), sum(${part("payloadBytes")}), ${job.leaseUntil}, ${now},
+        json_group_array(${MEMBER.array({ submission: sql`s.id`, documents: part.json("documents") })} ORDER BY n.key)
+      FROM json_each(${list}) n CROSS JOIN submissions s ON s.id = ${part("submission")}
       WHERE s.cancel_requested_at IS NULL AND ${guard} HAVING count(*) > 0
       ON CONFLICT (id) DO UPDATE SET
         document_count = document_count + excluded.document_count,
@@ -94,8 +103,8 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: PartCh
       INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, finalized_at)
       SELECT d.value, s.collection, s.id, 'canceled', s.model, 0, ${now}
       FROM json_each(${list}) n
-      CROSS JOIN submissions s ON s.id = n.value ->> 0 AND s.cancel_requested_at IS NOT NULL
-      CROSS JOIN json_each(n.value, '$[6]') d
+      CROSS JOIN submissions s ON s.id = ${part("submission")} AND s.cancel_requested_at IS NOT NULL
+      CROSS JOIN json_each(n.value, ${PART.path("documents")}) d
       WHERE ${guard}
       ON CONFLICT DO NOTHING`,
     ...insertContexts(contextsRows, guard),
@@ -103,30 +112,32 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: PartCh
     // Last of all, since the guard asks for them: repeated, they are not new, and what was deleted since stays gone.
     sql`
       INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
-      SELECT n.value ->> 0, n.value ->> 1, ${job.id}, n.value ->> 2, n.value ->> 3, ${now}, n.value ->> 6
+      SELECT ${part("submission")}, ${part("part")}, ${job.id}, ${part("hash")}, ${part("documentCount")}, ${now},
+        ${part("documents")}
       FROM json_each(${list}) n WHERE ${guard}`,
     sql`
       DELETE FROM staged_parts WHERE (submission_id, part) IN (
         SELECT p.submission_id, p.part FROM json_each(${keys}) n
-        CROSS JOIN parts p ON p.submission_id = n.value ->> 0 AND p.part = n.value ->> 1)`,
+        CROSS JOIN parts p ON ${isRecorded})`,
     sql`
       SELECT p.part IS NOT NULL AS recorded FROM json_each(${keys}) n
-      LEFT JOIN parts p ON p.submission_id = n.value ->> 0 AND p.part = n.value ->> 1
+      LEFT JOIN parts p ON ${isRecorded}
       ORDER BY n.key`,
   ]);
   return recorded.map((row) => row.recorded === 1);
 }
 
 /**
- * Whether every part of a JSON list `[[submission, part, …], …]` is one of a known submission and recorded
+ * Whether every part of a JSON list of `KEY` rows is one of a known submission and recorded
  * nowhere, and the job has not started. Asked once a statement, not for each of its rows; reads three rows a part.
  */
 function areNew(keys: string, job: JobId): SQL {
+  const key = KEY.row(sql`k.value`);
   return sql`
     NOT EXISTS (
       SELECT 1 FROM json_each(${keys}) k
-      WHERE NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = k.value ->> 0)
-        OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = k.value ->> 0 AND p.part = k.value ->> 1))
+      WHERE NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = ${key("submission")})
+        OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${key("submission")} AND p.part = ${key("part")}))
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.dispatch_number > 0))`;
 }
 
@@ -155,6 +166,8 @@ function textsOf(row: ContextsRow): string {
 
 /** A statement a chunk, behind that of the texts: their rows of `contexts` are the newest ones. */
 function insertDocuments(chunks: PartChunks, guard: SQL): SQL[] {
+  const entry = ENTRY.row(sql`n.value`);
+  const document = DOCUMENT.row(sql`d.value`);
   let rowsBehind = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   return chunks.map((chunk) => {
     const entries: string[] = [];
@@ -162,7 +175,9 @@ function insertDocuments(chunks: PartChunks, guard: SQL): SQL[] {
       rowsBehind -= 1;
       let at = 0;
       for (const { submission, part, documents, rows } of row) {
-        entries.push(`["${submission}",${part},${rowsBehind},${at},${rows}]`);
+        entries.push(
+          ENTRY.text({ submission: `"${submission}"`, part: `${part}`, behind: `${rowsBehind}`, at: `${at}`, rows }),
+        );
         at += documents.length;
       }
     }
@@ -170,15 +185,16 @@ function insertDocuments(chunks: PartChunks, guard: SQL): SQL[] {
     // And once a document: `LIMIT -1` keeps the inner query apart, else each column does so again.
     return sql`
       WITH fresh AS MATERIALIZED (
-        SELECT s.id AS submission, s.collection, n.value ->> 1 AS part, n.value ->> 2 AS behind, n.value ->> 3 AS at,
-          n.value -> 4 AS documents
+        SELECT s.id AS submission, s.collection, ${entry("part")} AS part, ${entry("behind")} AS behind, ${entry("at")} AS at,
+          ${entry.json("rows")} AS documents
         FROM json_each(${`[${entries.join(",")}]`}) n
-        CROSS JOIN submissions s ON s.id = n.value ->> 0
+        CROSS JOIN submissions s ON s.id = ${entry("submission")}
         WHERE ${guard})
       INSERT INTO documents (document_id, collection, submission_id, part, place, contexts_id, contexts_at,
         payload_bytes, context_count, context_ids, metadata, query)
-      SELECT d.value ->> 0, d.collection, d.submission, d.part, d.value ->> 1, (SELECT max(id) FROM contexts) - d.behind, d.at,
-        d.value ->> 2, d.value ->> 3, d.value ->> 5, d.value ->> 6, d.value ->> 4
+      SELECT ${document("id")}, d.collection, d.submission, d.part, ${document("place")},
+        (SELECT max(id) FROM contexts) - d.behind, d.at, ${document("bytes")}, ${document("contextCount")},
+        ${document("contextIds")}, ${document("metadata")}, ${document("query")}
       FROM (
         SELECT f.submission, f.collection, f.part, f.behind, f.at + i.key AS at, i.value
         FROM fresh f CROSS JOIN json_each(f.documents) i LIMIT -1) d

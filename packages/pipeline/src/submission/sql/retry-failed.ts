@@ -3,6 +3,9 @@ import type { JobId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
 import { unrollSubmission } from "./roll-up-totals.ts";
 import type { RequestedRetry, RetryKey, RetryProgress } from "./request-retry.ts";
+import { isDocument, isSameDocument } from "../../document/sql/is-document.ts";
+import { MEMBER } from "../../job/sql/members.ts";
+import { columns } from "../../platform/sql/columns.ts";
 
 /** A part with failed documents that a retry has not come to. */
 export interface RetryPart {
@@ -39,6 +42,11 @@ export interface RetryState extends RetryProgress {
   readonly hasParts: boolean;
   readonly collection: string;
 }
+
+/** A failed document, in the order of the index on failures: how far `listRetryParts` has come. */
+const LISTED = columns("code", "collection", "document");
+const RETRY_JOB = columns("id", "root", "documents");
+const PAST_PART = columns("root", "part");
 
 const ofRetry = ({ submission, code }: RetryKey): SQL => sql`submission_id = ${submission} AND code = ${code}`;
 
@@ -79,24 +87,25 @@ export async function listRetryParts(
   through: string,
   limit: number,
 ): Promise<RetryState | null> {
+  const from = LISTED.row(sql`${through}`);
   const isNext = sql`EXISTS (SELECT 1 FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token} AND listed_through = ${through})`;
   const failed = sql`
     SELECT o.code, o.collection, o.document_id FROM outcomes o INDEXED BY outcomes_failed
     WHERE o.submission_id = ${retry.submission} AND o.status = 'failed' AND (${retry.code} = '' OR o.code = ${retry.code})
-      AND (o.code, o.collection, o.document_id) > (${through} ->> 0, ${through} ->> 1, ${through} ->> 2)
+      AND (o.code, o.collection, o.document_id) > (${from("code")}, ${from("collection")}, ${from("document")})
     ORDER BY o.code, o.collection, o.document_id LIMIT ${limit}`;
   const [row] = await transact<StateRow>(db, [
     sql`
       INSERT INTO retry_parts (submission_id, code, root_id, part, documents)
       SELECT DISTINCT p.submission_id, ${retry.code}, p.job_id, p.part, p.document_count FROM (${failed}) f
       CROSS JOIN documents d
-        ON d.collection = f.collection AND d.document_id = f.document_id AND d.submission_id = ${retry.submission}
+        ON ${isDocument(sql`d`, { id: sql`f.document_id`, collection: sql`f.collection`, submission: retry.submission })}
       CROSS JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
       WHERE ${isNext}
       ON CONFLICT DO NOTHING`,
     sql`
       UPDATE retries SET listed_through = (
-        SELECT json_array(code, collection, document_id) FROM (${failed}) LIMIT 1 OFFSET ${limit - 1})
+        SELECT ${LISTED.array({ code: sql`code`, collection: sql`collection`, document: sql`document_id` })} FROM (${failed}) LIMIT 1 OFFSET ${limit - 1})
       WHERE ${ofRetry(retry)} AND token = ${retry.token} AND listed_through = ${through}`,
     selectState(retry),
   ]);
@@ -127,10 +136,9 @@ export async function listFailed(
     FROM json_each(${JSON.stringify(parts.map(({ part }) => part))}) n
     CROSS JOIN parts p ON p.submission_id = ${submission} AND p.part = n.value
     CROSS JOIN json_each(p.documents) i
-    CROSS JOIN outcomes o ON o.collection = ${collection} AND o.document_id = i.value AND o.submission_id = ${submission}
+    CROSS JOIN outcomes o ON ${isDocument(sql`o`, { id: sql`i.value`, collection, submission })}
       AND o.status = 'failed' AND o.job_id IS NOT NULL AND (${code} = '' OR o.code = ${code})
-    CROSS JOIN documents d
-      ON d.collection = o.collection AND d.document_id = o.document_id AND d.submission_id = o.submission_id
+    CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)}
     ORDER BY n.key, i.key`,
   );
 }
@@ -152,18 +160,19 @@ export async function retryFailed(
 ): Promise<RetryState | null> {
   const { submission } = retry;
   const [first] = parts;
-  const list = JSON.stringify(jobs.map(({ id, root, documents }) => [id, root, documents]));
+  const past = PAST_PART.row(sql`value`);
+  const list = JSON.stringify(jobs.map((job) => RETRY_JOB.list(job)));
+  const job = RETRY_JOB.row(sql`g.value`);
+  const jobDocuments = sql`json_each(g.value, ${RETRY_JOB.path("documents")})`;
   // The first part goes with the last statement but one: until then this says whether it is this call's turn.
   const isNext = sql`
     ${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})`;
   const failedOf = (documents: SQL) => sql`
     FROM ${documents} i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = ${collection} AND d.submission_id = ${submission}
-    CROSS JOIN outcomes o
-      ON o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id
-        AND o.status = 'failed'`;
+    CROSS JOIN documents d ON ${isDocument(sql`d`, { id: sql`i.value`, collection, submission })}
+    CROSS JOIN outcomes o ON ${isSameDocument(sql`o`, sql`d`)} AND o.status = 'failed'`;
   const failed = sql`
-    SELECT d.document_id ${failedOf(sql`json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]')`)} WHERE ${isNext}`;
+    SELECT d.document_id ${failedOf(sql`json_each(${list}) g CROSS JOIN ${jobDocuments}`)} WHERE ${isNext}`;
   const [row] = await transact<StateRow>(db, [
     ...unrollSubmission(submission, sql`EXISTS (${failed})`),
     sql`
@@ -173,23 +182,23 @@ export async function retryFailed(
       UPDATE retries SET queued = queued + (SELECT count(*) FROM (${failed})) WHERE ${ofRetry(retry)}`,
     sql`
       WITH planned AS MATERIALIZED (
-        SELECT g.value ->> 0 AS id, g.value ->> 1 AS root, (
+        SELECT ${job("id")} AS id, ${job("root")} AS root, (
           SELECT json_object('count', count(*), 'contexts', sum(d.context_count), 'bytes', sum(d.payload_bytes),
-            'documents', json_group_array(d.document_id)) ${failedOf(sql`json_each(g.value, '$[2]')`)}) AS held
+            'documents', json_group_array(d.document_id)) ${failedOf(jobDocuments)}) AS held
         FROM json_each(${list}) g WHERE ${isNext})
       INSERT INTO jobs (id, model, lane, status, parent_id, round, document_count, context_count, payload_bytes, due_at,
         created_at, members)
       SELECT p.id, s.model, s.lane, 'pending', p.root, 1, p.held ->> 'count', p.held ->> 'contexts', p.held ->> 'bytes',
-        ${now}, ${now}, json_array(json_array(s.id, json(p.held -> 'documents')))
+        ${now}, ${now}, json_array(${MEMBER.array({ submission: sql`s.id`, documents: sql`json(p.held -> 'documents')` })})
       FROM planned p CROSS JOIN submissions s ON s.id = ${submission}
       WHERE p.held ->> 'count' > 0`,
     sql`
       DELETE FROM outcomes WHERE collection = ${collection} AND submission_id = ${submission} AND status = 'failed'
         AND document_id IN (
-          SELECT i.value FROM json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,
+          SELECT i.value FROM json_each(${list}) g CROSS JOIN ${jobDocuments} i WHERE ${isNext})`,
     sql`
       DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isGoingOn(retry)} AND (root_id, part) IN (
-        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(parts.map(({ root, part }) => [root, part]))}))`,
+        SELECT ${past("root")}, ${past("part")} FROM json_each(${JSON.stringify(parts.map((part) => PAST_PART.list(part)))}))`,
     selectState(retry),
   ]);
   return stateOf(row);
