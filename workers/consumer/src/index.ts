@@ -7,9 +7,9 @@ import { consumeDelivery } from "@sluice/pipeline/message/consume-delivery.ts";
 /** The consumer: a delivery of Queue messages becomes rows in D1 and jobs at Workers AI. */
 export default {
   async queue(batch, env) {
-    const io = contextOf(env);
-    const decisions = await runLogged("delivery_broke_off", io.log, async () =>
-      consumeDelivery(await withDatabaseClock(io), batch.queue, batch.messages),
+    const context = contextOf(env);
+    const decisions = await runLogged("delivery_broke_off", context.log, async () =>
+      consumeDelivery(await withDatabaseClock(context), batch.queue, batch.messages),
     );
     settleDelivery(batch.messages, decisions);
   },

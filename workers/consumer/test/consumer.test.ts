@@ -10,18 +10,18 @@ import {
   open,
   part,
   rows,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
+  type TestContext,
 } from "@sluice/pipeline/test-support";
 import { deliver, messageOf, QUEUE, type TestMessage } from "@sluice/pipeline/test-support/deliver.ts";
 import worker from "../src/index.ts";
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 beforeEach(() => {
   service = new BatchService();
-  io = testIo(env.DB, service);
+  context = testContext(env.DB, service);
 });
 
 interface QueueResult {
@@ -56,7 +56,7 @@ describe("the consumer", () => {
   });
 
   it("acknowledges what it recorded", async () => {
-    const submission = await open(io.db, { total: 2 });
+    const submission = await open(context.db, { total: 2 });
     const messages = [0, 1].map((number) => messageOf(part(submission, number, [document(`d${number}`)], number)));
     const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
     expect(acknowledged).toEqual(messages.map(({ id }) => id));
@@ -69,10 +69,10 @@ describe("the consumer", () => {
   });
 
   it("wants again what D1 did not take, and acknowledges the rest", async () => {
-    const submission = await open(io.db, { total: 1 });
+    const submission = await open(context.db, { total: 1 });
     const recorded = messageOf(part(submission, 0, [document("old")]));
-    await deliver(io, [recorded]);
-    const next = messageOf(part(await open(io.db, { total: 1 }), 0, [document("new")]));
+    await deliver(context, [recorded]);
+    const next = messageOf(part(await open(context.db, { total: 1 }), 0, [document("new")]));
     const { d1 } = unreliableDatabase(
       env.DB,
       (_, sql) => (sql.includes("INSERT INTO parts") ? "before" : null),
@@ -88,7 +88,7 @@ describe("the consumer", () => {
   });
 
   it("acknowledges a message that nobody can read, and its neighbours", async () => {
-    const submission = await open(io.db, { total: 1 });
+    const submission = await open(context.db, { total: 1 });
     const messages = [{ id: "bad", body: { not: "a part" } }, messageOf(part(submission, 0, [document("d")]))];
     const { acknowledged, again } = await queueDelivery({ DB: env.DB, AI: service }, messages);
     expect(acknowledged).toEqual(messages.map(({ id }) => id));
@@ -98,7 +98,7 @@ describe("the consumer", () => {
   it.each(["sluice-bulk-dead", "sluice-interactive-dead"])(
     "records what is valid in %s like any other",
     async (queue) => {
-      const submission = await open(io.db, { total: 1 });
+      const submission = await open(context.db, { total: 1 });
       const messages = [messageOf(part(submission, 0, [document("d")])), { id: "bad", body: "not JSON" }];
       const { acknowledged } = await queueDelivery({ DB: env.DB, AI: service }, messages, queue);
       expect(acknowledged).toEqual(messages.map(({ id }) => id));
@@ -111,7 +111,7 @@ describe("the consumer", () => {
   );
 
   it("dispatches at most what it recorded: its queue's name is no part of the work", async () => {
-    const submission = await open(io.db, { total: 1 });
+    const submission = await open(context.db, { total: 1 });
     const message = messageOf(part(submission, 0, [document("d")]));
     await queueDelivery({ DB: env.DB, AI: service }, [message], QUEUE);
     await queueDelivery({ DB: env.DB, AI: service }, [message], `${QUEUE}-dead`);
@@ -120,7 +120,7 @@ describe("the consumer", () => {
   });
 
   it("retries what D1 refuses with its delay", async () => {
-    const submission = await open(io.db, { total: 2 });
+    const submission = await open(context.db, { total: 2 });
     const refused = { id: "bad", attempts: 2, body: bodyOf(part(submission, 0, documents("a", 3))) };
     const retried: unknown[] = [];
     const message = { ...refused, timestamp: new Date(0), ack: () => retried.push("ack") };

@@ -25,12 +25,12 @@ function pollerContext(env: PollerEnv): PollerContext {
 /** The poller: every minute, and when Workers AI reports a batch, jobs are polled, finalized, or dispatched again. */
 export default {
   async scheduled(_controller, env) {
-    const io = pollerContext(env);
-    await runLogged("poller_run_broke_off", io.log, () => runPoller(io));
+    const context = pollerContext(env);
+    await runLogged("poller_run_broke_off", context.log, () => runPoller(context));
   },
   async queue(batch, env) {
-    const io = pollerContext(env);
-    const decisions = await runLogged("events_broke_off", io.log, () => consumeEvents(io, batch.messages));
+    const context = pollerContext(env);
+    const decisions = await runLogged("events_broke_off", context.log, () => consumeEvents(context, batch.messages));
     settleDelivery(batch.messages, decisions);
   },
 } satisfies ExportedHandler<PollerEnv>;

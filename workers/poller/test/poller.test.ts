@@ -11,17 +11,17 @@ import {
   documents,
   onlyJob,
   recordJob,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
+  type TestContext,
 } from "@sluice/pipeline/test-support";
 import worker from "../src/index.ts";
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 beforeEach(() => {
   service = new BatchService();
-  io = testIo(env.DB, service);
+  context = testContext(env.DB, service);
 });
 
 /** An event as a subscription sends it. */
@@ -87,7 +87,7 @@ describe("the poller", () => {
 
   it("works through what is due when its cron fires", async () => {
     const now = Date.now();
-    await recordJob(io.db, documents("d", 2), { now, dueAt: now });
+    await recordJob(context.db, documents("d", 2), { now, dueAt: now });
     await worker.scheduled(createScheduledController(), {
       DB: env.DB,
       AI: service,

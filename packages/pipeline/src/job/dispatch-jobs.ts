@@ -26,7 +26,7 @@ export interface DispatchedJobs {
  * left to another run, and is due at once. A failure affects only its job, which is due again by its lease.
  */
 export async function dispatchJobs(
-  io: PollerContext,
+  context: PollerContext,
   jobs: readonly WaitingJob[],
   share: Share,
   leaseUntil: number,
@@ -39,22 +39,22 @@ export async function dispatchJobs(
   const dispatch = async (job: WaitingJob): Promise<void> => {
     try {
       // The texts are read before the dispatch starts: what is deleted in between is left out by its list.
-      const outcome = await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
+      const outcome = await dispatchUnlessPaused(context, job, () => readJobContent(context.db, job), pauses);
       if (outcome === "over_rate") rate.isOver = true;
     } catch (error) {
       failed += 1;
-      io.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
+      context.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
     }
   };
   let next = 0;
-  for (let job = order[next]; job !== undefined && !rate.isOver && io.now() < leaseUntil; job = order[next]) {
+  for (let job = order[next]; job !== undefined && !rate.isOver && context.now() < leaseUntil; job = order[next]) {
     if (running.size >= MAX_DISPATCHES_AT_ONCE) {
       await Promise.race(running);
       continue;
     }
     const disconnect = await share.connect();
     const unreserve = share.reserve(DISPATCH_STATEMENTS);
-    const release = unreserve === null ? null : io.memory.hold(dispatchBytes(job.payloadBytes), io.now());
+    const release = unreserve === null ? null : context.memory.hold(dispatchBytes(job.payloadBytes), context.now());
     if (unreserve === null || release === null) {
       unreserve?.();
       disconnect();
@@ -74,9 +74,9 @@ export async function dispatchJobs(
   await Promise.all(running);
   const left = order.slice(next);
   // Once the lease has run out they are another run's already.
-  if (left.length > 0 && io.now() < leaseUntil) {
-    io.log({ event: "dispatches_left", jobs: left.length });
-    await releaseJobs(io.db, left, io.now());
+  if (left.length > 0 && context.now() < leaseUntil) {
+    context.log({ event: "dispatches_left", jobs: left.length });
+    await releaseJobs(context.db, left, context.now());
   }
   return { failed, left: left.length, isOverRate: rate.isOver };
 }

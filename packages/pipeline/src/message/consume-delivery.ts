@@ -24,19 +24,23 @@ interface DeliveredPart extends PlannedPart {
  * Staged parts are recorded a few at a time, as memory allows, and their texts are read again to dispatch them.
  */
 export async function consumeDelivery(
-  io: Context,
+  context: Context,
   queue: string,
   messages: readonly DeliveredMessage[],
 ): Promise<Map<string, MessageDecision>> {
   const decisions = new Map<string, MessageDecision>();
-  const { parts, staged, duplicates, done, malformed } = await sort(io, messages);
+  const { parts, staged, duplicates, done, malformed } = await sort(context, messages);
   let unreadable = 0;
 
   for (const message of done) decisions.set(message.id, { kind: "ack" });
   const keep = async (one: Omit<ReadMalformed, "kind">): Promise<void> => {
     unreadable += 1;
-    await quarantineMessage(io.db, { queue, id: one.message.id, reason: one.reason, body: one.body }, io.now());
-    io.log({
+    await quarantineMessage(
+      context.db,
+      { queue, id: one.message.id, reason: one.reason, body: one.body },
+      context.now(),
+    );
+    context.log({
       event: "message_malformed",
       queue,
       message: one.message.id,
@@ -48,7 +52,7 @@ export async function consumeDelivery(
   const refuse = async (one: DeliveredPart, constraint: string): Promise<void> => {
     const { message, part } = one;
     const next = afterRefusal(message.attempts);
-    io.log({
+    context.log({
       event: "recording_refused",
       level: "error",
       constraint,
@@ -67,7 +71,7 @@ export async function consumeDelivery(
   const record = async (read: readonly ReadPart[], keepsContent: boolean): Promise<void> => {
     const weighed: DeliveredPart[] = read.map((one) => ({ ...one, weight: weighPart(one.part) }));
     for (const planned of planRecording(weighed)) {
-      const recorded = await recordApart(io, planned, keepsContent);
+      const recorded = await recordApart(context, planned, keepsContent);
       jobs.push(...recorded.jobs);
       for (const { part, recording } of recorded.parts) {
         if (recording.kind === "unreadable") await keep({ ...part, reason: "D1 cannot read its documents" });
@@ -79,10 +83,10 @@ export async function consumeDelivery(
   await record(parts, true);
   for (let next = 0; next < staged.length; next += STAGED_AT_ONCE) {
     const group = staged.slice(next, next + STAGED_AT_ONCE);
-    const fetched = await fetchAll(io, group).catch((error: unknown) => {
+    const fetched = await fetchAll(context, group).catch((error: unknown) => {
       // These come again; what was recorded before them stays decided.
       for (const { message } of group) decisions.set(message.id, { kind: "retry" });
-      io.log({
+      context.log({
         event: "fetching_broke_off",
         parts: group.length,
         ...describeError(error),
@@ -94,10 +98,10 @@ export async function consumeDelivery(
     for (const one of fetched.malformed) await keep(one);
     await record(fetched.parts, false);
   }
-  await dispatchRecorded(io, jobs);
+  await dispatchRecorded(context, jobs);
   // The same part twice in one delivery: what became of the first became of both.
   for (const { message, first } of duplicates) decisions.set(message.id, decisions.get(first) ?? { kind: "retry" });
-  io.log({
+  context.log({
     event: "delivery_consumed",
     queue,
     messages: messages.length,
@@ -109,7 +113,7 @@ export async function consumeDelivery(
 }
 
 /** Tells parts that are to be recorded from what needs nothing more and from what cannot be used. */
-async function sort(io: Context, messages: readonly DeliveredMessage[]) {
+async function sort(context: Context, messages: readonly DeliveredMessage[]) {
   const parts: ReadPart[] = [];
   const staged: ReadReference[] = [];
   const duplicates: { message: DeliveredMessage; first: string }[] = [];
@@ -121,7 +125,7 @@ async function sort(io: Context, messages: readonly DeliveredMessage[]) {
     else readable.push(one);
   }
   const statuses = await lookUpParts(
-    io.db,
+    context.db,
     readable.map((one) => one.part),
   );
   const firsts = new Map<string, string>();
@@ -145,12 +149,12 @@ async function sort(io: Context, messages: readonly DeliveredMessage[]) {
 }
 
 /** Fetches staged parts. One that is not staged any more is recorded, or was never there. */
-async function fetchAll(io: Context, references: readonly ReadReference[]) {
+async function fetchAll(context: Context, references: readonly ReadReference[]) {
   const parts: ReadPart[] = [];
   const malformed: ReadMalformed[] = [];
   const gone: ReadReference[] = [];
   for (const reference of references) {
-    const fetched = await fetchStaged(io.db, reference);
+    const fetched = await fetchStaged(context.db, reference);
     if (fetched === null) gone.push(reference);
     else if (fetched.kind === "part") parts.push(fetched);
     else malformed.push(fetched);
@@ -158,7 +162,7 @@ async function fetchAll(io: Context, references: readonly ReadReference[]) {
   if (gone.length === 0) return { parts, malformed, done: [] };
   // Asked after the part was not found there: what records it takes it away in the same transaction.
   const statuses = await lookUpParts(
-    io.db,
+    context.db,
     gone.map(({ part }) => part),
   );
   const done: DeliveredMessage[] = [];

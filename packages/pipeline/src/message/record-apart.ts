@@ -30,14 +30,14 @@ export interface RecordedApart<Part> {
  * takes it.
  */
 export async function recordApart<Part extends PlannedPart>(
-  io: Context,
+  context: Context,
   parts: readonly Part[],
   keepsContent: boolean,
 ): Promise<RecordedApart<Part>> {
   const [first, ...others] = parts;
   if (first === undefined) return { parts: [], jobs: [] };
   try {
-    const recorded = await recordJob(io, [first, ...others], keepsContent);
+    const recorded = await recordJob(context, [first, ...others], keepsContent);
     const recordings = parts.map((part, index) => ({
       part,
       recording: { kind: recorded.parts[index] === true ? "recorded" : "unrecorded" } as const,
@@ -45,7 +45,7 @@ export async function recordApart<Part extends PlannedPart>(
     return { parts: recordings, jobs: [recorded.job] };
   } catch (error) {
     const failure = failureOf(error);
-    io.log({
+    context.log({
       event: "recording_broke_off",
       parts: parts.length,
       refused: failure.kind !== "unrecorded",
@@ -54,7 +54,7 @@ export async function recordApart<Part extends PlannedPart>(
     if (failure.kind === "unrecorded" || parts.length === 1)
       return { parts: parts.map((part) => ({ part, recording: failure })), jobs: [] };
     const apart = [];
-    for (const part of parts) apart.push(await recordApart(io, [part], keepsContent));
+    for (const part of parts) apart.push(await recordApart(context, [part], keepsContent));
     return { parts: apart.flatMap((one) => one.parts), jobs: apart.flatMap((one) => one.jobs) };
   }
 }

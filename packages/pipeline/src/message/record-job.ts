@@ -49,22 +49,22 @@ export interface Recorded {
  * stay in memory until the job is dispatched; otherwise its texts are read from D1 again.
  */
 export async function recordJob(
-  io: Context,
+  context: Context,
   parts: readonly [PlannedPart, ...PlannedPart[]],
   keepsContent: boolean,
 ): Promise<Recorded> {
   const { model, lane } = parts[0].part;
-  const job = { id: mintJobId(io.now(), io.randomBytes(10)), model, lane };
+  const job = { id: mintJobId(context.now(), context.randomBytes(10)), model, lane };
   const recorded: boolean[] = [];
   for (const chunks of chunkParts(parts.map(({ part, weight }) => partToRecord(part, weight)))) {
-    const now = io.now();
+    const now = context.now();
     recorded.push(
-      ...(await recordParts(io.db, { ...job, leaseUntil: now + dispatchLease(io.runInterval) }, chunks, now)),
+      ...(await recordParts(context.db, { ...job, leaseUntil: now + dispatchLease(context.runInterval) }, chunks, now)),
     );
   }
   const readContent = keepsContent
     ? async () => contentOf(parts)
-    : () => readJobContent(io.db, { id: job.id, dispatchNumber: 0 });
+    : () => readJobContent(context.db, { id: job.id, dispatchNumber: 0 });
   const payloadBytes = parts.reduce((sum, { weight }) => sum + weight.payloadBytes, 0);
   return { parts: recorded, job: { id: job.id, model, payloadBytes, readContent } };
 }
@@ -77,15 +77,15 @@ const MAX_DISPATCHING_MS = 45_000;
  * do not fit in memory beside other deliveries, and those behind one that is over the rate of submits are left to the
  * poller, and are due at once. A failure affects only the job: from recording on D1 drives.
  */
-export async function dispatchRecorded(io: Context, jobs: readonly RecordedJob[]): Promise<void> {
-  const startedAt = io.now();
+export async function dispatchRecorded(context: Context, jobs: readonly RecordedJob[]): Promise<void> {
+  const startedAt = context.now();
   let pauses: Pause[] | null = null;
   for (const [index, { id, model, payloadBytes, readContent }] of jobs.entries()) {
-    const isLate = io.now() - startedAt >= MAX_DISPATCHING_MS;
-    const release = isLate ? null : io.memory.hold(dispatchBytes(payloadBytes), io.now());
+    const isLate = context.now() - startedAt >= MAX_DISPATCHING_MS;
+    const release = isLate ? null : context.memory.hold(dispatchBytes(payloadBytes), context.now());
     try {
-      if (release === null) return await leaveToPoller(io, jobs.slice(index));
-      pauses ??= await readPauses(io.db, io.now());
+      if (release === null) return await leaveToPoller(context, jobs.slice(index));
+      pauses ??= await readPauses(context.db, context.now());
       const pending = {
         id,
         model,
@@ -96,22 +96,22 @@ export async function dispatchRecorded(io: Context, jobs: readonly RecordedJob[]
         batches: 0,
         halvings: 0,
       } as const;
-      const outcome = await dispatchUnlessPaused(io, pending, readContent, pauses);
+      const outcome = await dispatchUnlessPaused(context, pending, readContent, pauses);
       // The poller merges the others with what else waits.
-      if (outcome === "over_rate") return await leaveToPoller(io, jobs.slice(index + 1));
+      if (outcome === "over_rate") return await leaveToPoller(context, jobs.slice(index + 1));
     } catch (error) {
       // Once its lease has run out the poller takes it from here.
-      io.log({ event: "dispatch_broke_off", job: id, ...describeError(error) });
+      context.log({ event: "dispatch_broke_off", job: id, ...describeError(error) });
     } finally {
       release?.();
     }
   }
 }
 
-async function leaveToPoller(io: Context, jobs: readonly RecordedJob[]): Promise<void> {
-  io.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
+async function leaveToPoller(context: Context, jobs: readonly RecordedJob[]): Promise<void> {
+  context.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
   const left = jobs.map(({ id }) => ({ id, dispatchNumber: 0, status: "pending" }) as const);
-  await releaseJobs(io.db, left, io.now());
+  await releaseJobs(context.db, left, context.now());
 }
 
 function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {

@@ -23,7 +23,7 @@ const MAX_DOCUMENTS = 5_000;
 /** Bytes of ids and punctuation around a job's list of documents. */
 const JOB_FRAME_BYTES = 100;
 
-export interface RetryIo {
+export interface RetryContext {
   readonly db: Database;
   /** Milliseconds since the epoch, by D1's clock. */
   readonly now: () => number;
@@ -44,8 +44,8 @@ export interface RetriedSteps {
  * lists parts with failed documents, or, once all are listed, queues the failed documents of the next roots: those
  * of a root together, in as few jobs as fit. Documents that fail again meanwhile are left to another retry.
  */
-export async function continueRetry(io: RetryIo, key: RetryKey, maxSteps: number): Promise<RetriedSteps> {
-  let state = await readRetry(io.db, key);
+export async function continueRetry(context: RetryContext, key: RetryKey, maxSteps: number): Promise<RetriedSteps> {
+  let state = await readRetry(context.db, key);
   if (state === null) return { queued: 0, steps: 0, isThrough: true };
   const retry = { ...key, token: state.token };
   let queued = state.queued;
@@ -55,14 +55,14 @@ export async function continueRetry(io: RetryIo, key: RetryKey, maxSteps: number
     steps += 1;
     state =
       state.listedThrough === null
-        ? await queueNext(io, retry, state)
-        : await listRetryParts(io.db, retry, state.listedThrough, MAX_LISTED);
+        ? await queueNext(context, retry, state)
+        : await listRetryParts(context.db, retry, state.listedThrough, MAX_LISTED);
     if (isSame(state)) queued = state.queued;
   }
   // Over, or ended by another Worker.
   if (!isSame(state)) return { queued, steps, isThrough: true };
   if (!isOver(state)) return { queued, steps, isThrough: false };
-  await endRetry(io.db, retry);
+  await endRetry(context.db, retry);
   return { queued, steps, isThrough: true };
 }
 
@@ -70,14 +70,18 @@ function isOver({ listedThrough, hasParts }: RetryState): boolean {
   return listedThrough === null && !hasParts;
 }
 
-async function queueNext(io: RetryIo, retry: RequestedRetry, { collection }: RetryState): Promise<RetryState | null> {
-  const [first, ...others] = wholeRoots(await readRetryParts(io.db, retry, MAX_PARTS));
+async function queueNext(
+  context: RetryContext,
+  retry: RequestedRetry,
+  { collection }: RetryState,
+): Promise<RetryState | null> {
+  const [first, ...others] = wholeRoots(await readRetryParts(context.db, retry, MAX_PARTS));
   // Another Worker was quicker.
-  if (first === undefined) return readRetry(io.db, retry);
-  const failed = await listFailed(io.db, retry, collection, [first, ...others]);
-  const { jobs, isPast } = planRetry(failed, io);
+  if (first === undefined) return readRetry(context.db, retry);
+  const failed = await listFailed(context.db, retry, collection, [first, ...others]);
+  const { jobs, isPast } = planRetry(failed, context);
   const past = others.filter(({ root }) => isPast(root));
-  return retryFailed(io.db, retry, collection, [first, ...past], jobs, io.now());
+  return retryFailed(context.db, retry, collection, [first, ...past], jobs, context.now());
 }
 
 /** The first parts that belong to whole roots, up to so many documents; of a larger root all. */
@@ -96,7 +100,7 @@ function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
 /** The jobs of the first roots that one parameter of D1 can hold, and whether a root is among those. */
 function planRetry(
   failed: readonly FailedDocument[],
-  io: RetryIo,
+  context: RetryContext,
 ): { readonly jobs: RetryJob[]; readonly isPast: (root: JobId) => boolean } {
   const jobs: RetryJob[] = [];
   const left = new Set<JobId>();
@@ -110,7 +114,11 @@ function planRetry(
     }
     bytes += size;
     for (const job of planned) {
-      jobs.push({ id: mintJobId(io.now(), io.randomBytes(10)), root, documents: job.map((one) => one.document) });
+      jobs.push({
+        id: mintJobId(context.now(), context.randomBytes(10)),
+        root,
+        documents: job.map((one) => one.document),
+      });
     }
   }
   return { jobs, isPast: (root) => !left.has(root) };

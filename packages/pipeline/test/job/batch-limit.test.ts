@@ -16,9 +16,9 @@ import {
   rows,
   scoresInView,
   serviceError,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
+  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
 
@@ -26,10 +26,10 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 beforeEach(() => {
   service = new BatchService();
-  io = testIo(env.DB, service);
+  context = testContext(env.DB, service);
 });
 
 const timedOut = () => Promise.reject(new Error("Workers AI did not answer within 60 s."));
@@ -42,15 +42,15 @@ async function runAsDue(most = 200): Promise<void> {
   for (let runs = 0; runs < most; runs += 1) {
     const due = (await jobs(env.DB)).flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
     if (due.length === 0) return;
-    io.clock.now = Math.max(io.clock.now + 1_000, Math.min(...due));
-    await runPoller(io);
+    context.clock.now = Math.max(context.clock.now + 1_000, Math.min(...due));
+    await runPoller(context);
   }
   throw new Error(`jobs are open after ${most} runs`);
 }
 
 describe("a job whose submits time out each time", () => {
   it("is in ten batches at most, and its documents fail with the reason", async () => {
-    const { submission } = await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
     service.onSubmit = timedOut;
     await runAsDue();
     expect(service.submits).toHaveLength(10);
@@ -71,10 +71,11 @@ describe("a job whose submits time out each time", () => {
   });
 
   it("survives an outage of 26 hours", async () => {
-    await recordJob(io.db, documents("d", 20), { now: NOW, dueAt: NOW });
-    io = { ...io, random: () => 0 };
+    await recordJob(context.db, documents("d", 20), { now: NOW, dueAt: NOW });
+    context = { ...context, random: () => 0 };
     service.onSubmit = timedOut;
-    for (io.clock.now = NOW; io.clock.now < NOW + 26 * HOUR; io.clock.now += 5 * MINUTE) await runPoller(io);
+    for (context.clock.now = NOW; context.clock.now < NOW + 26 * HOUR; context.clock.now += 5 * MINUTE)
+      await runPoller(context);
     expect(await failures()).toEqual([]);
     service.onSubmit = null;
     await runAsDue();
@@ -83,7 +84,7 @@ describe("a job whose submits time out each time", () => {
 });
 
 it("batches that are confirmed and ones that are not count towards one limit", async () => {
-  await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   service.onSubmit = () => (service.submits.length % 2 === 0 ? timedOut() : undefined);
   service.onPoll = () => ({ status: "failed" });
   await runAsDue();
@@ -92,11 +93,11 @@ it("batches that are confirmed and ones that are not count towards one limit", a
 });
 
 it("a batch that the service refused is not counted", async () => {
-  await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
   for (let run = 0; run < 15; run += 1) {
-    io.clock.now += 31 * MINUTE;
-    await runPoller(io);
+    context.clock.now += 31 * MINUTE;
+    await runPoller(context);
   }
   expect(service.submits).toHaveLength(15);
   expect(await batches()).toEqual([0]);
@@ -107,13 +108,13 @@ it("a batch that the service refused is not counted", async () => {
 });
 
 it("a job whose Worker dies in each submit is in ten batches at most", async () => {
-  await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   const dies = unreliableDatabase(
     env.DB,
     (_, sql) => (sql.includes("SET status = 'dispatched'") ? "before" : null),
     "D1_ERROR: SQLITE_ERROR",
   );
-  const dying = testIo(dies.d1, service);
+  const dying = testContext(dies.d1, service);
   for (let run = 0; run < 12; run += 1) {
     dying.clock.now = NOW + run * 5 * MINUTE;
     await runPoller(dying);
@@ -128,19 +129,19 @@ it("a job whose Worker dies in each submit is in ten batches at most", async () 
 });
 
 it("what is canceled in a job without a batch left ends as canceled", async () => {
-  const { submission } = await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+  const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES}`);
   await env.DB.exec(`UPDATE submissions SET cancel_requested_at = ${NOW}`);
-  await runPoller(io);
+  await runPoller(context);
   expect(await counters(env.DB, submission)).toMatchObject({ failed: 0, canceled: 2, completed: true });
   expect(await onlyJob(env.DB)).toMatchObject({ status: "canceled" });
 });
 
 it("a follow-up inherits how many batches its documents were in", async () => {
-  await recordJob(io.db, documents("d", 3), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 1}`);
   service.items = (item) => (item.index === 1 ? [] : [item]);
-  await runUntilDone(io);
+  await runUntilDone(context);
   expect(service.submits.map(({ requests }) => requests.length)).toEqual([3]);
   expect(await failures()).toMatchObject([{ id: "d1", code: "no_answer" }]);
 });
@@ -169,7 +170,7 @@ describe("a batch that is accepted and then invalid", () => {
   beforeEach(() => answers.clear());
 
   it.each([0, 5, 8])("after %d others, fails its bad documents and no neighbor", async (before) => {
-    await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${before}`);
     poison(["d3", "d77"]);
     await runAsDue();
@@ -182,7 +183,7 @@ describe("a batch that is accepted and then invalid", () => {
   });
 
   it("is cut into single documents before the last, where pieces of it were given up", async () => {
-    await recordJob(io.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
+    await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
     // Two pieces of two, with three batches left each, of which these use up two.
     poison(["d0"], ["b2", "b3", "b4", "b5"]);
@@ -193,12 +194,12 @@ describe("a batch that is accepted and then invalid", () => {
   });
 
   it("is not cut where one document of a piece is left: that has its last batch alone", async () => {
-    await recordJob(io.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
+    await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
     poison(["d0"], ["b2", "b3", "b4", "b5"]);
     while (service.submits.length < 5) {
-      io.clock.now += MINUTE;
-      await runPoller(io);
+      context.clock.now += MINUTE;
+      await runPoller(context);
     }
     await env.DB.exec("DELETE FROM documents WHERE document_id IN ('d1', 'd2')");
     await runAsDue();
@@ -210,15 +211,21 @@ describe("a batch that is accepted and then invalid", () => {
 });
 
 it("an outage fails no document while somebody resumes another submission once a minute", async () => {
-  await recordJob(io.db, documents("d", 20), { now: NOW, dueAt: NOW });
-  const other = await recordJob(io.db, documents("o", 1), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 20), { now: NOW, dueAt: NOW });
+  const other = await recordJob(context.db, documents("o", 1), { now: NOW, dueAt: NOW });
   const scope = submissionScope(other.submission);
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
   const before = () => service.submits.filter(({ requests }) => requests.length === 20).length;
   for (let minute = 0; minute < 150; minute += 1) {
-    await pauseDispatching(io.db, { scope, reason: "requested", message: null, since: io.now(), until: null });
-    await resumeDispatching(io.db, scope, io.now());
-    await nextRun(io);
+    await pauseDispatching(context.db, {
+      scope,
+      reason: "requested",
+      message: null,
+      since: context.now(),
+      until: null,
+    });
+    await resumeDispatching(context.db, scope, context.now());
+    await nextRun(context);
   }
   // Backoff decides, not the person: seven doublings up to a quarter of an hour and then some.
   expect(before()).toBeLessThan(15);
@@ -226,7 +233,7 @@ it("an outage fails no document while somebody resumes another submission once a
 });
 
 it("leaves a job alone whose dispatch another Worker has settled meanwhile, and taken its batch back", async () => {
-  const { job } = await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+  const { job } = await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   await env.DB.prepare("UPDATE jobs SET dispatch_number = 10, batches = ?")
     .bind(MAX_BATCHES - 1)
     .run();
@@ -239,7 +246,7 @@ it("leaves a job alone whose dispatch another Worker has settled meanwhile, and 
     batches: MAX_BATCHES,
     halvings: 0,
   };
-  expect(await hasBatchLeft(io, { ...claimed, status: "dispatching" })).toBe(false);
+  expect(await hasBatchLeft(context, { ...claimed, status: "dispatching" })).toBe(false);
   expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", dispatchNumber: 10 });
   expect(await failures()).toEqual([]);
 });

@@ -13,23 +13,23 @@ import {
   open,
   part,
   rows,
-  testIo,
+  testContext,
   unreliableDatabase,
   type Fault,
-  type TestIo,
+  type TestContext,
 } from "../../test-support/index.ts";
 import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 let submission: SubmissionId;
 let messages: TestMessage[];
 beforeEach(async () => {
   service = new BatchService();
-  io = testIo(env.DB, service);
-  submission = await open(io.db, { total: 6 });
+  context = testContext(env.DB, service);
+  submission = await open(context.db, { total: 6 });
   messages = [0, 1].map((number) => messageOf(part(submission, number, documents(`p${number}-`, 3), number * 3)));
 });
 
@@ -48,7 +48,7 @@ const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => 
 /** A delivery as the Queue sees it: what throws comes again whole. */
 async function attemptDelivery(d1: D1Database): Promise<string[]> {
   try {
-    return await deliver(testIo(d1, service), messages);
+    return await deliver(testContext(d1, service), messages);
   } catch {
     return messages.map(() => "retry");
   }
@@ -67,7 +67,7 @@ async function expectRecordedOnce(): Promise<void> {
 describe("an error of D1", () => {
   it("can befall these calls of a delivery", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
-    await deliver(testIo(d1, service), messages);
+    await deliver(testContext(d1, service), messages);
     expect(calls).toHaveLength(CALLS.length);
     for (const [index, call] of calls.entries()) expect(call.sql).toContain(CALLS[index]);
   });
@@ -81,13 +81,13 @@ describe("an error of D1", () => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
     await attemptDelivery(d1);
     // Whatever became of them, the messages may come again, to a D1 that is well.
-    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
   });
 
   it.each(faults)("is borne with where it passes: $fault call $call, $name", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
-    expect(await deliver(testIo(d1, service, { retryPolicy: patient }), messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(testContext(d1, service, { retryPolicy: patient }), messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
@@ -109,14 +109,14 @@ describe("an error of D1", () => {
   });
 
   it("in recording one job leaves the messages of another alone", async () => {
-    const interactive = await open(io.db, { total: 1, lane: "interactive" });
+    const interactive = await open(context.db, { total: 1, lane: "interactive" });
     const other = messageOf(part(interactive, 0, documents("i", 1)), { lane: "interactive" });
     let recordings = 0;
     const { d1 } = unreliableDatabase(env.DB, (_, sql) => {
       if (sql.includes("INSERT INTO parts")) recordings += 1;
       return recordings === 1 && sql.includes("INSERT INTO parts") ? "before" : null;
     });
-    expect(await deliver(testIo(d1, service), [...messages, other])).toEqual(["retry", "retry", "ack"]);
+    expect(await deliver(testContext(d1, service), [...messages, other])).toEqual(["retry", "retry", "ack"]);
     expect(await counters(env.DB, interactive)).toMatchObject({ recorded: 1 });
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 0 });
   });
@@ -125,15 +125,15 @@ describe("an error of D1", () => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
       sql.includes("INSERT INTO malformed_messages") ? "before" : null,
     );
-    await expect(deliver(testIo(d1, service), [{ id: "bad", body: "x" }])).rejects.toThrow();
+    await expect(deliver(testContext(d1, service), [{ id: "bad", body: "x" }])).rejects.toThrow();
   });
 });
 
 describe("a death of the Worker", () => {
   it("between recording and acknowledging changes nothing when the messages come again", async () => {
-    await deliver(io, messages);
+    await deliver(context, messages);
     const before = await jobs(env.DB);
-    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     expect(await jobs(env.DB)).toEqual(before);
     await expectRecordedOnce();
     expect(service.submits).toHaveLength(1);
@@ -145,7 +145,7 @@ describe("a death of the Worker", () => {
       called.resolve();
       return new Promise(() => undefined);
     };
-    void deliver(io, messages);
+    void deliver(context, messages);
     await called.promise;
     const left = await onlyJob(env.DB);
     expect(left).toMatchObject({
@@ -155,7 +155,7 @@ describe("a death of the Worker", () => {
       dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ALL,
     });
-    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     expect(await onlyJob(env.DB)).toEqual(left);
     expect(service.calls).toHaveLength(1);
   });
@@ -164,7 +164,7 @@ describe("a death of the Worker", () => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
       sql.includes("dispatch_number = dispatch_number + 1") ? "before" : null,
     );
-    expect(await deliver(testIo(d1, service), messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(testContext(d1, service), messages)).toEqual(["ack", "ack"]);
     expect(service.calls).toEqual([]);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",

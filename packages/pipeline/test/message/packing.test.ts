@@ -9,11 +9,11 @@ import {
   open,
   part,
   rows,
-  testIo,
+  testContext,
   unreliableDatabase,
   type DatabaseCall,
   type TestDocument,
-  type TestIo,
+  type TestContext,
 } from "../../test-support/index.ts";
 import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
 
@@ -28,13 +28,13 @@ const MAX_PARAMETER_BYTES = 2_000_000;
 const MAX_TRANSACTION_BYTES = 5_000_000;
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 let calls: DatabaseCall[];
 beforeEach(() => {
   service = new BatchService();
   const observed = unreliableDatabase(env.DB);
   calls = observed.calls;
-  io = testIo(observed.d1, service);
+  context = testContext(observed.d1, service);
 });
 
 /** The first `count` messages of a push, packed as the producer packs them. */
@@ -73,9 +73,9 @@ const words = (place: number, length: number) =>
 
 /** Delivers one push and gives what reached Workers AI, once every document did exactly once. */
 async function deliverPush(count: number, make: (place: number) => TestDocument) {
-  const submission = await open(io.db, { total: 1_000_000, closed: false });
+  const submission = await open(context.db, { total: 1_000_000, closed: false });
   const { messages, documents } = pack(submission, count, make);
-  const decisions = await deliver(io, messages);
+  const decisions = await deliver(context, messages);
   expect(new Set(decisions)).toEqual(new Set(["ack"]));
   expect(await counters(env.DB, submission)).toMatchObject({ recorded: documents });
   const references = service.submits.flatMap(({ requests }) => requests.map((request) => request.external_reference));
@@ -168,10 +168,10 @@ describe("a job", () => {
     const lanes: readonly Lane[] = ["bulk", "interactive", "bulk", "interactive", "interactive"];
     const messages: TestMessage[] = [];
     for (const [index, lane] of lanes.entries()) {
-      const submission = await open(io.db, { lane });
+      const submission = await open(context.db, { lane });
       messages.push(messageOf(part(submission, 0, [document(`${lane}${index}`)]), { lane }));
     }
-    expect(new Set(await deliver(io, messages))).toEqual(new Set(["ack"]));
+    expect(new Set(await deliver(context, messages))).toEqual(new Set(["ack"]));
     expect(await rows(env.DB, "SELECT lane, document_count AS documents FROM jobs ORDER BY lane")).toEqual([
       { lane: "bulk", documents: 2 },
       { lane: "interactive", documents: 3 },

@@ -16,25 +16,25 @@ import {
   rows,
   RUN,
   serviceError,
-  testIo,
-  type TestIo,
+  testContext,
+  type TestContext,
 } from "../../test-support/index.ts";
 import { deliver, messageOf } from "../../test-support/deliver.ts";
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 beforeEach(() => {
   service = new BatchService();
-  io = testIo(env.DB, service);
+  context = testContext(env.DB, service);
 });
 
 const throwing = (thrown: unknown) => () => Promise.reject(thrown as Error);
 
 /** Delivers a push of so many documents to a service that answers as told. */
 async function deliverTo(onSubmit: () => unknown, count = 4): Promise<SubmissionId> {
-  const submission = await open(io.db, { total: count });
+  const submission = await open(context.db, { total: count });
   service.onSubmit = onSubmit;
-  expect(await deliver(io, [messageOf(part(submission, 0, documents("d", count)))])).toEqual(["ack"]);
+  expect(await deliver(context, [messageOf(part(submission, 0, documents("d", count)))])).toEqual(["ack"]);
   return submission;
 }
 
@@ -165,16 +165,16 @@ describe("a job that is turned away for now", () => {
     const lanes = ["bulk", "interactive"] as const;
     const messages = [];
     for (const lane of [...lanes, ...lanes]) {
-      const submission = await open(io.db, { lane });
+      const submission = await open(context.db, { lane });
       messages.push(messageOf(part(submission, 0, documents(`${messages.length}-`, 1)), { lane }));
     }
-    expect(new Set(await deliver(io, messages))).toEqual(new Set(["ack"]));
+    expect(new Set(await deliver(context, messages))).toEqual(new Set(["ack"]));
     expect(service.submits).toHaveLength(1);
     expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["pending", "pending"]);
   });
 
   it("waits in D1 when the call takes too long, counted as unconfirmed", async () => {
-    io = { ...io, bounded: () => Promise.reject(new CallTimeout(60_000)) };
+    context = { ...context, bounded: () => Promise.reject(new CallTimeout(60_000)) };
     await deliverTo(() => undefined);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",
@@ -259,15 +259,15 @@ describe("a paused model", () => {
   ])("is recorded for and not called again until it ends: $reason", async ({ error, until }) => {
     await deliverTo(throwing(serviceError(error)));
     service.onSubmit = null;
-    const later = await open(io.db, { total: 1 });
-    io.clock.now += RUN;
-    expect(await deliver(io, [messageOf(part(later, 0, documents("late", 1)))])).toEqual(["ack"]);
+    const later = await open(context.db, { total: 1 });
+    context.clock.now += RUN;
+    expect(await deliver(context, [messageOf(part(later, 0, documents("late", 1)))])).toEqual(["ack"]);
     expect(service.calls).toHaveLength(1);
     const [, waiting] = await jobs(env.DB);
     expect(waiting).toMatchObject({ status: "pending", dispatchNumber: 0, documents: ["late0"], dueAt: NEVER_DUE });
-    io.clock.now = until;
-    const after = await open(io.db, { total: 1 });
-    await deliver(io, [messageOf(part(after, 0, documents("after", 1)))]);
+    context.clock.now = until;
+    const after = await open(context.db, { total: 1 });
+    await deliver(context, [messageOf(part(after, 0, documents("after", 1)))]);
     expect(service.calls).toHaveLength(2);
   });
 });

@@ -14,31 +14,31 @@ import {
   rows,
   RUN,
   scoresInView,
-  testIo,
-  type TestIo,
+  testContext,
+  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runUntilDone } from "../../test-support/drive.ts";
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 beforeEach(() => {
   service = new BatchService();
-  io = testIo(env.DB, service);
+  context = testContext(env.DB, service);
 });
 
 /** Stages each document as a part of its own; no message will come for any. */
 async function stage(list: ReturnType<typeof documents>): Promise<SubmissionId> {
-  const submission = await open(io.db, { total: list.length });
+  const submission = await open(context.db, { total: list.length });
   for (const [number, document] of list.entries()) {
     const { body } = part(submission, number, [document], number);
-    await stagePart(io.db, submission, { part: number, body, total: list.length }, NOW);
+    await stagePart(context.db, submission, { part: number, body, total: list.length }, NOW);
   }
   return submission;
 }
 
 /** Runs the poller every minute for the next so many. */
 async function run(minutes: number): Promise<void> {
-  for (let minute = 0; minute < minutes; minute += 1) await nextRun(io);
+  for (let minute = 0; minute < minutes; minute += 1) await nextRun(context);
 }
 
 describe("staged parts whose messages do not come", () => {
@@ -48,7 +48,7 @@ describe("staged parts whose messages do not come", () => {
     await run(9);
     expect(await jobs(env.DB)).toEqual([]);
     await run(6);
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect((await jobs(env.DB)).map((job) => job.documents.length)).toEqual([9, 9, 2]);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(list));
     expect(await counters(env.DB, submission)).toMatchObject({
@@ -64,9 +64,9 @@ describe("staged parts whose messages do not come", () => {
     const list = documents("d", 3);
     const submission = await stage(list);
     await env.DB.prepare("UPDATE staged_parts SET body = ? WHERE part = 0").bind('{"v":99}').run();
-    io.clock.now += 20 * RUN;
+    context.clock.now += 20 * RUN;
     await run(5);
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(await counters(env.DB, submission)).toMatchObject({ total: 3, recorded: 2, succeeded: 2, completed: false });
     expect(await rows(env.DB, "SELECT queue, message_id, body FROM malformed_messages")).toEqual([
       { queue: "staged_parts", message_id: `${submission}/0`, body: '{"v":99}' },
@@ -75,19 +75,19 @@ describe("staged parts whose messages do not come", () => {
   });
 
   it("stay staged where a constraint forbids them, and do not keep back those behind them", async () => {
-    const refused = await open(io.db, { total: 1 });
+    const refused = await open(context.db, { total: 1 });
     for (const [number, document] of documents("r", 10).entries()) {
       const { body } = part(refused, number, [document], number);
-      await stagePart(io.db, refused, { part: number, body, total: 1 }, NOW);
+      await stagePart(context.db, refused, { part: number, body, total: 1 }, NOW);
     }
     const good = await stage(documents("d", 3));
-    io.clock.now += 20 * RUN;
+    context.clock.now += 20 * RUN;
     await run(5);
     expect(await counters(env.DB, good)).toMatchObject({ total: 3, recorded: 3 });
     expect(await counters(env.DB, refused)).toMatchObject({ total: 1, recorded: 1 });
     expect(await rows(env.DB, "SELECT * FROM malformed_messages")).toEqual([]);
     expect(await rows(env.DB, "SELECT part FROM staged_parts")).toHaveLength(9);
-    expect(io.events).toContainEqual({
+    expect(context.events).toContainEqual({
       event: "recording_refused",
       level: "error",
       constraint: "CHECK submissions_recorded",
@@ -95,7 +95,7 @@ describe("staged parts whose messages do not come", () => {
       part: 9,
     });
     await env.DB.prepare("UPDATE submissions SET total = 10, completed_at = NULL WHERE id = ?").bind(refused).run();
-    io.clock.now += 20 * RUN;
+    context.clock.now += 20 * RUN;
     await run(5);
     expect(await counters(env.DB, refused)).toMatchObject({ total: 10, recorded: 10 });
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);

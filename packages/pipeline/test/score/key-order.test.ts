@@ -107,8 +107,8 @@ const OPERATIONS: readonly (readonly [name: string, run: Operation])[] = [
   [
     "continueRetry",
     async (db, { failed }) => {
-      const io = { db, now: () => NOW + 3_000, randomBytes: () => new Uint8Array(10) };
-      return continueRetry(io, { submission: failed.submission, code: "" }, 5);
+      const context = { db, now: () => NOW + 3_000, randomBytes: () => new Uint8Array(10) };
+      return continueRetry(context, { submission: failed.submission, code: "" }, 5);
     },
   ],
   ["readJobContent", async (db) => readJobContent(db, { id: AGAIN, dispatchNumber: 0 })],

@@ -51,7 +51,7 @@ export const CLOCKS: readonly Mutation[] = [
     "claims-of-isolate-clock",
     "the poller claims what is due by its own clock",
     "packages/pipeline/src/job/run-poller.ts",
-    "[io.databaseTime(), isolate.now()]",
+    "[context.databaseTime(), isolate.now()]",
     "[isolate.now(), isolate.now()]",
   ),
 ];

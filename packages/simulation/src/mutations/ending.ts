@@ -19,8 +19,8 @@ export const ENDING: readonly Mutation[] = [
     "wrong-model-polled",
     "a batch is polled with another model than its own",
     POLL,
-    "pollBatch(io.ai, job.model,",
-    `pollBatch(io.ai, "@cf/baai/bge-large-en-v1.5",`,
+    "pollBatch(context.ai, job.model,",
+    `pollBatch(context.ai, "@cf/baai/bge-large-en-v1.5",`,
   ),
   mutation(
     "stuck-not-counted",
@@ -33,8 +33,8 @@ export const ENDING: readonly Mutation[] = [
     "given-up-too-soon",
     "a batch is given up for stuck after half the time",
     POLL,
-    "io.now() - job.dispatchedAt >= stuckAfter",
-    "io.now() - job.dispatchedAt >= stuckAfter / 2",
+    "context.now() - job.dispatchedAt >= stuckAfter",
+    "context.now() - job.dispatchedAt >= stuckAfter / 2",
   ),
   mutation(
     "any-dispatch-finalizes",

@@ -94,8 +94,8 @@ export const INTERVENING: readonly Mutation[] = [
     "staged-part-forgotten",
     "a staged part whose message is lost is not recorded",
     "packages/pipeline/src/submission/maintenance.ts",
-    "&& (await recordStagedParts(io, now))",
-    "&& now < 0 && (await recordStagedParts(io, now))",
+    "&& (await recordStagedParts(context, now))",
+    "&& now < 0 && (await recordStagedParts(context, now))",
   ),
   mutation(
     "accepted-before-sent",

@@ -58,7 +58,7 @@ export const LIMITING: readonly Mutation[] = [
       "last-batch-shared",
       "a bad document has its last batch together with good ones",
       LEFT,
-      "if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;",
+      "if (!isUsedUp && !(await isPieceOfInvalid(context.db, job.id))) return true;",
       "if (!isUsedUp) return true;",
     ),
   ),

@@ -109,14 +109,14 @@ export const RECORDING: readonly Mutation[] = [
     "dispatch-before-intent",
     "a batch is handed to Workers AI before D1 knows of the dispatch",
     DISPATCH,
-    "  const startedAt = io.now();\n",
-    "  await submitBatch(io.ai, job.model, content.map(toRequest), io.bounded);\n  const startedAt = io.now();\n",
+    "  const startedAt = context.now();\n",
+    "  await submitBatch(context.ai, job.model, content.map(toRequest), context.bounded);\n  const startedAt = context.now();\n",
   ),
   mutation(
     "no-lease-at-recording",
     "a job that its recorder is about to dispatch is due for the poller at once, and a dispatch has no lease",
     DISPATCH,
-    "until: startedAt + dispatchLease(io.runInterval)",
+    "until: startedAt + dispatchLease(context.runInterval)",
     "until: startedAt",
   ),
   mutation(
