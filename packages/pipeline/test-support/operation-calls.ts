@@ -42,7 +42,7 @@ import * as retrying from "../src/submission/sql/retry-failed.ts";
 import { rollUpTotals } from "../src/submission/sql/roll-up-totals.ts";
 import { listStagedParts, sweepSubmissions } from "../src/submission/sql/sweep-submissions.ts";
 import { letGoOfPush, readCountedParts, takeOverPush } from "../src/submission/sql/take-over-push.ts";
-import { claimLimits, MODEL, NOW, part } from "./fixtures.ts";
+import { claimLimits, MODEL, NOW, part, transactionOf } from "./fixtures.ts";
 import { impatient, unreliableDatabase } from "./index.ts";
 
 const SUBMISSION = "sub_01a228a4-d3cc-7c43-8d13-7ed8df7c05ea" as SubmissionId;
@@ -146,7 +146,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
       recordParts(
         db,
         { id: JOB, model: MODEL, lane: "bulk", leaseUntil: NOW },
-        [[[part(SUBMISSION, 0, [{ id: "d1" }])]]],
+        transactionOf([[part(SUBMISSION, 0, [{ id: "d1" }])]]),
         NOW,
       ),
   ],

@@ -55,7 +55,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
     replace: `SUBMIT_BURST_MS = ${SUBMIT_BURST_MS};`,
   },
   {
-    file: "packages/pipeline/src/message/chunk-parts.ts",
+    file: "packages/pipeline/src/message/sql/plan-transactions.ts",
     find: "const PART_BYTES = 1_000;",
     replace: "const PART_BYTES = 300;",
   },
@@ -80,7 +80,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   constant("packages/pipeline/src/submission/sql/sweep-submissions.ts", "SWEEP_SIZE", "5_000", 2),
   constant("packages/pipeline/src/job/sql/pause-dispatching.ts", "MAX_HELD", "5_000", 2),
   constant("packages/pipeline/src/message/sql/record-parts.ts", "MAX_TEXTS", "90", 2),
-  constant("packages/pipeline/src/message/record-job.ts", "STAGED_AT_ONCE", "9", 3),
+  constant("packages/pipeline/src/message/fetch-staged.ts", "STAGED_AT_ONCE", "9", 3),
   {
     file: "packages/pipeline/src/submission/continue-retry.ts",
     find: "const MAX_LISTED = 10_000;",

@@ -13,13 +13,9 @@ import { rollUpTotals } from "./sql/roll-up-totals.ts";
 import { quarantineMessage, STAGED_PARTS } from "../message/sql/quarantine-message.ts";
 import { listStagedParts, sweepSubmissions } from "./sql/sweep-submissions.ts";
 import { postponeStagedPart, unstagePart } from "../message/sql/stage-parts.ts";
-import {
-  dispatchRecorded,
-  planRecording,
-  STAGED_AT_ONCE,
-  type PlannedPart,
-  type RecordedJob,
-} from "../message/record-job.ts";
+import { dispatchRecorded } from "../message/dispatch-recorded.ts";
+import { STAGED_AT_ONCE } from "../message/fetch-staged.ts";
+import { planRecording, type PlannedPart, type RecordedJob } from "../message/record-job.ts";
 import { recordApart } from "../message/record-apart.ts";
 import type { Context } from "../platform/context.ts";
 import type { Share } from "../job/share.ts";

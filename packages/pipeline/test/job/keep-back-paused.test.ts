@@ -5,7 +5,8 @@ import { weighPart } from "../../src/job/job.ts";
 import type { PartMessage } from "../../src/message/message.ts";
 import { pauseDispatching, type Pause } from "../../src/job/sql/pause-dispatching.ts";
 import { expect, it } from "vitest";
-import { dispatchRecorded, recordJob } from "../../src/message/record-job.ts";
+import { dispatchRecorded } from "../../src/message/dispatch-recorded.ts";
+import { recordJob } from "../../src/message/record-job.ts";
 import {
   BatchService,
   documents,

@@ -24,7 +24,7 @@ import {
   type TestContext,
 } from "../../test-support/index.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
-import { jobId, MODEL } from "../../test-support/fixtures.ts";
+import { jobId, MODEL, transactionOf } from "../../test-support/fixtures.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
 
 const A = documents("a", 3);
@@ -42,7 +42,7 @@ beforeEach(() => {
 async function shared(): Promise<{ a: SubmissionId; b: SubmissionId; job: JobId }> {
   const [a, b] = [await open(context.db, { total: A.length }), await open(context.db, { total: B.length })];
   const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
-  await recordParts(context.db, job, [[[part(a, 0, A), part(b, 0, B)]]], NOW);
+  await recordParts(context.db, job, transactionOf([[part(a, 0, A), part(b, 0, B)]]), NOW);
   return { a, b, job: job.id };
 }
 

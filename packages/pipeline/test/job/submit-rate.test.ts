@@ -13,7 +13,8 @@ import {
   type TestContext,
 } from "../../test-support/index.ts";
 import { dispatchJob } from "../../src/job/dispatch-job.ts";
-import { dispatchRecorded, type RecordedJob } from "../../src/message/record-job.ts";
+import { dispatchRecorded } from "../../src/message/dispatch-recorded.ts";
+import type { RecordedJob } from "../../src/message/record-job.ts";
 
 const MODEL = "@cf/baai/bge-m3";
 /** Submits that are possible at once. */

@@ -7,7 +7,7 @@ import { readStagedPart, stagePart } from "../../src/message/sql/stage-parts.ts"
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record } from "../../test-support/fixtures.ts";
+import { dispatch, jobId, MODEL, NOW, open, part, record, transactionOf } from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -61,10 +61,10 @@ describe("recording parts", () => {
   it("changes nothing when it is repeated after it was committed", async () => {
     const submission = await open(db, { total: 4 });
     const id = jobId();
-    const chunks = [[part(submission, 0, [{}, {}])], [part(submission, 1, [{}, {}], 2)]];
-    expect(await record(db, id, chunks)).toEqual([true, true]);
+    const lists = [[part(submission, 0, [{}, {}])], [part(submission, 1, [{}, {}], 2)]];
+    expect(await record(db, id, lists)).toEqual([true, true]);
     const before = await rows("SELECT * FROM jobs");
-    expect(await record(db, id, chunks)).toEqual([true, true]);
+    expect(await record(db, id, lists)).toEqual([true, true]);
     expect(await rows("SELECT * FROM jobs")).toEqual(before);
     expect(await readSubmission(db, submission)).toMatchObject({ total: 4, recorded: 4 });
   });
@@ -93,7 +93,7 @@ describe("recording parts", () => {
       expect(await rows(`SELECT count(*) AS n FROM ${table}`), table).toEqual([{ n: 0 }]);
   });
 
-  it("finds each document's texts again, of more rows than a statement binds and in several chunks", async () => {
+  it("finds each document's texts again, of more rows than a statement binds and by several statements", async () => {
     const submission = await open(db, { total: 600 });
     const own = (place: number) => ({ contexts: [`text of ${place}`, `"${place}"`] });
     // Three parts a row of texts, two documents a part, so that 100 rows of texts are written at once.
@@ -102,7 +102,7 @@ describe("recording parts", () => {
     const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
     // Behind another's, so that ids do not begin at 1.
     await record(db, jobId(), [[part(await open(db), 0, [{}])]]);
-    const recorded = await recordParts(db, job, [shared.slice(0, 30), shared.slice(30)], NOW);
+    const recorded = await recordParts(db, job, transactionOf(shared.slice(0, 30), shared.slice(30)), NOW);
     expect(new Set(recorded)).toEqual(new Set([true]));
     expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 101 }]);
     const content = await readJobContent(db, { id: job.id, dispatchNumber: 0 });

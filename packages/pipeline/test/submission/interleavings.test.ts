@@ -11,7 +11,17 @@ import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts";
 import { takeOverPush } from "../../src/submission/sql/take-over-push.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+import {
+  dispatch,
+  jobId,
+  MODEL,
+  NOW,
+  open,
+  part,
+  record,
+  succeed,
+  transactionOf,
+} from "../../test-support/fixtures.ts";
 
 /*
  * Two Workers at the same rows, one of them late: a write that is repeated after others wrote, and one
@@ -113,7 +123,7 @@ describe("a recording that is repeated late", () => {
     await record(db, id, [[first]]);
     await succeed(db, id, await dispatch(db, id));
     const job = { id, model: MODEL, lane: "bulk", leaseUntil: NOW + MINUTE } as const;
-    expect(await recordParts(db, job, [[[first, second]]], NOW)).toEqual([true, false]);
+    expect(await recordParts(db, job, transactionOf([[first, second]]), NOW)).toEqual([true, false]);
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 1, succeeded: 1 });
     expect(await rows("SELECT document_id FROM documents")).toEqual([{ document_id: "a" }]);
   });

@@ -10,7 +10,17 @@ import { readDocument } from "../../src/document/sql/read-document.ts";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+import {
+  dispatch,
+  jobId,
+  MODEL,
+  NOW,
+  open,
+  part,
+  record,
+  succeed,
+  transactionOf,
+} from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -160,7 +170,7 @@ describe("deleting", () => {
     const own = (id: string) => ({ id, contexts: [`text of ${id}`, "another"] });
     const parts = [part(first, 0, [own("a"), own("b")]), part(second, 0, [own("a")], 0, "other")];
     const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
-    await recordParts(db, job, [[parts]], NOW);
+    await recordParts(db, job, transactionOf([parts]), NOW);
     await deleteDocument(db, { collection: "other", id: "a" }, NOW + 2);
     expect(await contextsKept()).toEqual([[own("a").contexts, own("b").contexts, null]]);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);

@@ -14,9 +14,9 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "versions-share-a-row",
       "two versions of a document have their texts in one row, where a deletion finds one of them",
-      "packages/pipeline/src/message/chunk-parts.ts",
-      " || documents.some((document) => inRow.has(document))",
-      "",
+      "packages/pipeline/src/message/sql/plan-transactions.ts",
+      "return !documents.some((document) => row.documents.has(document));",
+      "return true;",
     ),
   ),
   withKind(

@@ -1,6 +1,6 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-const CONSUME = "packages/pipeline/src/message/consume-delivery.ts";
+const DELIVERED = "packages/pipeline/src/message/record-delivered.ts";
 const RECORD = "packages/pipeline/src/message/sql/record-parts.ts";
 const START = "packages/pipeline/src/job/sql/start-dispatch.ts";
 const DISPATCH = "packages/pipeline/src/job/dispatch-job.ts";
@@ -25,7 +25,7 @@ export const RECORDING: readonly Mutation[] = [
   mutation(
     "acknowledge-before-record",
     "a message is acknowledged whether or not D1 has its part",
-    CONSUME,
+    DELIVERED,
     `{ kind: recording.kind === "recorded" ? "ack" : "retry" }`,
     `{ kind: "ack" }`,
   ),

@@ -43,10 +43,19 @@ export interface JobToRecord {
 }
 
 /** Parts whose texts share a row of `contexts`. No two of their documents have the same id and collection. */
-export type ContextsRow = readonly PartToRecord[];
+export interface ContextsRow {
+  readonly parts: readonly PartToRecord[];
+}
 
-/** Parts whose documents one statement takes in, 1.9 MB of their `rows` (D1 binds at most 2 MB), by rows of `contexts`. */
-export type PartChunks = readonly (readonly ContextsRow[])[];
+/** A statement that fills `documents`: with 1.9 MB of `rows`, since D1 binds at most 2 MB. */
+export interface DocumentsStatement {
+  readonly contextsRows: readonly ContextsRow[];
+}
+
+/** What one transaction records. `planTransactions` cuts a job's parts into such ones. */
+export interface RecordingTransaction {
+  readonly statements: readonly DocumentsStatement[];
+}
 
 /**
  * Records parts, their documents and their job in one transaction: intent before dispatch.
@@ -60,9 +69,14 @@ export type PartChunks = readonly (readonly ContextsRow[])[];
  * Every statement reads rows in proportion to the parts and documents given. Gives for each part
  * whether it is recorded now, by this transaction or another.
  */
-export async function recordParts(db: Database, job: JobToRecord, chunks: PartChunks, now: number): Promise<boolean[]> {
-  const contextsRows = chunks.flat();
-  const parts = contextsRows.flat();
+export async function recordParts(
+  db: Database,
+  job: JobToRecord,
+  { statements }: RecordingTransaction,
+  now: number,
+): Promise<boolean[]> {
+  const contextsRows = statements.flatMap((statement) => statement.contextsRows);
+  const parts = contextsRows.flatMap((row) => row.parts);
   const counted = parts.map((part) => ({ ...part, documentCount: part.documents.length }));
   const keys = JSON.stringify(counted.map((part) => KEY.list(part)));
   const list = JSON.stringify(counted.map((part) => PART.list(part)));
@@ -108,7 +122,7 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: PartCh
       WHERE ${guard}
       ON CONFLICT DO NOTHING`,
     ...insertContexts(contextsRows, guard),
-    ...insertDocuments(chunks, guard),
+    ...insertDocuments(statements, guard),
     // Last of all, since the guard asks for them: repeated, they are not new, and what was deleted since stays gone.
     sql`
       INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
@@ -157,24 +171,24 @@ function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
 }
 
 /** The lists of all parts as one. Every part has a document, so that none of the lists is empty. */
-function textsOf(row: ContextsRow): string {
-  const [first] = row;
-  return row.length === 1 && first !== undefined
+function textsOf({ parts }: ContextsRow): string {
+  const [first] = parts;
+  return parts.length === 1 && first !== undefined
     ? first.texts
-    : `[${row.map(({ texts }) => texts.slice(1, -1)).join(",")}]`;
+    : `[${parts.map(({ texts }) => texts.slice(1, -1)).join(",")}]`;
 }
 
-/** A statement a chunk, behind that of the texts: their rows of `contexts` are the newest ones. */
-function insertDocuments(chunks: PartChunks, guard: SQL): SQL[] {
+/** Behind the statements of the texts: their rows of `contexts` are the newest ones. */
+function insertDocuments(statements: readonly DocumentsStatement[], guard: SQL): SQL[] {
   const entry = ENTRY.row(sql`n.value`);
   const document = DOCUMENT.row(sql`d.value`);
-  let rowsBehind = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  return chunks.map((chunk) => {
+  let rowsBehind = statements.reduce((sum, { contextsRows }) => sum + contextsRows.length, 0);
+  return statements.map(({ contextsRows }) => {
     const entries: string[] = [];
-    for (const row of chunk) {
+    for (const { parts } of contextsRows) {
       rowsBehind -= 1;
       let at = 0;
-      for (const { submission, part, documents, rows } of row) {
+      for (const { submission, part, documents, rows } of parts) {
         entries.push(
           ENTRY.text({ submission: `"${submission}"`, part: `${part}`, behind: `${rowsBehind}`, at: `${at}`, rows }),
         );
