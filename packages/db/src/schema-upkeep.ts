@@ -1,5 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { JobId, ModelName, SubmissionId } from "@sluice/core";
+import type { FailureCode, JobId, ModelName, SubmissionId } from "@sluice/core";
 
 /*
  * Tables that keep the pipeline going and count what it did, beside those of documents and their jobs.
@@ -92,7 +92,7 @@ export const retries = sqliteTable(
   {
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     /** The failure code that it is limited to; `''`: every one. */
-    code: text("code").notNull(),
+    code: text("code").$type<FailureCode | "">().notNull(),
     /** Tells it from an earlier one, which a Worker may still be at. */
     token: text("token").notNull(),
     requestedAt: integer("requested_at").notNull(),

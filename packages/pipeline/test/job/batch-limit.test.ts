@@ -111,7 +111,7 @@ it("a job whose Worker dies in each submit is in ten batches at most", async () 
   await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   const dies = unreliableDatabase(
     env.DB,
-    (_, sql) => (sql.includes("SET status = 'dispatched'") ? "before" : null),
+    (_, sql) => (sql.includes("'$[#-1].request_id'") ? "before" : null),
     "D1_ERROR: SQLITE_ERROR",
   );
   const dying = testContext(dies.d1, service);

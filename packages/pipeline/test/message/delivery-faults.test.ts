@@ -38,9 +38,9 @@ const ALL = ["p0-0", "p0-1", "p0-2", "p1-0", "p1-1", "p1-2"];
 const CALLS = [
   "SELECT CASE WHEN s.id",
   "INSERT INTO parts",
-  "FROM pauses",
+  'from "pauses"',
   "dispatch_number = dispatch_number + 1",
-  "request_id =",
+  "'$[#-1].request_id'",
 ];
 /** Bears with an error, and does not wait for it to pass. */
 const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
@@ -123,7 +123,7 @@ describe("an error of D1", () => {
 
   it("in keeping a malformed message has it come again", async () => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
-      sql.includes("INSERT INTO malformed_messages") ? "before" : null,
+      sql.includes('insert into "malformed_messages"') ? "before" : null,
     );
     await expect(deliver(testContext(d1, service), [{ id: "bad", body: "x" }])).rejects.toThrow();
   });

@@ -63,8 +63,8 @@ export const DELIVERING: readonly Mutation[] = [
     "chain-taken-again",
     "a stale or repeated message takes the chain from the run that has it",
     "packages/pipeline/src/job/sql/chain.ts",
-    "token = ${holder} WHERE name = 'chain' AND token = ${token}",
-    "token = ${holder} WHERE name = 'chain'",
+    "token: holder }).where(isChainOf(token))",
+    'token: holder }).where(eq(heartbeats.name, "chain"))',
   ),
   mutation(
     "replay-forgets-first",

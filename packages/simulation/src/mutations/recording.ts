@@ -12,7 +12,7 @@ export const RECORDING: readonly Mutation[] = [
     "refusals-never-end",
     "refusals in a row are counted on after a dispatch that was taken in",
     "packages/pipeline/src/job/sql/confirm-dispatch.ts",
-    " refusals = 0,",
+    "        refusals: 0,\n",
     "",
   ),
   mutation(
@@ -165,8 +165,8 @@ export const RECORDING: readonly Mutation[] = [
     "confirm-any-dispatch",
     "a request_id is recorded under whichever dispatch is open",
     "packages/pipeline/src/job/sql/confirm-dispatch.ts",
-    "WHERE id = ${job.id} AND dispatch_number = ${job.dispatchNumber}",
-    "WHERE id = ${job.id}",
+    "eq(jobs.dispatchNumber, job.dispatchNumber),",
+    "",
   ),
   mutation(
     "unclear-refusal-not-counted",

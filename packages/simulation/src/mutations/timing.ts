@@ -22,8 +22,8 @@ export const TIMING: readonly Mutation[] = [
       "fault-ends-request",
       "a fault's pause replaces one that somebody asked for",
       "packages/pipeline/src/job/sql/pause-dispatching.ts",
-      "WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'",
-      "WHERE true",
+      "setWhere: sql`NOT ${isRequested} OR excluded.reason = 'requested'`,",
+      "",
     ),
   ),
   mutation(

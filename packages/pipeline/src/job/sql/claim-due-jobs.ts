@@ -67,7 +67,7 @@ export async function claimAtStart(
   pausesEndedBy: Time,
 ): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean }> {
   const results = await transactAll<ClaimedRow>(db, [
-    beatOfPoller(now),
+    beatOfPoller(db, now),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
     anyRetry,

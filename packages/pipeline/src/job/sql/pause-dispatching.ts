@@ -1,9 +1,9 @@
-import { sql, type SQL } from "drizzle-orm";
+import { gt, isNull, or, sql, type SQL } from "drizzle-orm";
 import { EVERYTHING, modelScope, SUBMISSION_SCOPE } from "../pause-scopes.ts";
 import { NEVER_DUE, RELEASE_SPACING_MS } from "../schedule.ts";
 import type { JobId, ModelName, PauseReason, SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { pauses, query, transact, type Database } from "@sluice/db";
 import { memberSubmission } from "./members.ts";
 
 /** Why something is not dispatched, and until when (milliseconds); `null`: until it is resumed. */
@@ -20,17 +20,22 @@ export interface Pause {
  * keeps its start. Asked for again, it keeps its message too unless there is a new one.
  */
 export async function pauseDispatching(db: Database, pause: Pause): Promise<void> {
+  const isRequested = sql`${pauses.reason} = 'requested'`;
   await query(
     db,
-    sql`
-    INSERT INTO pauses (scope, reason, message, since, until)
-    VALUES (${pause.scope}, ${pause.reason}, ${pause.message}, ${pause.since}, ${pause.until})
-    ON CONFLICT (scope) DO UPDATE SET
-      reason = excluded.reason,
-      message = iif(pauses.reason = 'requested', coalesce(excluded.message, pauses.message), excluded.message),
-      since = iif(pauses.reason <> 'requested' AND excluded.reason = 'requested', excluded.since, pauses.since),
-      until = excluded.until
-    WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'`,
+    db
+      .insert(pauses)
+      .values(pause)
+      .onConflictDoUpdate({
+        target: pauses.scope,
+        set: {
+          reason: sql`excluded.reason`,
+          message: sql`iif(${isRequested}, coalesce(excluded.message, ${pauses.message}), excluded.message)`,
+          since: sql`iif(NOT ${isRequested} AND excluded.reason = 'requested', excluded.since, ${pauses.since})`,
+          until: sql`excluded.until`,
+        },
+        setWhere: sql`NOT ${isRequested} OR excluded.reason = 'requested'`,
+      }),
   );
 }
 
@@ -45,11 +50,10 @@ export async function resumeDispatching(db: Database, scope: string, now: number
 
 /** The pauses in force. A handful of rows. */
 export async function readPauses(db: Database, now: Time): Promise<Pause[]> {
-  return query<Pause>(
-    db,
-    sql`
-    SELECT scope, reason, message, since, until FROM pauses WHERE until IS NULL OR until > ${now}`,
-  );
+  return db
+    .select()
+    .from(pauses)
+    .where(or(isNull(pauses.until), gt(pauses.until, now)));
 }
 
 /**

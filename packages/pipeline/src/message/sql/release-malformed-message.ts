@@ -1,12 +1,13 @@
-import { sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { malformedMessages, query, transact, type Database } from "@sluice/db";
 import type { MalformedKey } from "./read-malformed-messages.ts";
 
 /** Forgets a quarantined message. Repeated, it changes nothing. */
 export async function dropMalformedMessage(db: Database, { queue, id }: MalformedKey): Promise<void> {
-  await query(db, sql`DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}`);
+  const isKey = and(eq(malformedMessages.queue, queue), eq(malformedMessages.messageId, id));
+  await query(db, db.delete(malformedMessages).where(isKey));
 }
 
 /**

@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { and, isNull, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, transact } from "@sluice/db";
+import { submissions, transact, type Database } from "@sluice/db";
 
 /**
  * Whether a push stands closed: `taken`, another request has it; `given_up`, the poller closed it as
@@ -21,10 +21,14 @@ export async function closeSubmission(
 ): Promise<Closing> {
   const held = sql`id = ${id} AND holder IS ${holder}`;
   const [row] = await transact<{ whole: number }>(db, [
-    sql`
-      UPDATE submissions SET closed_at = ${now}, active_at = ${now},
-        completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
-      WHERE ${held} AND closed_at IS NULL`,
+    db
+      .update(submissions)
+      .set({
+        closedAt: now,
+        activeAt: now,
+        completedAt: sql`CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END`,
+      })
+      .where(and(held, isNull(submissions.closedAt))),
     sql`
       DELETE FROM sent_parts WHERE submission_id = ${id}
         AND EXISTS (SELECT 1 FROM submissions WHERE ${held} AND closed_at IS NOT NULL AND NOT incomplete)`,

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, transact } from "@sluice/db";
+import { submissions, transact, type Database } from "@sluice/db";
 
 /** A part that is about to be sent. */
 export interface SentPart {
@@ -36,8 +36,11 @@ export async function raiseTotal(
         ];
   const rows = await transact(db, [
     ...keep,
-    sql`
-      UPDATE submissions SET total = max(total, ${total}), active_at = ${now} WHERE ${held} RETURNING id`,
+    db
+      .update(submissions)
+      .set({ total: sql`max(${submissions.total}, ${total})`, activeAt: now })
+      .where(held)
+      .returning({ id: submissions.id }),
   ]);
   return rows.length > 0;
 }

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { FailureCode, SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { query, retries, transact, type Database } from "@sluice/db";
 
 /** A retry that is not through. */
 export interface RetryKey {
@@ -68,10 +68,12 @@ export const anyRetry = sql`SELECT 1 FROM retries LIMIT 1`;
 
 /** The retries that are not through, those that wait longest first. Reads all of them: a handful as a rule. */
 export async function listRetries(db: Database, limit: number): Promise<RetryKey[]> {
-  return query(
-    db,
-    sql`SELECT submission_id AS submission, code FROM retries ORDER BY requested_at, submission_id, code LIMIT ${limit}`,
-  );
+  const { submissionId, code, requestedAt } = retries;
+  return db
+    .select({ submission: submissionId, code })
+    .from(retries)
+    .orderBy(requestedAt, submissionId, code)
+    .limit(limit);
 }
 
 /**

@@ -1,6 +1,6 @@
-import { sql, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { JobId } from "@sluice/core";
-import { type Database, query, transact } from "@sluice/db";
+import { query, retryParts, transact, type Database } from "@sluice/db";
 import { unrollSubmission } from "./roll-up-totals.ts";
 import type { RequestedRetry, RetryKey, RetryProgress } from "./request-retry.ts";
 import { isDocument, isSameDocument } from "../../document/sql/is-document.ts";
@@ -113,12 +113,17 @@ export async function listRetryParts(
 }
 
 /** The parts that a retry comes to next, in the order of their roots. */
-export async function readRetryParts(db: Database, retry: RetryKey, limit: number): Promise<RetryPart[]> {
-  return query(
-    db,
-    sql`
-    SELECT root_id AS root, part, documents FROM retry_parts WHERE ${ofRetry(retry)} ORDER BY root_id, part LIMIT ${limit}`,
-  );
+export async function readRetryParts(
+  db: Database,
+  { submission, code }: RetryKey,
+  limit: number,
+): Promise<RetryPart[]> {
+  return db
+    .select({ root: retryParts.rootId, part: retryParts.part, documents: retryParts.documents })
+    .from(retryParts)
+    .where(and(eq(retryParts.submissionId, submission), eq(retryParts.code, code)))
+    .orderBy(retryParts.rootId, retryParts.part)
+    .limit(limit);
 }
 
 /** The failed documents of parts, in the order of the parts and in theirs. Reads three rows a document of a part. */

@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { gt, lt, or, sql } from "drizzle-orm";
 import { IDEMPOTENCY_KEY_LIFE_MS, WRONG_CLOCK_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
-import { type Database, query, transact } from "@sluice/db";
+import { stagedParts, transact, type Database } from "@sluice/db";
 import { closeIncomplete, countLost } from "./count-lost.ts";
 import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
@@ -58,11 +58,11 @@ export async function listStagedParts(
   stagedBefore: number,
   limit: number,
 ): Promise<{ readonly submission: SubmissionId; readonly part: number; readonly body: string }[]> {
-  return query(
-    db,
-    sql`
-    SELECT submission_id AS submission, part, body FROM staged_parts
-    WHERE staged_at < ${stagedBefore} OR staged_at > ${stagedBefore + WRONG_CLOCK_MS}
-    ORDER BY submission_id, part LIMIT ${limit}`,
-  );
+  const { submissionId, part, stagedAt, body } = stagedParts;
+  return db
+    .select({ submission: submissionId, part, body })
+    .from(stagedParts)
+    .where(or(lt(stagedAt, stagedBefore), gt(stagedAt, stagedBefore + WRONG_CLOCK_MS)))
+    .orderBy(submissionId, part)
+    .limit(limit);
 }

@@ -1,8 +1,8 @@
-import { sql, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import { PUSH_ALIVE_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { query, submissions, transact, type Database } from "@sluice/db";
 import { unrollSubmission } from "./roll-up-totals.ts";
 
 /**
@@ -32,7 +32,8 @@ export async function takeOverPush(db: Database, id: SubmissionId, token: string
 
 /** Lets a push go that its holder knows broke off, so that the same key need not wait for 60 s. */
 export async function letGoOfPush(db: Database, id: SubmissionId, holder: string | null): Promise<void> {
-  await query(db, sql`UPDATE submissions SET holder = '' WHERE id = ${id} AND holder IS ${holder}`);
+  const isHeld = and(eq(submissions.id, id), sql`${submissions.holder} IS ${holder}`);
+  await query(db, db.update(submissions).set({ holder: "" }).where(isHeld));
 }
 
 /** A part of a push, as far as D1 knows it. */
