@@ -56,7 +56,7 @@ export interface TestPart extends PartToRecord {
   readonly body: string;
 }
 
-/** A part as its message would bring it. `first` is the place of its first document. */
+/** A part as its message would bring it. `first` is the index of its first document. */
 export function part(
   submission: SubmissionId,
   number: number,

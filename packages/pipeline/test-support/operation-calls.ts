@@ -56,7 +56,7 @@ const dispatched = { id: JOB, dispatchNumber: 1, status: "dispatched" } as const
 const key = { queue: "sluice-bulk", id: "message-1" };
 const idempotencyKey = { apiKey: "key", key: "k1" };
 const retry = { submission: SUBMISSION, code: "model_error", token: "t" } as const;
-const retryPart = { root: JOB, part: 0, documents: 1 };
+const retryPart = { root: JOB, part: 0, documentCount: 1 };
 const submissionToOpen: NewSubmission = {
   collection: "default",
   model: MODEL,
@@ -113,7 +113,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
     [
       { kind: "everything" },
       { kind: "model", model: MODEL },
-      { kind: "submissions", submissions: [SUBMISSION] },
+      { kind: "submissions", submissionIds: [SUBMISSION] },
     ] as const
   ).map((paused) => (db) => pauses.holdPausedJobs(db, paused, [JOB], NOW)),
   postponeJob: [null, "everything"].map(
@@ -192,7 +192,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   readRetryParts: [(db) => retrying.readRetryParts(db, retry, 10)],
   listFailed: [(db) => retrying.listFailed(db, retry, "default", [retryPart])],
   retryFailed: [
-    (db) => retrying.retryFailed(db, retry, "default", [retryPart], [{ id: JOB, root: JOB, documents: ["d1"] }], NOW),
+    (db) => retrying.retryFailed(db, retry, "default", [retryPart], [{ id: JOB, root: JOB, documentIds: ["d1"] }], NOW),
   ],
   endRetry: [(db) => retrying.endRetry(db, retry)],
   rollUpTotals: [(db) => rollUpTotals(db, NOW)],

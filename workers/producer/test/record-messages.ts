@@ -19,5 +19,5 @@ export async function recordMessages(bodies: readonly string[], job: JobId, now 
   const { model, lane } = first.head;
   const transaction = { statements: parts.map(({ record }) => ({ contextsRows: [{ parts: [record] }] })) };
   await recordParts(openDatabase(env.DB), { id: job, model, lane, leaseUntil: now + 120_000 }, transaction, now);
-  return parts.reduce((sum, part) => sum + part.record.documents.length, 0);
+  return parts.reduce((sum, part) => sum + part.record.documentIds.length, 0);
 }

@@ -23,7 +23,7 @@ export const MAX_REFUSALS = 100;
 export const MAX_HALVINGS = 3;
 
 interface RefusedJob {
-  readonly documents: number;
+  readonly documentCount: number;
   /** How often it was halved because its submits timed out. */
   readonly halvings: number;
   /** Whether its submits keep timing out while those of other jobs of its model do not. */
@@ -46,7 +46,7 @@ export function afterRefusal(
   const isUsedUp = job.batches >= MAX_BATCHES;
   const givenUp = job.refusals + 1 >= MAX_REFUSALS || isUsedUp;
   const split = (alone: FailureCode): RefusalDecision => {
-    if (job.documents === 1) return { kind: "fail", code: alone };
+    if (job.documentCount === 1) return { kind: "fail", code: alone };
     return isUsedUp ? { kind: "fail", code: "no_answer" } : { kind: "split", batchesLeft: MAX_BATCHES - job.batches };
   };
   switch (refusal.class) {
@@ -74,6 +74,6 @@ export function afterRefusal(
 }
 
 /** Whether a job may be halved if its submits keep timing out. */
-export function mayBeHalved({ documents, halvings }: Pick<RefusedJob, "documents" | "halvings">): boolean {
-  return documents > 1 && halvings < MAX_HALVINGS;
+export function mayBeHalved({ documentCount, halvings }: Pick<RefusedJob, "documentCount" | "halvings">): boolean {
+  return documentCount > 1 && halvings < MAX_HALVINGS;
 }

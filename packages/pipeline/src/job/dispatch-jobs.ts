@@ -2,7 +2,7 @@ import { describeError } from "../platform/describe-error.ts";
 import { readJobContent } from "./sql/read-job-documents.ts";
 import { releaseJobs } from "./sql/release-jobs.ts";
 import type { Pause } from "./sql/pause-dispatching.ts";
-import type { WaitingJob } from "./sql/claim-due-jobs.ts";
+import type { UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { dispatchBytes } from "../platform/memory.ts";
 import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { PollerContext } from "./poller-context.ts";
@@ -13,7 +13,7 @@ const MAX_DISPATCHES_AT_ONCE = 4;
 /** What is canceled or paused is taken out of the job, its texts are read, a dispatch starts, and a refusal is settled. */
 const DISPATCH_STATEMENTS = 30;
 
-export interface DispatchedJobs {
+export interface DispatchingResult {
   readonly failed: number;
   readonly left: number;
   /** Whether the rate of submits of a model allows no more now. */
@@ -27,16 +27,16 @@ export interface DispatchedJobs {
  */
 export async function dispatchJobs(
   context: PollerContext,
-  jobs: readonly WaitingJob[],
+  jobs: readonly UndispatchedJob[],
   share: Share,
   leaseUntil: number,
   pauses: Pause[],
-): Promise<DispatchedJobs> {
+): Promise<DispatchingResult> {
   const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
   const running = new Set<Promise<void>>();
   let failed = 0;
   const rate = { isOver: false };
-  const dispatch = async (job: WaitingJob): Promise<void> => {
+  const dispatch = async (job: UndispatchedJob): Promise<void> => {
     try {
       // The texts are read before the dispatch starts: what is deleted in between is left out by its list.
       const outcome = await dispatchUnlessPaused(context, job, () => readJobContent(context.db, job), pauses);

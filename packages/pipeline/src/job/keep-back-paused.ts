@@ -6,7 +6,7 @@ import { separateSubmissions } from "./sql/separate-submissions.ts";
 import type { Context } from "../platform/context.ts";
 import { pauseFor } from "./pauses.ts";
 
-interface WaitingJob {
+interface PausableJob {
   readonly id: JobId;
   readonly model: ModelName;
   readonly status: "pending" | "dispatching";
@@ -17,7 +17,7 @@ interface WaitingJob {
  * Keeps a job back that a pause is about; gives whether it may be dispatched. Submissions share jobs:
  * what a paused one has in a job goes into a job of its own, and the others' documents go on.
  */
-export async function keepBackPaused(context: Context, job: WaitingJob, pauses: readonly Pause[]): Promise<boolean> {
+export async function keepBackPaused(context: Context, job: PausableJob, pauses: readonly Pause[]): Promise<boolean> {
   const now = context.now();
   const pause = pauseFor(pauses, job);
   if (pause !== null) {
@@ -46,7 +46,7 @@ export async function holdPaused<Job extends { readonly id: JobId; readonly mode
   const now = context.now();
   const submissions = pausedSubmissions(pauses);
   const scopes = new Map<string, Paused>();
-  if (submissions.length > 0) scopes.set("submissions", { kind: "submissions", submissions });
+  if (submissions.length > 0) scopes.set("submissions", { kind: "submissions", submissionIds: submissions });
   for (const { model } of jobs) {
     const pause = pauseFor(pauses, { model });
     if (pause === null) continue;

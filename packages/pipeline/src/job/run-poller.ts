@@ -1,6 +1,6 @@
 import { dispatchLease, isSweepDue, pollWaits } from "./schedule.ts";
 import { uuidTail } from "@sluice/core";
-import { claimAtStart, claimDueJobs, type DispatchedJob, type WaitingJob } from "./sql/claim-due-jobs.ts";
+import { claimAtStart, claimDueJobs, type DispatchedJob, type UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { endChain, handOnChain } from "./sql/chain.ts";
 import { readPauses } from "./sql/pause-dispatching.ts";
@@ -117,7 +117,7 @@ export async function workThrough(
       unreserve();
     }
   };
-  const dispatchAll = async (first: readonly WaitingJob[], firstLease: number): Promise<void> => {
+  const dispatchAll = async (first: readonly UndispatchedJob[], firstLease: number): Promise<void> => {
     let [waiting, leaseUntil] = [first, firstLease];
     while (waiting.length > 0) {
       const pauses = await readPauses(context.db, context.now());

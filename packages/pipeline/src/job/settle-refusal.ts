@@ -43,12 +43,16 @@ export async function settleRefusal(
   const { sent, refusals, halvings } = job;
   const isTimeout = dispatch === "unconfirmed" && refusal.class === "retry";
   const timesOutAlone =
-    isTimeout && mayBeHalved({ documents: sent, halvings }) && (await timesOutWhileOthersDoNot(context.db, job));
-  const decision = afterRefusal({ documents: sent, refusals, accepted, batches, halvings, timesOutAlone }, refusal, {
-    now,
-    runInterval: context.runInterval,
-    random: context.random(),
-  });
+    isTimeout && mayBeHalved({ documentCount: sent, halvings }) && (await timesOutWhileOthersDoNot(context.db, job));
+  const decision = afterRefusal(
+    { documentCount: sent, refusals, accepted, batches, halvings, timesOutAlone },
+    refusal,
+    {
+      now,
+      runInterval: context.runInterval,
+      random: context.random(),
+    },
+  );
   // A batch that was accepted and ends the job is its last, not a repeated one.
   const counted = dispatch === "repeated" ? {} : { dispatch };
   const error = { reason, message: refusal.message };

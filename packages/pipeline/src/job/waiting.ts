@@ -35,7 +35,7 @@ export interface WaitingFor {
   readonly until: number | null;
 }
 
-interface WaitingJob {
+interface OpenJob {
   readonly status: JobStatus;
   /** Refusals in a row. */
   readonly refusals: number;
@@ -57,7 +57,7 @@ export function waitingOfPause(pause: HoldingPause): WaitingFor {
 }
 
 /** What a job waits for; `pause` is the one that holds it back, if any. `null`: it has ended. */
-export function waitingOfJob(job: WaitingJob, pause: HoldingPause | null, now: number): WaitingFor | null {
+export function waitingOfJob(job: OpenJob, pause: HoldingPause | null, now: number): WaitingFor | null {
   if (job.dueAt === null) return null;
   const until = job.dueAt > now && job.dueAt < NEVER_DUE ? job.dueAt : null;
   if (job.status === "dispatched") return { reason: "answer", until };

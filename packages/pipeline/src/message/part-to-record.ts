@@ -6,9 +6,9 @@ import { DOCUMENT, type PartToRecord } from "./sql/record-parts.ts";
 export function partToRecord(part: PartMessage, weight: PartWeight): PartToRecord {
   const rows: string[] = [];
   const texts: string[] = [];
-  for (const { id, place, bytes, query, contexts, context_ids: contextIds, metadata } of part.documents) {
+  for (const { id, place: index, bytes, query, contexts, context_ids: contextIds, metadata } of part.documents) {
     const contextCount = contexts.length;
-    rows.push(JSON.stringify(DOCUMENT.list({ id, place, bytes, contextCount, query, contextIds, metadata })));
+    rows.push(JSON.stringify(DOCUMENT.list({ id, index, bytes, contextCount, query, contextIds, metadata })));
     texts.push(JSON.stringify(contexts));
   }
   return {
@@ -16,7 +16,7 @@ export function partToRecord(part: PartMessage, weight: PartWeight): PartToRecor
     part: part.part,
     hash: part.hash,
     collection: part.collection,
-    documents: part.documents.map((document) => document.id),
+    documentIds: part.documents.map((document) => document.id),
     contextCount: weight.contexts,
     payloadBytes: weight.payloadBytes,
     rows: `[${rows.join(",")}]`,

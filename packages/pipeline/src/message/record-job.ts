@@ -72,7 +72,7 @@ function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {
     part.documents.map((document) => ({
       submission: part.submission,
       document: document.id,
-      place: document.place,
+      index: document.place,
       query: document.query,
       contexts: document.contexts,
       truncateInputs: part.truncate_inputs,

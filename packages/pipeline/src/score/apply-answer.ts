@@ -28,7 +28,7 @@ export function applyAnswer(
   const results = matchAnswer(
     items,
     documents.map((document) => ({
-      reference: document === null ? "" : externalReference(document.submission, document.place),
+      reference: document === null ? "" : externalReference(document.submission, document.index),
       contexts: document?.contexts ?? 0,
     })),
   );

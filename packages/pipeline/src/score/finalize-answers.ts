@@ -23,7 +23,7 @@ export const SET_STATEMENTS = 12;
 interface Ending extends EndingJob {
   readonly job: DispatchedJob;
   /** Documents that were sent. */
-  readonly documents: number;
+  readonly documentCount: number;
 }
 
 /**
@@ -75,17 +75,17 @@ function endOf(
   const now = context.now();
   const followUpAt = now + context.runInterval / 2;
   const end = applyAnswer(job, documents, items, { tokens, now, followUpAt, randomBytes: context.randomBytes });
-  return { job, end, documents: documents.length };
+  return { job, end, documentCount: documents.length };
 }
 
 async function finalizeSet(context: PollerContext, set: readonly Ending[]): Promise<void> {
   const ended = await finalizeJobs(context.db, set, context.now());
-  for (const { job, end, documents } of set)
+  for (const { job, end, documentCount } of set)
     context.log({
       event: "job_finalized",
       job: job.id,
       dispatchNumber: job.dispatchNumber,
-      documents,
+      documents: documentCount,
       outcomes: end.outcomes.length,
       follow_up: end.children.length,
       held: ended.has(job.id),

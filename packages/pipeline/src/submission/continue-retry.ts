@@ -91,7 +91,7 @@ function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
   const whole = parts.length === MAX_PARTS && roots.length > 1 ? roots.slice(0, -1) : roots;
   let documents = 0;
   const end = whole.findIndex((root, index) => {
-    documents += root.reduce((sum, part) => sum + part.documents, 0);
+    documents += root.reduce((sum, part) => sum + part.documentCount, 0);
     return index > 0 && documents > MAX_DOCUMENTS;
   });
   return whole.slice(0, end < 0 ? whole.length : end).flat();
@@ -117,7 +117,7 @@ function planRetry(
       jobs.push({
         id: mintJobId(context.now(), context.randomBytes(10)),
         root,
-        documents: job.map((one) => one.document),
+        documentIds: job.map((one) => one.document),
       });
     }
   }

@@ -88,11 +88,11 @@ describe("dispatching a job", () => {
     const { submission, job } = await record(documents("d", 5));
     await dispatchJob(context, pending(job), (await content(job)).toReversed());
     expect(service.submits.map((call) => call.requests)).toEqual([
-      documents("d", 5).map(({ query, contexts }, place) => ({
+      documents("d", 5).map(({ query, contexts }, index) => ({
         query,
         contexts: contexts.map((text) => ({ text })),
         truncate_inputs: true,
-        external_reference: externalReference(submission, place),
+        external_reference: externalReference(submission, index),
       })),
     ]);
   });

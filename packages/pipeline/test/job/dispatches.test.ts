@@ -67,11 +67,11 @@ describe("a job whose recorder died before its dispatch", () => {
     context.clock.now += 1;
     await runPoller(context);
     expect(service.submits.map(({ requests }) => requests)).toEqual([
-      LIST.map(({ query, contexts }, place) => ({
+      LIST.map(({ query, contexts }, index) => ({
         query,
         contexts: contexts.map((text) => ({ text })),
         truncate_inputs: true,
-        external_reference: externalReference(submission, place),
+        external_reference: externalReference(submission, index),
       })),
     ]);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 1, unconfirmed: 0 });

@@ -13,7 +13,7 @@ function partOf(ids: readonly string[], more: { texts?: number; rows?: number; c
     part: 0,
     hash: "hash",
     collection: more.collection ?? "default",
-    documents: ids,
+    documentIds: ids,
     contextCount: ids.length,
     payloadBytes: 100,
     rows: "r".repeat(more.rows ?? 100),

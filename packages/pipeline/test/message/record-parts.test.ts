@@ -95,7 +95,7 @@ describe("recording parts", () => {
 
   it("finds each document's texts again, of more rows than a statement binds and by several statements", async () => {
     const submission = await open(db, { total: 600 });
-    const own = (place: number) => ({ contexts: [`text of ${place}`, `"${place}"`] });
+    const own = (index: number) => ({ contexts: [`text of ${index}`, `"${index}"`] });
     // Three parts a row of texts, two documents a part, so that 100 rows of texts are written at once.
     const parts = Array.from({ length: 300 }, (_, n) => part(submission, n, [own(2 * n), own(2 * n + 1)], 2 * n));
     const shared = Array.from({ length: 100 }, (_, n) => parts.slice(3 * n, 3 * n + 3));
@@ -106,8 +106,8 @@ describe("recording parts", () => {
     expect(new Set(recorded)).toEqual(new Set([true]));
     expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 101 }]);
     const content = await readJobContent(db, { id: job.id, dispatchNumber: 0 });
-    expect(content.map(({ place, contexts }) => ({ place, contexts })).toSorted((a, b) => a.place - b.place)).toEqual(
-      Array.from({ length: 600 }, (_, place) => ({ place, ...own(place) })),
+    expect(content.map(({ index, contexts }) => ({ index, contexts })).toSorted((a, b) => a.index - b.index)).toEqual(
+      Array.from({ length: 600 }, (_, index) => ({ index, ...own(index) })),
     );
   });
 

@@ -168,7 +168,7 @@ describe("reading the documents of several jobs", () => {
       { id: third, dispatchNumber: 2 },
     ]);
     expect([...lists.keys()].toSorted()).toEqual([first, second].toSorted());
-    expect(lists.get(first)).toMatchObject([null, { document: "a", place: 1 }]);
-    expect(lists.get(second)).toMatchObject([{ document: "c", place: 2, contexts: 2, contextIds: null }]);
+    expect(lists.get(first)).toMatchObject([null, { document: "a", index: 1 }]);
+    expect(lists.get(second)).toMatchObject([{ document: "c", index: 2, contexts: 2, contextIds: null }]);
   });
 });

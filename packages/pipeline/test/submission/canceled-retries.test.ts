@@ -81,7 +81,7 @@ describe("a cancellation while a retry is in progress", () => {
     const [first] = await readRetryParts(db, retry, 10);
     if (first === undefined) expect.fail("no part");
     await cancelSubmission(db, submission, NOW);
-    const job = { id: jobId(), root: jobs[0] ?? expect.fail("no job"), documents: ["a", "b"] };
+    const job = { id: jobId(), root: jobs[0] ?? expect.fail("no job"), documentIds: ["a", "b"] };
     expect(await retryFailed(db, retry, "default", [first], [job], NOW)).toBeNull();
     expect(await listRetryParts(db, retry, '["","",""]', 100)).toBeNull();
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 2 });

@@ -128,7 +128,7 @@ describe("a step of a retry that is repeated late", () => {
     const [first] = await readRetryParts(db, retry, 10);
     const root = jobs[0] ?? expect.fail("no job");
     if (first === undefined) expect.fail("no part");
-    const job = { id: jobId(), root, documents: ["a", "b"] };
+    const job = { id: jobId(), root, documentIds: ["a", "b"] };
     return { submission, retry, listed, parts: [first] as const, job };
   }
 

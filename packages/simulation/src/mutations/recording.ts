@@ -81,7 +81,7 @@ export const RECORDING: readonly Mutation[] = [
     "texts-of-a-neighbor",
     "the texts of a part that shares a row with others are sought where the row begins",
     RECORD,
-    "at += documents.length;",
+    "at += documentIds.length;",
     "at = 0;",
   ),
   mutation(

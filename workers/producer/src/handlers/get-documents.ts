@@ -30,7 +30,7 @@ export async function getDocuments({ db, databaseTime }: ApiContext, call: Call)
     );
   }
   const rows = await readDocuments(db, collection, ids, include.includes("text"));
-  const found = new Set(rows.map((row) => row.document_id));
+  const found = new Set(rows.map((row) => row.documentId));
   const documents = await describeDocuments({ db, databaseTime }, rows, { topK, include });
   const missing = JSON.stringify(ids.filter((id) => !found.has(id)));
   return jsonTextResponse(`{"data":[${documents.join(",")}],"missing":${missing}}`);

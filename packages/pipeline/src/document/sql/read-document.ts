@@ -6,54 +6,54 @@ import { isDocument, isSameDocument } from "./is-document.ts";
 
 /** Everything about one version of a document, and about the version that its scores are from. */
 export interface DocumentRow {
-  readonly document_id: string;
+  readonly documentId: string;
   readonly collection: string;
-  readonly submission_id: SubmissionId;
+  readonly submissionId: SubmissionId;
   readonly query: string;
   readonly metadata: string | null;
   /** `null` where texts were not asked for. */
   readonly contexts: string | null;
   readonly model: ModelName;
   readonly lane: Lane;
-  readonly created_at: number;
+  readonly createdAt: number;
   /** Whether its submission's cancellation was requested. */
-  readonly is_canceled: 0 | 1;
+  readonly isCanceled: 0 | 1;
   /** `null`: not ended. */
   readonly status: OutcomeStatus | null;
-  readonly outcome_job_id: JobId | null;
+  readonly outcomeJobId: JobId | null;
   readonly code: string | null;
   readonly message: string | null;
   readonly attempts: number | null;
-  readonly outcome_dispatched_at: number | null;
-  readonly finalized_at: number | null;
+  readonly outcomeDispatchedAt: number | null;
+  readonly finalizedAt: number | null;
   readonly scores: string | null;
   /** The job that recorded it, and where that is open still, how far it is. */
-  readonly root_job_id: JobId | null;
-  readonly root_status: JobStatus | null;
-  readonly root_dispatch_number: number | null;
-  readonly root_round: number | null;
-  readonly root_refusals: number | null;
-  readonly root_dispatched_at: number | null;
-  readonly root_due_at: number | null;
+  readonly rootJobId: JobId | null;
+  readonly rootStatus: JobStatus | null;
+  readonly rootDispatchNumber: number | null;
+  readonly rootRound: number | null;
+  readonly rootRefusals: number | null;
+  readonly rootDispatchedAt: number | null;
+  readonly rootDueAt: number | null;
   /** Whether some of its documents are in other jobs by now. */
-  readonly root_divided: 0 | 1;
+  readonly rootDivided: 0 | 1;
   /** The newest older version that succeeded, where this one has not. */
-  readonly older_submission_id: SubmissionId | null;
-  readonly older_scores: string | null;
-  readonly older_contexts: string | null;
+  readonly olderSubmissionId: SubmissionId | null;
+  readonly olderScores: string | null;
+  readonly olderContexts: string | null;
 }
 
 /** Texts may be a megabyte a version: they are read only where they are shown. */
 const shownColumns = (texts: boolean) => sql`
-  d.document_id, d.collection, d.submission_id, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
-  s.model, s.lane, s.created_at, s.cancel_requested_at IS NOT NULL AS is_canceled,
-  o.status, o.job_id AS outcome_job_id, o.code, o.message, o.attempts, o.dispatched_at AS outcome_dispatched_at,
-  o.finalized_at, o.scores,
-  p.job_id AS root_job_id, root.status AS root_status, root.dispatch_number AS root_dispatch_number, root.round AS root_round,
-  root.refusals AS root_refusals, root.dispatched_at AS root_dispatched_at, root.due_at AS root_due_at,
-  EXISTS (SELECT 1 FROM jobs c WHERE c.parent_id = root.id) AS root_divided,
-  older.submission_id AS older_submission_id, older.scores AS older_scores,
-  ${texts ? sql`olderTexts.texts -> olderInput.contexts_at` : sql`NULL`} AS older_contexts`;
+  d.document_id AS documentId, d.collection, d.submission_id AS submissionId, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
+  s.model, s.lane, s.created_at AS createdAt, s.cancel_requested_at IS NOT NULL AS isCanceled,
+  o.status, o.job_id AS outcomeJobId, o.code, o.message, o.attempts, o.dispatched_at AS outcomeDispatchedAt,
+  o.finalized_at AS finalizedAt, o.scores,
+  p.job_id AS rootJobId, root.status AS rootStatus, root.dispatch_number AS rootDispatchNumber, root.round AS rootRound,
+  root.refusals AS rootRefusals, root.dispatched_at AS rootDispatchedAt, root.due_at AS rootDueAt,
+  EXISTS (SELECT 1 FROM jobs c WHERE c.parent_id = root.id) AS rootDivided,
+  older.submission_id AS olderSubmissionId, older.scores AS olderScores,
+  ${texts ? sql`olderTexts.texts -> olderInput.contexts_at` : sql`NULL`} AS olderContexts`;
 
 const outcomeJoin = sql`
   LEFT JOIN outcomes o ON ${isSameDocument(sql`o`, sql`d`)}`;
@@ -215,10 +215,10 @@ export async function listSubmissionDocuments(
   limit: number,
 ): Promise<ListedDocument[]> {
   const from = after ?? { part: 0, index: -1 };
-  const rows = await query<{ part: number; place: number; id: string; status: OutcomeStatus | null; bytes: number }>(
+  const rows = await query<{ part: number; index: number; id: string; status: OutcomeStatus | null; bytes: number }>(
     db,
     sql`
-    SELECT listed.part AS part, i.key AS place, d.document_id AS id, o.status AS status,
+    SELECT listed.part AS part, i.key AS "index", d.document_id AS id, o.status AS status,
       d.payload_bytes + coalesce(olderInput.payload_bytes, 0) + 40 * d.context_count AS bytes
     FROM parts listed CROSS JOIN json_each(listed.documents) i
     CROSS JOIN documents d ON ${isDocument(sql`d`, {
@@ -231,5 +231,5 @@ export async function listSubmissionDocuments(
       AND (listed.part > ${from.part} OR i.key > ${from.index})
     ORDER BY listed.part, i.key LIMIT ${limit}`,
   );
-  return rows.map(({ part, place, ...row }) => ({ position: { part, index: place }, ...row }));
+  return rows.map(({ part, index, ...row }) => ({ position: { part, index }, ...row }));
 }

@@ -24,14 +24,14 @@ interface ClaimedHead {
   readonly createdAt: number;
 }
 /** A claimed job that is to be dispatched, without its list: that is read when it is needed. */
-export type WaitingJob = ClaimedHead & { readonly status: "pending" | "dispatching" };
+export type UndispatchedJob = ClaimedHead & { readonly status: "pending" | "dispatching" };
 /** A claimed job whose batch is polled. */
 export type DispatchedJob = ClaimedHead & {
   readonly status: "dispatched";
   readonly requestId: RequestId;
   readonly dispatchedAt: number;
 };
-export type ClaimedJob = WaitingJob | DispatchedJob;
+export type ClaimedJob = UndispatchedJob | DispatchedJob;
 
 /** What a claim takes at most. A third of each limit is for the lane `bulk`, so that interactive work never starves it. */
 export interface ClaimLimits {

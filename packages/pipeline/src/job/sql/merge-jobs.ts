@@ -6,7 +6,7 @@ import { isMemberDocument, memberDocuments, memberSubmission } from "./members.t
 /** What a job weighs that may be merged with others. */
 export interface MergeableJob {
   readonly id: JobId;
-  readonly documents: number;
+  readonly documentCount: number;
   readonly contexts: number;
   readonly payloadBytes: number;
   /** Of its list. */
@@ -27,7 +27,7 @@ export async function weighMergeableJobs(db: Database, jobs: readonly JobId[]): 
   return query(
     db,
     sql`
-    SELECT j.id, j.document_count AS documents, j.context_count AS contexts, j.payload_bytes AS payloadBytes,
+    SELECT j.id, j.document_count AS documentCount, j.context_count AS contexts, j.payload_bytes AS payloadBytes,
       length(CAST(j.members AS BLOB)) AS memberBytes, (
         SELECT coalesce(sum(length(CAST(d.context_ids AS BLOB))), 0)
         FROM json_each(j.members) g

@@ -137,7 +137,7 @@ const MAX_HELD = 5_000;
 export type Paused =
   | { readonly kind: "everything" }
   | { readonly kind: "model"; readonly model: ModelName }
-  | { readonly kind: "submissions"; readonly submissions: readonly SubmissionId[] };
+  | { readonly kind: "submissions"; readonly submissionIds: readonly SubmissionId[] };
 
 /**
  * Holds jobs that pauses cover: those of `claimed`, and others that are due. Left out are jobs that need
@@ -182,7 +182,7 @@ function coverage(paused: Paused): { readonly scope: SQL; readonly covers: SQL }
       return {
         scope: firstSubmissionScope(sql`members`),
         covers: sql`NOT EXISTS (SELECT 1 FROM json_each(j.members) g
-          WHERE ${memberSubmission} NOT IN (SELECT value FROM json_each(${JSON.stringify(paused.submissions)})))`,
+          WHERE ${memberSubmission} NOT IN (SELECT value FROM json_each(${JSON.stringify(paused.submissionIds)})))`,
       };
   }
 }

@@ -11,8 +11,8 @@ export interface HoldingJob {
   readonly dispatchNumber: number;
   readonly round: number;
   readonly refusals: number;
-  readonly dispatched_at: number | null;
-  readonly due_at: number | null;
+  readonly dispatchedAt: number | null;
+  readonly dueAt: number | null;
 }
 
 const ASKED = columns("submission", "id");
@@ -40,7 +40,7 @@ export async function readHoldingJobs(
       SELECT absorbed.merged_into FROM line
       CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
     SELECT ${memberSubmission} AS submission, i.value AS document,
-      j.id, j.status, j.dispatch_number AS dispatchNumber, j.round, j.refusals, j.dispatched_at, j.due_at
+      j.id, j.status, j.dispatch_number AS dispatchNumber, j.round, j.refusals, j.dispatched_at AS dispatchedAt, j.due_at AS dueAt
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
     CROSS JOIN json_each(j.members) g CROSS JOIN ${memberDocuments} i
     WHERE (${memberSubmission}, i.value) IN (SELECT ${askedFor("submission")}, ${askedFor("id")} FROM json_each(${asked}))`,

@@ -9,7 +9,8 @@ import { MEMBER, memberSubmission } from "./members.ts";
 export interface JobDocument {
   readonly submission: SubmissionId;
   readonly document: string;
-  readonly place: number;
+  /** In its push. */
+  readonly index: number;
   readonly contexts: number;
   /** `null`: each context's id is its index. */
   readonly contextIds: readonly string[] | null;
@@ -54,30 +55,30 @@ export async function readJobDocuments(
     job: JobId;
     submission: SubmissionId;
     document: string;
-    place: number | null;
+    index: number | null;
     contexts: number;
     contextIds: string | null;
     group: number;
-    index: number;
+    position: number;
   }>(
     db,
     sql`
     ${listed(jobs)}
-    SELECT l.job AS job, l.submission AS submission, i.value AS document, d.place AS place, d.context_count AS contexts,
-      d.context_ids AS contextIds, l.key AS "group", i.key AS "index"
+    SELECT l.job AS job, l.submission AS submission, i.value AS document, d.place AS "index", d.context_count AS contexts,
+      d.context_ids AS contextIds, l.key AS "group", i.key AS position
     FROM listed l CROSS JOIN json_each(l.documents) i
     LEFT JOIN documents d ON ${isListedDocument}`,
   );
   // Sorted here, since D1 bills a sort as one more row read a document; as they come they are in order.
-  const sorted = rows.toSorted((a, b) => a.group - b.group || a.index - b.index);
+  const sorted = rows.toSorted((a, b) => a.group - b.group || a.position - b.position);
   const lists = new Map<JobId, (JobDocument | null)[]>();
-  for (const { job, submission, document, place, contexts, contextIds } of sorted) {
+  for (const { job, submission, document, index, contexts, contextIds } of sorted) {
     const list = lists.get(job) ?? [];
     lists.set(job, list);
-    if (place === null) list.push(null);
+    if (index === null) list.push(null);
     else {
       const ids = contextIds === null ? null : (JSON.parse(contextIds) as string[]);
-      list.push({ submission, document, place, contexts, contextIds: ids });
+      list.push({ submission, document, index, contexts, contextIds: ids });
     }
   }
   return lists;
@@ -87,7 +88,7 @@ export async function readJobDocuments(
 export interface DocumentContent {
   readonly submission: SubmissionId;
   readonly document: string;
-  readonly place: number;
+  readonly index: number;
   readonly query: string;
   readonly contexts: readonly string[];
   readonly truncateInputs: boolean;
@@ -101,7 +102,7 @@ export async function readJobContent(db: Database, job: JobDispatch): Promise<Do
     db,
     sql`
     ${listed([job])}
-    SELECT l.submission AS submission, d.document_id AS document, d.place, d.query, t.texts -> d.contexts_at AS contexts,
+    SELECT l.submission AS submission, d.document_id AS document, d.place AS "index", d.query, t.texts -> d.contexts_at AS contexts,
       l.truncate_inputs AS truncates
     FROM listed l CROSS JOIN json_each(l.documents) i
     CROSS JOIN documents d ON ${isListedDocument}

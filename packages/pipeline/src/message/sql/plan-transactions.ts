@@ -32,8 +32,8 @@ export function planTransactions(parts: readonly PartToRecord[]): RecordingTrans
   for (const part of parts) {
     const rowBytes = utf8Length(part.rows) + ENTRY_BYTES;
     const textBytes = utf8Length(part.texts);
-    const bytes = rowBytes + textBytes + ID_COPIES * utf8Length(JSON.stringify(part.documents)) + PART_BYTES;
-    const documents = part.documents.map((id) => `${part.collection}/${id}`);
+    const bytes = rowBytes + textBytes + ID_COPIES * utf8Length(JSON.stringify(part.documentIds)) + PART_BYTES;
+    const documents = part.documentIds.map((id) => `${part.collection}/${id}`);
     let transaction = transactions.at(-1);
     if (transaction === undefined || transaction.bytes + bytes > MAX_TRANSACTION_BYTES) {
       transaction = { statements: [], bytes: 0 };

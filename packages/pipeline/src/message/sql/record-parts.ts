@@ -5,11 +5,11 @@ import { MEMBER } from "../../job/sql/members.ts";
 import { columns } from "../../platform/sql/columns.ts";
 
 /** What `documents` is filled from: a row of `PartToRecord.rows`. */
-export const DOCUMENT = columns("id", "place", "bytes", "contextCount", "query", "contextIds", "metadata");
+export const DOCUMENT = columns("id", "index", "bytes", "contextCount", "query", "contextIds", "metadata");
 /** A part, for the guard and the counters. */
 const KEY = columns("submission", "part", "documentCount");
 /** A part, with what `jobs` and `parts` hold of it. */
-const PART = columns("submission", "part", "hash", "documentCount", "contextCount", "payloadBytes", "documents");
+const PART = columns("submission", "part", "hash", "documentCount", "contextCount", "payloadBytes", "documentIds");
 /**
  * A part, with the rows of its documents. Their texts lie in the row of `contexts` that is `behind` the newest one by
  * so many, from its element `at` on.
@@ -23,7 +23,7 @@ export interface PartToRecord {
   readonly hash: string;
   readonly collection: string;
   /** Ids of its documents, in order. */
-  readonly documents: readonly string[];
+  readonly documentIds: readonly string[];
   /** How many contexts they have. */
   readonly contextCount: number;
   readonly payloadBytes: number;
@@ -77,7 +77,7 @@ export async function recordParts(
 ): Promise<boolean[]> {
   const contextsRows = statements.flatMap((statement) => statement.contextsRows);
   const parts = contextsRows.flatMap((row) => row.parts);
-  const counted = parts.map((part) => ({ ...part, documentCount: part.documents.length }));
+  const counted = parts.map((part) => ({ ...part, documentCount: part.documentIds.length }));
   const keys = JSON.stringify(counted.map((part) => KEY.list(part)));
   const list = JSON.stringify(counted.map((part) => PART.list(part)));
   const key = KEY.row(sql`n.value`);
@@ -104,7 +104,7 @@ export async function recordParts(
       INSERT INTO jobs (id, model, lane, status, round, document_count, context_count, payload_bytes, due_at, created_at, members)
       SELECT ${job.id}, ${job.model}, ${job.lane}, 'pending', 1, sum(${part("documentCount")}),
         sum(${part("contextCount")}), sum(${part("payloadBytes")}), ${job.leaseUntil}, ${now},
-        json_group_array(${MEMBER.array({ submission: sql`s.id`, documents: part.json("documents") })} ORDER BY n.key)
+        json_group_array(${MEMBER.array({ submission: sql`s.id`, documents: part.json("documentIds") })} ORDER BY n.key)
       FROM json_each(${list}) n CROSS JOIN submissions s ON s.id = ${part("submission")}
       WHERE s.cancel_requested_at IS NULL AND ${guard} HAVING count(*) > 0
       ON CONFLICT (id) DO UPDATE SET
@@ -118,7 +118,7 @@ export async function recordParts(
       SELECT d.value, s.collection, s.id, 'canceled', s.model, 0, ${now}
       FROM json_each(${list}) n
       CROSS JOIN submissions s ON s.id = ${part("submission")} AND s.cancel_requested_at IS NOT NULL
-      CROSS JOIN json_each(n.value, ${PART.path("documents")}) d
+      CROSS JOIN json_each(n.value, ${PART.path("documentIds")}) d
       WHERE ${guard}
       ON CONFLICT DO NOTHING`,
     ...insertContexts(contextsRows, guard),
@@ -127,7 +127,7 @@ export async function recordParts(
     sql`
       INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
       SELECT ${part("submission")}, ${part("part")}, ${job.id}, ${part("hash")}, ${part("documentCount")}, ${now},
-        ${part("documents")}
+        ${part("documentIds")}
       FROM json_each(${list}) n WHERE ${guard}`,
     sql`
       DELETE FROM staged_parts WHERE (submission_id, part) IN (
@@ -188,11 +188,11 @@ function insertDocuments(statements: readonly DocumentsStatement[], guard: SQL):
     for (const { parts } of contextsRows) {
       rowsBehind -= 1;
       let at = 0;
-      for (const { submission, part, documents, rows } of parts) {
+      for (const { submission, part, documentIds, rows } of parts) {
         entries.push(
           ENTRY.text({ submission: `"${submission}"`, part: `${part}`, behind: `${rowsBehind}`, at: `${at}`, rows }),
         );
-        at += documents.length;
+        at += documentIds.length;
       }
     }
     // Taken apart once a part: a join that refers to the entry itself serializes it again for each document.
@@ -206,7 +206,7 @@ function insertDocuments(statements: readonly DocumentsStatement[], guard: SQL):
         WHERE ${guard})
       INSERT INTO documents (document_id, collection, submission_id, part, place, contexts_id, contexts_at,
         payload_bytes, context_count, context_ids, metadata, query)
-      SELECT ${document("id")}, d.collection, d.submission, d.part, ${document("place")},
+      SELECT ${document("id")}, d.collection, d.submission, d.part, ${document("index")},
         (SELECT max(id) FROM contexts) - d.behind, d.at, ${document("bytes")}, ${document("contextCount")},
         ${document("contextIds")}, ${document("metadata")}, ${document("query")}
       FROM (

@@ -13,7 +13,7 @@ export interface RetryPart {
   readonly root: JobId;
   readonly part: number;
   /** All documents of the part. */
-  readonly documents: number;
+  readonly documentCount: number;
 }
 
 /** A failed document whose input is there, with what it weighs in a job. */
@@ -30,7 +30,7 @@ export interface FailedDocument {
 export interface RetryJob {
   readonly id: JobId;
   readonly root: JobId;
-  readonly documents: readonly string[];
+  readonly documentIds: readonly string[];
 }
 
 /** How far a retry is. */
@@ -45,7 +45,7 @@ export interface RetryState extends RetryProgress {
 
 /** A failed document, in the order of the index on failures: how far `listRetryParts` has come. */
 const LISTED = columns("code", "collection", "document");
-const RETRY_JOB = columns("id", "root", "documents");
+const RETRY_JOB = columns("id", "root", "documentIds");
 const PAST_PART = columns("root", "part");
 
 const ofRetry = ({ submission, code }: RetryKey): SQL => sql`submission_id = ${submission} AND code = ${code}`;
@@ -119,7 +119,7 @@ export async function readRetryParts(
   limit: number,
 ): Promise<RetryPart[]> {
   return db
-    .select({ root: retryParts.rootId, part: retryParts.part, documents: retryParts.documents })
+    .select({ root: retryParts.rootId, part: retryParts.part, documentCount: retryParts.documents })
     .from(retryParts)
     .where(and(eq(retryParts.submissionId, submission), eq(retryParts.code, code)))
     .orderBy(retryParts.rootId, retryParts.part)
@@ -168,7 +168,7 @@ export async function retryFailed(
   const past = PAST_PART.row(sql`value`);
   const list = JSON.stringify(jobs.map((job) => RETRY_JOB.list(job)));
   const job = RETRY_JOB.row(sql`g.value`);
-  const jobDocuments = sql`json_each(g.value, ${RETRY_JOB.path("documents")})`;
+  const jobDocuments = sql`json_each(g.value, ${RETRY_JOB.path("documentIds")})`;
   // The first part goes with the last statement but one: until then this says whether it is this call's turn.
   const isNext = sql`
     ${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})`;
