@@ -5,7 +5,7 @@ import type { Refusal } from "@sluice/inference";
 /** What becomes of a job whose dispatch ended in a refusal. */
 export type RefusalDecision =
   | { readonly kind: "again"; readonly dueAt: number }
-  /** The whole model stands still until `dueAt`, this job with it. */
+  /** The whole model is paused until `dueAt`, and this job with it. */
   | { readonly kind: "pause"; readonly reason: PauseReason; readonly dueAt: number }
   /** Its pieces may be in `batchesLeft` more batches, at least 1. */
   | { readonly kind: "split"; readonly batchesLeft: number }
@@ -14,8 +14,8 @@ export type RefusalDecision =
   | { readonly kind: "fail"; readonly code: FailureCode };
 
 /**
- * A job that is turned away this often in a row is given up: at the longest backoff, about a day. What
- * stops a whole model, the daily limit or the configuration, is not counted: it says nothing about the job.
+ * A job that is refused this often in a row is given up: at the longest backoff, after about a day. Refusals that pause
+ * a whole model, by the daily limit or the configuration, are not counted: they say nothing about the job.
  */
 export const MAX_REFUSALS = 100;
 

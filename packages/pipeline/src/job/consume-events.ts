@@ -11,8 +11,8 @@ import type { PollerContext } from "./poller-context.ts";
 import { Share } from "./share.ts";
 
 /**
- * Delays before a message is delivered again whose batch no open job has, in seconds. An event may come before the
- * consumer has recorded its `request_id`; after these it belongs to somebody else, or its job has ended.
+ * Delays in seconds before an event of an unknown batch is delivered again. An event may arrive before the consumer has
+ * recorded its `request_id`; after these delays the batch is not from here, or its job has ended.
  */
 const UNKNOWN_RETRY_SECONDS = [2, 10] as const;
 
@@ -52,7 +52,7 @@ export async function consumeEvents(
   return decisions;
 }
 
-/** Claims and polls the jobs of these batches; gives the batches that it found. */
+/** Claims and polls the jobs of these batches; returns the batches that have a job. */
 async function pollReported(context: PollerContext, requestIds: readonly RequestId[]): Promise<ReadonlySet<RequestId>> {
   const jobs = await claimReportedJobs(
     context.db,

@@ -9,7 +9,7 @@ import { submitBatch, toRequest } from "@sluice/inference";
 import type { Context } from "../platform/context.ts";
 import { settleRefusal } from "./settle-refusal.ts";
 
-/** A job that may be dispatched: recorded and pending, or left behind by a dispatch that broke off. */
+/** A job that may be dispatched: recorded and pending, or left behind by an interrupted dispatch. */
 export interface DispatchableJob {
   readonly id: JobId;
   readonly model: ModelName;

@@ -10,7 +10,9 @@ import type { Share } from "./share.ts";
 
 /** Fewer than the connections that there are: submits that take a minute must not keep polls back. */
 const MAX_DISPATCHES_AT_ONCE = 4;
-/** What is canceled or paused is taken out of the job, its texts are read, a dispatch starts, and a refusal is settled. */
+/**
+ * What is canceled or paused is taken out of the job, its texts are read, a dispatch starts, and a refusal is settled.
+ */
 const DISPATCH_STATEMENTS = 30;
 
 export interface DispatchingResult {

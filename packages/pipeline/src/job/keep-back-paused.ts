@@ -14,7 +14,7 @@ interface PausableJob {
 }
 
 /**
- * Keeps a job back that a pause is about; gives whether it may be dispatched. Submissions share jobs:
+ * Keeps back a job that a pause covers; returns whether it may be dispatched. Submissions share jobs:
  * what a paused one has in a job goes into a job of its own, and the others' documents go on.
  */
 export async function keepBackPaused(context: Context, job: PausableJob, pauses: readonly Pause[]): Promise<boolean> {

@@ -110,7 +110,9 @@ export async function pollJobs(
 
 type NoAnswer = Exclude<Awaited<ReturnType<typeof pollBatch>>, { kind: "answered" }>;
 
-/** Why a batch without an answer is given up; `null`: it may still be in progress, and the claim has set its next poll. */
+/**
+ * Why a batch without an answer is given up; `null`: it may still be in progress, and the claim has set its next poll.
+ */
 function overdue(
   context: PollerContext,
   job: DispatchedJob,
@@ -122,7 +124,7 @@ function overdue(
   return context.now() - job.dispatchedAt >= stuckAfter ? { refusal: STUCK, reason: "stuck" } : null;
 }
 
-/** To a job whose batch is late: as if the service had forgotten it. */
+/** For a job whose batch is late: it is treated as if the service had forgotten it. */
 const STUCK: Refusal = {
   class: "forgotten",
   code: null,

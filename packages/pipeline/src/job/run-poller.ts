@@ -22,7 +22,7 @@ export type { PollerContext } from "./poller-context.ts";
 const MAX_CLAIMED_POLLS = 300;
 /** Jobs to be dispatched that one claim takes: one that never was counts 1, any other 20. */
 const MAX_CLAIMED_DISPATCHES = 1_000;
-/** A run of the chain that took on as many jobs as this hands on, also where nothing is due at its end. */
+/** A run that claimed this many jobs continues the chain even if no job is due at its end. */
 const MIN_CHAIN_JOBS = 100;
 /**
  * A run of the chain that finds nothing due, and any that is over the rate of submits, looks again after this part of
@@ -59,7 +59,7 @@ export async function runPoller(context: PollerContext): Promise<void> {
  * that the two work side by side. A run of the chain, and one that was over the rate of submits, looks again and again
  * until its time is over, and hands on if the load lasts: so jobs that become due between two cron runs, or wait for
  * their turn, need not wait for the second. Claims are made by D1's own clock; a run that found something to do reads
- * it before it does any of it. Returns whether its first claim found a retry that is not through.
+ * it before it does any of it. Returns whether its first claim found a retry in progress.
  */
 export async function workThrough(
   isolate: PollerContext,
@@ -142,7 +142,7 @@ export async function workThrough(
 
   // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
   for (let isFirst = true; !state.isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
-    // What waits for its turn merges with what comes meanwhile.
+    // Jobs that wait for their turn are merged with jobs that arrive meanwhile.
     if (state.isOverRate) await context.sleep(context.runInterval / CHAIN_LOOKS);
     state.isOverRate = false;
     const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
@@ -153,7 +153,7 @@ export async function workThrough(
       share.reserve(CLAIM_STATEMENTS)?.();
       continue;
     }
-    // Where one half fails, the other comes to its end first: a batch under way would be cut off with this invocation.
+    // If one half fails, the other finishes first: a call in progress would be cut off with this invocation.
     for (const half of await Promise.allSettled([pollAll(polls), dispatchAll(waiting, leaseUntil)]))
       if (half.status === "rejected") throw half.reason;
   }

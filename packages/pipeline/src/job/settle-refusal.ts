@@ -24,11 +24,11 @@ interface RefusedDispatch {
   readonly halvings: number;
   /** What is left of its documents. */
   readonly members: JobMembers;
-  /** Documents that the batch held: more than are left, where some were deleted since. */
+  /** Documents of the batch: more than are left if some were deleted since. */
   readonly sent: number;
 }
 
-/** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's dispatches will tell. */
+/** Carries out what the refusal asks for, in one guarded write. `reason` is recorded in the job's dispatches. */
 export async function settleRefusal(
   context: Context,
   job: RefusedDispatch,

@@ -24,7 +24,7 @@ export async function consumeDelivery(
   const jobs = await recordDelivered(context, delivery, parts, true);
   jobs.push(...(await recordStaged(context, delivery, staged)));
   await dispatchRecorded(context, jobs);
-  // The same part twice in one delivery: what became of the first became of both.
+  // The same part twice in one delivery: both messages get the decision about the first.
   for (const { message, first } of duplicates) decisions.set(message.id, decisions.get(first) ?? { kind: "retry" });
   context.log({
     event: "delivery_consumed",

@@ -4,7 +4,7 @@ import { submissionNamed } from "./message.ts";
 import type { ReadMalformed } from "./read-messages.ts";
 import { quarantineMessage } from "./sql/quarantine-message.ts";
 
-/** Keeps messages that nothing can be done with for a person to look at, and acknowledges them. */
+/** Quarantines messages that cannot be recorded, so that a person can look at them, and acknowledges them. */
 export async function quarantine(
   context: Context,
   delivery: DeliveryState,

@@ -33,7 +33,7 @@ export function readMessage(message: DeliveredMessage): ReadPart | ReadReference
     : { kind: "staged", message, part: value, body };
 }
 
-/** As text, whatever came: a message that nobody can read is kept for a person to look at. */
+/** Any body as text: a message that cannot be parsed is quarantined for a person to look at. */
 function bodyText(body: unknown): string {
   if (typeof body === "string") return body;
   if (body === undefined || typeof body === "bigint") return `${body}`;

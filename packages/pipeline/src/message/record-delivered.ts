@@ -10,8 +10,9 @@ import { recordApart } from "./record-apart.ts";
 import { planRecording, type RecordedJob } from "./record-job.ts";
 
 /**
- * Records the parts of a delivery, and decides about their messages: one that D1 did not take comes again, and one that
- * a constraint forbids comes again ever later. `keepsContent` as `recordJob` takes it. Returns the jobs that hold them.
+ * Records the parts of a delivery and decides about their messages: a message whose part was not recorded is retried;
+ * if a constraint forbids its part, after ever longer delays. `keepsContent`: see `recordJob`. Returns the recorded
+ * jobs.
  */
 export async function recordDelivered(
   context: Context,
@@ -46,7 +47,7 @@ export async function recordStaged(
   for (let next = 0; next < references.length; next += STAGED_AT_ONCE) {
     const group = references.slice(next, next + STAGED_AT_ONCE);
     const fetched = await fetchStaged(context, group).catch((error: unknown) => {
-      // These come again; what was recorded before them stays decided.
+      // These are retried; messages that were decided before stay decided.
       decide(
         delivery,
         group.map(({ message }) => message),
@@ -63,7 +64,7 @@ export async function recordStaged(
   return jobs;
 }
 
-/** Lets a message come again whose part a constraint forbids, or quarantines it before its last queue would drop it. */
+/** Retries a message whose part a constraint forbids, or quarantines it before its last queue would drop it. */
 async function refuse(context: Context, delivery: DeliveryState, one: ReadPart, constraint: string): Promise<void> {
   const { message, part } = one;
   const next = afterRefusal(message.attempts);

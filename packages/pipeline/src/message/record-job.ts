@@ -14,7 +14,7 @@ export interface PlannedPart {
   readonly weight: PartWeight;
 }
 
-/** Plans the jobs of parts that came together: a job holds one model and lane. */
+/** Plans the jobs of parts that were delivered together: a job has one model and one lane. */
 export function planRecording<Part extends PlannedPart>(parts: readonly Part[]): Part[][] {
   const groups = Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`);
   return [...groups.values()].flatMap((group) => planJobs(group));
@@ -26,18 +26,18 @@ export interface RecordedJob {
   readonly model: ModelName;
   /** UTF-8 bytes of its requests. */
   readonly payloadBytes: number;
-  /** Gives the texts of its documents. */
+  /** Returns the texts of its documents. */
   readonly readContent: () => Promise<readonly DocumentContent[]>;
 }
 
 export interface Recorded {
-  /** For each part whether it is recorded now, by this job or another. One that is not must come again. */
+  /** For each part whether it is recorded now, by this job or another. One that is not must be delivered again. */
   readonly parts: readonly boolean[];
   readonly job: RecordedJob;
 }
 
 /**
- * Records the parts of one job, in as many transactions as its size asks for. `keepsContent`: the parts
+ * Records the parts of one job, in as many transactions as its size needs. `keepsContent`: the parts
  * stay in memory until the job is dispatched; otherwise its texts are read from D1 again.
  */
 export async function recordJob(

@@ -8,7 +8,7 @@ const MAX_READINGS = 3;
 /**
  * The same with D1's clock in place of the isolate's, which may be hours off: leases, ages and times that several
  * Workers compare are of one clock. Off by half of what the reading took at most, so by 5 s. One call to D1, three
- * if they are slow; throws where they are all slower than that.
+ * if they are slow; throws if all of them are slower than that.
  */
 export async function withDatabaseClock<Own extends Context>(context: Own): Promise<Own> {
   for (let readings = 1; ; readings += 1) {

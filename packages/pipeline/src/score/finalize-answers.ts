@@ -28,8 +28,8 @@ interface Ending extends EndingJob {
 
 /**
  * Applies the answers of several jobs in as few transactions as their size allows. If D1 refuses a transaction, its
- * jobs are finalized one by one, so that the one at fault keeps no other back. Returns the number of jobs that failed:
- * the claim has set their next poll.
+ * jobs are finalized one by one, so that one that fails does not delay the others. Returns the number of jobs that
+ * failed: the claim has set their next poll.
  */
 export async function finalizeAnswers(context: PollerContext, answers: readonly AnsweredJob[]): Promise<number> {
   const failed = (jobs: readonly DispatchedJob[], error: unknown): number => {

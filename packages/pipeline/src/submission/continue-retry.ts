@@ -32,7 +32,7 @@ export interface RetryContext {
 
 /** What `continueRetry` did. */
 export interface RetriedSteps {
-  /** Documents that the retry has queued so far; of one that was through before, none. */
+  /** Documents that the retry has queued so far; 0 if it was complete before. */
   readonly queued: number;
   /** Steps that it took. */
   readonly steps: number;
@@ -40,7 +40,7 @@ export interface RetriedSteps {
 }
 
 /**
- * Carries a retry on by so many steps at most, of 12 statements each. Several Workers may do so at once. A step
+ * Continues a retry for at most `maxSteps` steps of 12 statements each. Several Workers may do so at once. A step
  * lists parts with failed documents, or, once all are listed, queues the failed documents of the next roots: those
  * of a root together, in as few jobs as fit. Documents that fail again meanwhile are left to another retry.
  */
@@ -59,7 +59,7 @@ export async function continueRetry(context: RetryContext, key: RetryKey, maxSte
         : await listRetryParts(context.db, retry, state.listedThrough, MAX_LISTED);
     if (isSame(state)) queued = state.queued;
   }
-  // Over, or ended by another Worker.
+  // Complete, or ended by another Worker.
   if (!isSame(state)) return { queued, steps, isThrough: true };
   if (!isOver(state)) return { queued, steps, isThrough: false };
   await endRetry(context.db, retry);
@@ -76,7 +76,7 @@ async function queueNext(
   { collection }: RetryState,
 ): Promise<RetryState | null> {
   const [first, ...others] = wholeRoots(await readRetryParts(context.db, retry, MAX_PARTS));
-  // Another Worker was quicker.
+  // Another Worker was faster.
   if (first === undefined) return readRetry(context.db, retry);
   const failed = await listFailed(context.db, retry, collection, [first, ...others]);
   const { jobs, isPast } = planRetry(failed, context);
@@ -84,10 +84,10 @@ async function queueNext(
   return retryFailed(context.db, retry, collection, [first, ...past], jobs, context.now());
 }
 
-/** The first parts that belong to whole roots, up to so many documents; of a larger root all. */
+/** The first parts that belong to whole roots, up to `MAX_DOCUMENTS`; all parts of a larger root. */
 function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
   const roots = [...Map.groupBy(parts, ({ root }) => root).values()];
-  // The last may go on behind the parts that were read.
+  // The last root may have more parts than were read.
   const whole = parts.length === MAX_PARTS && roots.length > 1 ? roots.slice(0, -1) : roots;
   let documents = 0;
   const end = whole.findIndex((root, index) => {

@@ -20,7 +20,7 @@ import { recordApart } from "../message/record-apart.ts";
 import type { Context } from "../platform/context.ts";
 import type { Share } from "../job/share.ts";
 
-/** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
+/** Folds of 5,000 submissions and jobs each: enough for 300 a second. */
 const MAX_ROLL_UPS = 20;
 /** Statements of a fold, and of a round of staged parts: nine at most, in jobs of their own where D1 refuses some. */
 const ROLL_UP_STATEMENTS = 8;
@@ -29,8 +29,8 @@ const STAGED_STATEMENTS = 60;
 const MAX_STAGED_ROUNDS = 10;
 
 /**
- * What no message and no job brings about: closes abandoned pushes, counts lost documents, and
- * records staged parts whose message does not come, as far as the share of statements allows. Once every five minutes.
+ * Does what no message and no job triggers: closes abandoned pushes, counts lost documents, and records staged parts
+ * whose message is overdue, as far as the share of statements allows. Once every five minutes.
  */
 export async function runMaintenance(context: Context, share: Share): Promise<void> {
   const now = context.now();
@@ -51,9 +51,9 @@ interface StagedPart extends PlannedPart {
   readonly body: string;
 }
 
-/** Records the oldest staged parts whose message does not come. Gives whether there may be more. */
+/** Records the oldest staged parts whose message is overdue. Returns whether there may be more. */
 async function recordStagedParts(context: Context, now: number): Promise<boolean> {
-  // Kept with the messages that cannot be read, so that it does not keep back those behind it.
+  // Quarantined with the messages that cannot be read, so that it does not delay the parts after it.
   const quarantine = async (submission: SubmissionId, part: number, reason: string, body: string) => {
     await quarantineMessage(context.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
     await unstagePart(context.db, submission, part);
@@ -83,7 +83,7 @@ async function recordStagedParts(context: Context, now: number): Promise<boolean
       else if (recording.kind === "unreadable")
         await quarantine(submission, part, "D1 cannot read its documents", one.body);
       else {
-        // Those behind it come first from now on.
+        // The parts after it are recorded first from now on.
         await postponeStagedPart(context.db, submission, part, now);
         context.log({ event: "recording_refused", level: "error", constraint: recording.constraint, submission, part });
       }

@@ -182,7 +182,7 @@ describe("a batch that is accepted and then invalid", () => {
     expect(await rows(env.DB, `SELECT id FROM jobs WHERE batches > ${MAX_BATCHES}`)).toEqual([]);
   });
 
-  it("is cut into single documents before the last, where pieces of it were given up", async () => {
+  it("is split into single documents before its last batch, if pieces of it were given up", async () => {
     await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
     // Two pieces of two, with three batches left each, of which these use up two.
@@ -193,7 +193,7 @@ describe("a batch that is accepted and then invalid", () => {
     expect(Object.keys(await scoresInView(env.DB))).toEqual(["d1", "d2", "d3"]);
   });
 
-  it("is not cut where one document of a piece is left: that has its last batch alone", async () => {
+  it("is not split if one document of a piece is left: its last batch is its own", async () => {
     await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
     poison(["d0"], ["b2", "b3", "b4", "b5"]);
@@ -232,7 +232,7 @@ it("an outage fails no document while somebody resumes another submission once a
   expect(await failures()).toEqual([]);
 });
 
-it("leaves a job alone whose dispatch another Worker has settled meanwhile, and taken its batch back", async () => {
+it("leaves a job alone if another Worker has settled its dispatch and uncounted its batch", async () => {
   const { job } = await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   await env.DB.prepare("UPDATE jobs SET dispatch_number = 10, batches = ?")
     .bind(MAX_BATCHES - 1)

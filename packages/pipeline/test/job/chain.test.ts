@@ -56,14 +56,14 @@ describe("a run that uses up its share while jobs are due", () => {
     expect(await chain()).toMatchObject([{ token: "another" }]);
   });
 
-  it("starts one where the last shows no sign of life", async () => {
+  it("starts one if the last shows no activity", async () => {
     await slowJobs(10);
     await handOnChain(context.db, null, "lost", NOW - CHAIN_ALIVE_MS);
     await runPoller(context);
     expect(await chain()).toMatchObject([{ token: context.continued[0] }]);
   });
 
-  it("ends the chain where its message cannot be sent", async () => {
+  it("ends the chain if its message cannot be sent", async () => {
     await slowJobs(10);
     await runPoller({ ...context, continueLater: () => Promise.reject(new Error("Queue is overloaded")) });
     expect(await chain()).toEqual([]);
@@ -93,7 +93,7 @@ it("a run that finds more due than one claim takes starts the chain at once", as
   expect(service.polls).toHaveLength(200);
 });
 
-it("a run that ends because nothing is due hands on to nobody", async () => {
+it("a run that ends because nothing is due does not continue the chain", async () => {
   await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   await runPoller(context);
   expect(context.continued).toEqual([]);

@@ -109,7 +109,7 @@ describe("dispatching a job", () => {
     expect((await onlyJob(env.DB)).documents).toEqual(["d0", "d2"]);
   });
 
-  it("calls nobody when nothing is left to send", async () => {
+  it("makes no call when nothing is left to send", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     await env.DB.exec("DELETE FROM documents");
@@ -118,7 +118,7 @@ describe("dispatching a job", () => {
     expect(await onlyJob(env.DB)).toMatchObject({ status: "canceled", dueAt: null });
   });
 
-  it("calls nobody when another dispatch was started", async () => {
+  it("makes no call when another dispatch was started", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     await dispatchJob(context, pending(job), read);

@@ -65,7 +65,7 @@ describe("an event that reports the end of a batch", () => {
     expect(submission && (await counters(env.DB, submission))).toMatchObject({ succeeded: 1, completed: true });
   });
 
-  it("is taken together with the others of its delivery: one claim for all", async () => {
+  it("is handled with the others of its delivery: one claim for all", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `d${n}-`);
     await dispatched(names);
     const { d1, calls } = unreliableDatabase(env.DB);
@@ -87,7 +87,7 @@ describe("an event that reports the end of a batch", () => {
     expect(service.polls).toHaveLength(1);
   });
 
-  it("moves the next poll: the run that comes then finds nothing to do", async () => {
+  it("moves the next poll: the next run finds nothing to do", async () => {
     await dispatched(["a"]);
     service.pendingPolls = 1;
     context.clock.now = NOW + RUN;
@@ -134,7 +134,7 @@ describe("an event whose batch no open job has", () => {
     expect(await onlyJob(env.DB)).toEqual(before);
   });
 
-  it("finds its job when it comes again, where it came before the request_id was recorded", async () => {
+  it("finds its job when it is redelivered, if it arrived before the request_id was recorded", async () => {
     const early = [ended("batch-1")];
     expect(await consume(early)).toMatchObject([{ kind: "retry" }]);
     await dispatched(["a"]);
@@ -142,7 +142,7 @@ describe("an event whose batch no open job has", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(documents("a", 1)));
   });
 
-  it("is not applied where the batch is that of an older dispatch", async () => {
+  it("is not applied if the batch belongs to an older dispatch", async () => {
     await dispatched(["a"]);
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
     await nextRun(context);
@@ -154,7 +154,7 @@ describe("an event whose batch no open job has", () => {
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 3 });
   });
 
-  it("changes nothing where the job has ended", async () => {
+  it("changes nothing if the job has ended", async () => {
     await dispatched(["a"]);
     await consume([ended("batch-1")]);
     const before = await jobs(env.DB);

@@ -70,7 +70,7 @@ describe("a job held by a pause", () => {
     ]);
   });
 
-  it("is due at once where the pause ended before it was held", async () => {
+  it("is due at once if the pause ended before it was held", async () => {
     const [a, b] = [await recorded("a"), await recorded("b")];
     expect(await holdPausedJobs(db, { kind: "everything" }, [a.id], NOW)).toEqual([]);
     await deferJob(db, pending(b.id), { scope: EVERYTHING }, NOW + 7);

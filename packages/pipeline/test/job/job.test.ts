@@ -106,7 +106,7 @@ describe("planJobs", () => {
     expect(full(100, {})).toBe(1);
   });
 
-  it("gives a part that fills a job alone a job of its own", () => {
+  it("gives a part that fills a job its own job", () => {
     const weight = {
       documentCount: 1,
       contexts: 1,
@@ -156,7 +156,7 @@ describe("weighPart", () => {
 describe("a job's list", () => {
   const [a, b] = ["sub_a", "sub_b"] as unknown as [SubmissionId, SubmissionId];
 
-  it("is the same after it was taken apart and grouped again", () => {
+  it("is the same after it was flattened and grouped again", () => {
     const members = [
       [a, ["1", "2"]],
       [b, ["1"]],
@@ -171,7 +171,7 @@ describe("a job's list", () => {
     expect(groupMembers(listMembers(members))).toEqual(members);
   });
 
-  it("is cut in two, or in three where that saves a level, without losing one", () => {
+  it("is split in two, or in three if that saves a level, without losing a document", () => {
     expect(cut([1], 9)).toEqual([[1]]);
     expect(cut([1, 2], 9)).toEqual([[1], [2]]);
     expect(cut([1, 2, 3], 9)).toEqual([[1], [2], [3]]);
@@ -199,7 +199,7 @@ describe("a job's list", () => {
     expect(cut([1, 2, 3, 4, 5], 1)).toEqual([[1], [2], [3], [4], [5]]);
   });
 
-  it("brings any bad documents to stand alone within 2·k·log₂N + 2 calls", () => {
+  it("isolates any bad documents within 2·k·log₂N + 2 calls", () => {
     // The most calls that cutting makes for k bad ones of N, wherever they stand: found for every N and k once.
     const worst = new Map<string, number>();
     const most = (n: number, k: number): number => {
@@ -231,7 +231,7 @@ describe("a job's list", () => {
   });
 });
 
-it("a document by itself weighs what it does as the only one of a part", () => {
+it("a single document weighs the same as a part of one document", () => {
   const document = { place: 3, id: "é-1", bytes: 400, query: "q", contexts: ["a", "b"], context_ids: ["x", "yé"] };
   const part = {
     v: 1,

@@ -75,7 +75,7 @@ it("jobs are merged up to the limits of one", async () => {
   expect(sizes().toSorted()).toEqual([1, 2]);
 });
 
-it("a bad document in a merged job is found, and none of its neighbors fails", async () => {
+it("a bad document in a merged job is isolated, and its neighbors succeed", async () => {
   for (const name of ["a", "b", "c", "d"]) await record(name, 2);
   const bad = documents("c", 2)[1]?.query;
   service.onSubmit = ({ requests }) =>
@@ -87,7 +87,7 @@ it("a bad document in a merged job is found, and none of its neighbors fails", a
   expect(Object.keys(await scoresInView(env.DB))).toHaveLength(7);
 });
 
-it("jobs are dispatched all the same where D1 refuses to merge them", async () => {
+it("jobs are dispatched even if D1 refuses to merge them", async () => {
   for (const name of ["a", "b"]) await record(name);
   const { d1 } = unreliableDatabase(
     env.DB,
@@ -100,7 +100,7 @@ it("jobs are dispatched all the same where D1 refuses to merge them", async () =
   expect(refusing.events).toContainEqual(expect.objectContaining({ event: "merging_broke_off" }));
 });
 
-it("no document is sent twice or lost where the answer of a merge is lost", async () => {
+it("no document is sent twice or lost if the answer of a merge is lost", async () => {
   for (const name of ["a", "b", "c"]) await record(name);
   const { d1 } = unreliableDatabase(
     env.DB,

@@ -46,7 +46,7 @@ it("a run over the rate of submits waits for its turn, and dispatches all of its
   expect(times).toEqual([0, 0, 5_000, 5_000, 5_000]);
 });
 
-it("jobs that wait for the rate of submits merge with those that come meanwhile", async () => {
+it("jobs that wait for the rate of submits merge with jobs that arrive meanwhile", async () => {
   await record("a");
   await noSubmitBefore(NOW + SUBMIT_BURST_MS);
   let sleeps = 0;
@@ -62,7 +62,7 @@ it("jobs that wait for the rate of submits merge with those that come meanwhile"
   expect(sizes()).toEqual([2]);
 });
 
-it("a run that was over the rate looks on, and polls what it dispatched", async () => {
+it("a run that was over the rate continues, and polls the batches that it dispatched", async () => {
   await record("a");
   await noSubmitBefore(NOW + SUBMIT_BURST_MS);
   await runPoller(context);

@@ -49,7 +49,7 @@ async function shared(): Promise<{ a: SubmissionId; b: SubmissionId; job: JobId 
 const pause = (scope: string) =>
   pauseDispatching(context.db, { scope, reason: "requested", message: null, since: context.now(), until: null });
 
-it("what a paused submission has in a job with another goes apart, and the other goes on", async () => {
+it("separates the documents of a paused submission from a job, and dispatches the rest", async () => {
   const { a, b, job } = await shared();
   await pause(submissionScope(a));
   await nextRun(context);
@@ -84,7 +84,7 @@ it("a job of paused submissions alone waits whole, however often it is looked at
   expect(service.submits).toEqual([]);
 });
 
-it("a paused backlog is held by one statement, and a job behind it is dispatched in the same run", async () => {
+it("a paused backlog is held by one statement, and a later job is dispatched in the same run", async () => {
   const { submission, job: paused } = await recordJob(context.db, A, { now: NOW, dueAt: NOW });
   // 500 jobs like it: only their lists and times matter here.
   await env.DB.prepare(
@@ -117,7 +117,7 @@ it("a submission that is paused and canceled ends all the same", async () => {
   expect(await counters(env.DB, a)).toMatchObject({ canceled: 3, completed: true });
 });
 
-it("a dispatch that broke off is over before its job is taken apart", async () => {
+it("an interrupted dispatch is given up before its job is separated", async () => {
   const { a, job } = await shared();
   await startDispatch(
     context.db,

@@ -34,7 +34,7 @@ beforeEach(async () => {
   ({ submission } = await recordJob(testContext(env.DB, service).db, LIST, { now: NOW, dueAt: NOW }));
 });
 
-it("a run whose polls break off ends after the batch that it has under way", async () => {
+it("a run whose polls fail ends after its batch in progress", async () => {
   const context = testContext(env.DB, service);
   await runPoller(context);
   const other = await recordJob(context.db, documents("e", 1), { now: NOW, dueAt: NOW });
@@ -88,7 +88,7 @@ const RUNS = 4;
 const MAX_CALLS = 33;
 
 describe("an error of D1", () => {
-  it("can befall fewer calls than are tried here", async () => {
+  it("can happen at fewer calls than are tried here", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
     await runOver(d1, RUNS);
     expect(calls.length).toBeLessThan(MAX_CALLS);

@@ -29,8 +29,8 @@ beforeEach(() => {
 
 const MINUTE = 60_000;
 
-describe("a batch that is under way", () => {
-  it("is asked for at every run, and nothing changes but when it is due", async () => {
+describe("a batch in progress", () => {
+  it("is polled by every run, which changes only its next poll", async () => {
     const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     service.pendingPolls = 3;
     await runPoller(context);
@@ -67,7 +67,7 @@ describe("a batch that is under way", () => {
     { how: "answers with a page", poll: () => Promise.reject(new Error("<html><title>502</title></html>")) },
     { how: "gives something unknown", poll: () => ({ hello: "world" }) },
     { how: "gives nothing", poll: () => null },
-  ])("is asked for again when the poll fails: the service $how", async ({ poll }) => {
+  ])("is polled again when a poll fails: the service $how", async ({ poll }) => {
     const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     await runPoller(context);
     service.onPoll = poll;
@@ -160,7 +160,7 @@ describe("an answer", () => {
     expect(usage).toEqual({ jobs: 1, tokens: shape === "A" ? 400 : 0, ofJob: shape === "A" ? 400 : null });
   });
 
-  it("is told apart by number where it comes without references", async () => {
+  it("is matched by index if it has no references", async () => {
     await recordJob(context.db, named, { now: NOW, dueAt: NOW });
     service.order = shuffled;
     service.items = (item) => [{ ...item, external_reference: null }];
@@ -169,7 +169,7 @@ describe("an answer", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(named));
   });
 
-  it("is shared out over the submissions of its job", async () => {
+  it("is divided among the submissions of its job", async () => {
     const first = await recordJob(context.db, documents("a", 3), { now: NOW, dueAt: NOW });
     const second = await recordJob(context.db, documents("b", 1), { now: NOW, dueAt: NOW });
     await env.DB.batch([

@@ -65,7 +65,7 @@ describe("a batch that is refused as invalid", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ failed: 0, canceled: 1, completed: false });
   });
 
-  it("is refused for that document, where it was sent alone", async () => {
+  it("is refused for that document, if it was sent alone", async () => {
     const { context, submission, job, dispatchNumber } = await dispatched(1, []);
     await settleRefusal(context, dispatchNumber, INVALID);
     expect(await statusOf(job)).toBe("failed");
@@ -75,7 +75,7 @@ describe("a batch that is refused as invalid", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ failed: 1, completed: true });
   });
 
-  it("ends without a piece where nothing is left of it", async () => {
+  it("ends without a piece if none of its documents are left", async () => {
     const { context, submission, job, dispatchNumber } = await dispatched(2, ["d0", "d1"]);
     await settleRefusal(context, { ...dispatchNumber, members: [] }, INVALID);
     expect(await jobs(env.DB)).toMatchObject([{ id: job, status: "split" }]);

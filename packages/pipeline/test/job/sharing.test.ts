@@ -102,7 +102,7 @@ describe("a run", () => {
     },
   );
 
-  it("keeps inside them where every answer leaves something out", async () => {
+  it("stays within them if every answer leaves something out", async () => {
     for (let job = 0; job < 90; job += 1)
       await recordJob(context.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
     await env.DB.exec(
@@ -153,7 +153,7 @@ describe("a run", () => {
     expect(service.polls.length).toBeLessThanOrEqual(24);
   });
 
-  it("goes on with the other jobs when one breaks off", async () => {
+  it("continues with the other jobs when one fails", async () => {
     for (const name of ["a", "b"]) await recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
     await runPoller(context);

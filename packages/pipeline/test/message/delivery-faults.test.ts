@@ -65,7 +65,7 @@ async function expectRecordedOnce(): Promise<void> {
 }
 
 describe("an error of D1", () => {
-  it("can befall these calls of a delivery", async () => {
+  it("can happen at these calls of a delivery", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
     await deliver(testContext(d1, service), messages);
     expect(calls).toHaveLength(CALLS.length);
@@ -85,7 +85,7 @@ describe("an error of D1", () => {
     await expectRecordedOnce();
   });
 
-  it.each(faults)("is borne with where it passes: $fault call $call, $name", async ({ call, fault }) => {
+  it.each(faults)("is retried if it is transient: $fault call $call, $name", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
     expect(await deliver(testContext(d1, service, { retryPolicy: patient }), messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
@@ -101,7 +101,7 @@ describe("an error of D1", () => {
   it.each<{ fault: Fault; recorded: number }>([
     { fault: "before", recorded: 0 },
     { fault: "after", recorded: 6 },
-  ])("in recording has the messages come again: $fault its commit", async ({ fault, recorded }) => {
+  ])("in recording retries the messages: $fault its commit", async ({ fault, recorded }) => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) => (sql.includes("INSERT INTO parts") ? fault : null));
     expect(await attemptDelivery(d1)).toEqual(["retry", "retry"]);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded });
@@ -121,7 +121,7 @@ describe("an error of D1", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 0 });
   });
 
-  it("in keeping a malformed message has it come again", async () => {
+  it("in quarantining a message retries it", async () => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
       sql.includes('insert into "malformed_messages"') ? "before" : null,
     );
@@ -130,7 +130,7 @@ describe("an error of D1", () => {
 });
 
 describe("a death of the Worker", () => {
-  it("between recording and acknowledging changes nothing when the messages come again", async () => {
+  it("between recording and acknowledging changes nothing when the messages are redelivered", async () => {
     await deliver(context, messages);
     const before = await jobs(env.DB);
     expect(await deliver(context, messages)).toEqual(["ack", "ack"]);

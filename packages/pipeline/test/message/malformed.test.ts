@@ -149,7 +149,7 @@ describe("a malformed message", () => {
     expect(await kept()).toMatchObject([{ body: stored }]);
   });
 
-  it("is kept once, however often it comes", async () => {
+  it("is kept once, however often it is delivered", async () => {
     await deliver(context, [{ id: "bad", body: "x" }]);
     const before = await kept();
     context.clock.now += 60_000;
@@ -157,7 +157,7 @@ describe("a malformed message", () => {
     expect(await kept()).toEqual(before);
   });
 
-  it("is told in the log by its reason and submission, without its text", async () => {
+  it("is logged with its reason and submission, without its text", async () => {
     await deliver(context, [{ id: "bad", body: changed({ v: 2, documents: [{ query: "SECRET" }] }) }]);
     expect(context.events).toMatchObject([
       { event: "message_malformed", queue: QUEUE, message: "bad", submission },

@@ -34,7 +34,7 @@ const partsIn = ({ statements }: RecordingTransaction) =>
   statements.flatMap(({ contextsRows }) => contextsRows.flatMap((row) => row.parts));
 
 describe("the parts of a job", () => {
-  it("keep their order, and none is left out", () => {
+  it("keep their order and are complete", () => {
     const list = [...parts(300, { texts: 60_000 }), ...parts(40, { rows: 700_000 })];
     expect(planTransactions(list).flatMap(partsIn)).toEqual(list);
     expect(planTransactions([])).toEqual([]);
@@ -50,7 +50,7 @@ describe("the parts of a job", () => {
     ]);
   });
 
-  it("share none where two of their documents have one id in one collection", () => {
+  it("share none if two of their documents have the same id in the same collection", () => {
     const list = [
       partOf(["a", "b"]),
       partOf(["c", "d"]),

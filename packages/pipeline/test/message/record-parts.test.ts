@@ -69,7 +69,7 @@ describe("recording parts", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ total: 4, recorded: 4 });
   });
 
-  it("gives a part that two consumers record to the first, and to no job of the second", async () => {
+  it("records a part of two consumers in the job of the first only", async () => {
     const submission = await open(db, { total: 3 });
     const [first, second] = [jobId(), jobId()];
     const shared = part(submission, 0, [{}, {}]);
@@ -85,7 +85,7 @@ describe("recording parts", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 3 });
   });
 
-  it("writes nothing where a part is of no submission that is known", async () => {
+  it("writes nothing if the submission of a part is unknown", async () => {
     const submission = await open(db, { total: 1 });
     const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;
     expect(await record(db, jobId(), [[part(submission, 0, [{}]), part(stranger, 0, [{}])]])).toEqual([false, false]);
@@ -125,7 +125,7 @@ describe("recording parts", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 2 });
   });
 
-  it("tells new parts from recorded ones and from those of no submission", async () => {
+  it("distinguishes new parts, recorded parts and parts of an unknown submission", async () => {
     const submission = await open(db, { total: 2 });
     await record(db, jobId(), [[part(submission, 0, [{}])]]);
     const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;

@@ -83,7 +83,7 @@ describe("a delivery", () => {
     expect(service.submits).toHaveLength(1);
   });
 
-  it("changes nothing when it comes again", async () => {
+  it("changes nothing when it is delivered again", async () => {
     const submission = await open(context.db, { total: 3 });
     const message = messageOf(part(submission, 0, documents("d", 3)));
     await deliver(context, [message]);
@@ -94,7 +94,7 @@ describe("a delivery", () => {
     expect(service.calls).toHaveLength(1);
   });
 
-  it("records the new part beside one that came before", async () => {
+  it("records the new part beside one that was delivered before", async () => {
     const submission = await open(context.db, { total: 3 });
     const old = messageOf(part(submission, 0, documents("a", 2)));
     await deliver(context, [old]);
@@ -226,7 +226,7 @@ describe("a part too big for a message", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 25 });
   });
 
-  it("changes nothing when its reference comes again, though it is not staged any more", async () => {
+  it("changes nothing when its reference is delivered again, though it is no longer staged", async () => {
     const submission = await open(context.db, { total: 1 });
     const staged = part(submission, 0, [big]);
     await stagePart(context.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);

@@ -44,7 +44,7 @@ const FIRST_BACKOFF = NOW + 1.5 * (RUN / 2);
 const FIRST_BATCH_BACKOFF = NOW + 1.125 * (RUN / 2);
 const CONFIGURATION_PAUSE_MS = NOW + 15 * 60_000;
 
-describe("a job that is turned away for now", () => {
+describe("a job that is refused for now", () => {
   it.each([
     {
       how: "is out of capacity",
@@ -160,7 +160,7 @@ describe("a job that is turned away for now", () => {
   it.each([
     { how: "the day's neurons are used up", error: "3036: used up your daily free allocation" },
     { how: "the account is refused", error: "10000: Authentication error" },
-  ])("keeps the other jobs of its delivery back where $how", async ({ error }) => {
+  ])("keeps the other jobs of its delivery back if $how", async ({ error }) => {
     service.onSubmit = throwing(serviceError(error));
     const lanes = ["bulk", "interactive"] as const;
     const messages = [];

@@ -100,7 +100,7 @@ describe("a message that a constraint of D1 forbids", () => {
     expect((await decide(context, [refused(attempts)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
   });
 
-  it("is recorded once the cause is gone", async () => {
+  it("is recorded once the cause is fixed", async () => {
     await decide(context, [refused()]);
     await env.DB.prepare("UPDATE submissions SET total = 3").run();
     expect((await decide(context, [refused(2)])).get("bad")).toEqual({ kind: "ack" });

@@ -41,7 +41,7 @@ async function run(minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) await nextRun(context);
 }
 
-describe("staged parts whose messages do not come", () => {
+describe("staged parts whose messages do not arrive", () => {
   it("are left to their messages for ten runs, then recorded from D1 in few jobs", async () => {
     const list = documents("d", 20);
     const submission = await stage(list);
@@ -60,7 +60,7 @@ describe("staged parts whose messages do not come", () => {
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
   });
 
-  it("do not wait behind one that nobody can read", async () => {
+  it("do not wait behind one that cannot be read", async () => {
     const list = documents("d", 3);
     const submission = await stage(list);
     await env.DB.prepare("UPDATE staged_parts SET body = ? WHERE part = 0").bind('{"v":99}').run();
@@ -74,7 +74,7 @@ describe("staged parts whose messages do not come", () => {
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
   });
 
-  it("stay staged where a constraint forbids them, and do not keep back those behind them", async () => {
+  it("stay staged if a constraint forbids them, and do not delay the parts after them", async () => {
     const refused = await open(context.db, { total: 1 });
     for (const [number, document] of documents("r", 10).entries()) {
       const { body } = part(refused, number, [document], number);

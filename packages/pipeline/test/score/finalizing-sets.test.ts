@@ -75,7 +75,7 @@ describe("finalizing several jobs at once", () => {
     ]);
   });
 
-  it("gives each job a finalized sequence of its own, in the order given", async () => {
+  it("gives each job its own finalized sequence, in the order given", async () => {
     await finalizeJobs(db, await manyJobs(1), NOW);
     const ending = (await manyJobs(3)).toReversed();
     await finalizeJobs(db, ending, NOW);
@@ -83,7 +83,7 @@ describe("finalizing several jobs at once", () => {
     expect(sequences.slice(1)).toEqual(ending.map(({ job }, index) => ({ id: job.id, sequence: index + 2 })));
   });
 
-  it("leaves a job alone whose dispatch is over, and ends the others", async () => {
+  it("leaves a job alone whose dispatch has ended, and ends the others", async () => {
     const submission = await open(db, { total: 2 });
     const [gone, live] = [await dispatched([submission, 0, "a"]), await dispatched([submission, 1, "b"])];
     const over = { id: gone, dispatchNumber: 1, status: "dispatched" } as const;
@@ -157,7 +157,7 @@ describe("finalizing several jobs at once", () => {
 });
 
 describe("reading the documents of several jobs", () => {
-  it("gives each job's list in the order sent, and none for a dispatch that is over", async () => {
+  it("returns each job's list in the order sent, and none for a dispatch that has ended", async () => {
     const submission = await open(db, { total: 4 });
     const first = await dispatched([submission, 0, "b"], [submission, 1, "a"]);
     const [second, third] = [await dispatched([submission, 2, "c"]), await dispatched([submission, 3, "d"])];

@@ -73,7 +73,7 @@ async function expectIsolated(
 }
 
 describe("a batch with invalid input", () => {
-  it.each(cases)("is cut down to $bad bad of $of, $where, within 2·k·log₂N + 2 calls", async ({ of, bad, where }) => {
+  it.each(cases)("is split down to $bad bad of $of, $where, within 2·k·log₂N + 2 calls", async ({ of, bad, where }) => {
     const list = documents("d", of, 1);
     const ids = places[where](bad, of).map((place) => `d${place}`);
     const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
@@ -111,7 +111,7 @@ describe("a batch with invalid input", () => {
 });
 
 describe("a batch that is too large", () => {
-  it("is split until its parts are taken, and nothing fails", async () => {
+  it("is split until its pieces are accepted, and nothing fails", async () => {
     const list = documents("d", 20);
     const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     service.onSubmit = ({ requests }) =>
@@ -138,7 +138,7 @@ describe("a batch that is too large", () => {
   });
 });
 
-it("a fault of the account, however long it lasts, does not bring a job nearer to being given up", async () => {
+it("a fault of the account, however long it lasts, does not count as a refusal of a job", async () => {
   await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("10000: Authentication error"));
   for (let tries = 0; tries < 120; tries += 1) {
@@ -154,7 +154,7 @@ it("a fault of the account, however long it lasts, does not bring a job nearer t
   expect(await rows(env.DB, "SELECT DISTINCT status FROM outcomes")).toEqual([{ status: "succeeded" }]);
 });
 
-it("a job that is turned away a hundred times in a row is given up, and told what the service said", async () => {
+it("a job that is refused 100 times in a row is given up with the message of the service", async () => {
   await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
   for (let tries = 0; tries < 110; tries += 1) {

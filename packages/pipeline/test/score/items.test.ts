@@ -179,7 +179,7 @@ describe("an item of an answer", () => {
     expect(service.submits).toHaveLength(1);
   });
 
-  it("that is there twice, and the same, is taken once", async () => {
+  it("that is there twice, and the same, is applied once", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     spoil((item) => [item, item]);
     await runPoller(context);
@@ -188,7 +188,7 @@ describe("an item of an answer", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, completed: true });
   });
 
-  it.each([6, -1, 1.5, "x", null])("of a number that was not sent is nobody's: %s", async (index) => {
+  it.each([6, -1, 1.5, "x", null])("of an index that was not sent is dropped: %s", async (index) => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.items = (item, request) =>
       request.query === LIST[0]?.query ? [item, { ...item, index, external_reference: null }] : [item];
@@ -198,7 +198,7 @@ describe("an item of an answer", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, completed: true });
   });
 
-  it("under another's number is given to nobody", async () => {
+  it("under the index of another document is dropped", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     const other = new Map([
       [1, 4],
@@ -214,7 +214,7 @@ describe("an item of an answer", () => {
 });
 
 describe("an answer without any item", () => {
-  it("is asked for again whole", async () => {
+  it("is sent again as a whole", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.items = (item) => (service.submits.length > 1 ? [item] : []);
     await runPoller(context);

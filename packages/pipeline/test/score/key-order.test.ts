@@ -154,7 +154,7 @@ const QUESTIONS = {
   collection: "collection = 'middle'",
 };
 
-it.each(VIEWS)("the view %s reads the documents or the collection asked for and no other", async (view) => {
+it.each(VIEWS)("the view %s reads only the requested documents or collection", async (view) => {
   const ask = async (neighbors: number) => {
     await fill(0);
     await pushScored("a", named("d", neighbors), NOW + 4_000);

@@ -75,7 +75,7 @@ describe("a batch without an answer", () => {
     expect(service.submits).toHaveLength(1);
   });
 
-  it("is stuck after two hours where every call fails", async () => {
+  it("is stuck after two hours if every call fails", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     service.onPoll = ({ requestId }) =>
@@ -127,7 +127,7 @@ describe("a batch without an answer", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
   });
 
-  it("that the service forgets every time is given up, and not paid for without end", async () => {
+  it("that the service forgets every time is given up, and not paid for forever", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
     await runUntilDone(context);
@@ -158,7 +158,7 @@ describe("a document that is deleted in flight", () => {
     expect((await outcomes()).map((row) => row["document_id"])).toEqual(["d0", "d2", "d3", "d4"]);
   });
 
-  it("is asked for again by nobody, though its item failed", async () => {
+  it("is not sent again, though its item failed", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     await deleteDocument(context.db, { collection: "default", id: "d1" }, NOW);

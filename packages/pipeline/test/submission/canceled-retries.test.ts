@@ -43,7 +43,7 @@ describe("a cancellation while a retry is in progress", () => {
     expect(await requestRetry(db, all(submission), NOW + 6)).toBeNull();
   });
 
-  it("leaves as failed what the retry had not come to, and cancels what it had queued", async () => {
+  it("leaves as failed what the retry had not reached, and cancels what it had queued", async () => {
     const submission = await manyFailed(db, 3, 4_000);
     await requestRetry(db, all(submission), NOW);
     expect(await continueRetry(context(), all(submission), 3)).toMatchObject({ queued: 4_000, isThrough: false });

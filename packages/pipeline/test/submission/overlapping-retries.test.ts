@@ -37,7 +37,7 @@ it("a retry of one code is part of the one of every code that is in progress", a
   expect(await progress()).toEqual([3, 0]);
 });
 
-it("a retry of every code takes the place of those of one code, with what they had not come to", async () => {
+it("a retry of every code replaces those of one code, with what they had not reached", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("model_error");
   await request("no_answer");

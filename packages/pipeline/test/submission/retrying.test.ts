@@ -81,7 +81,7 @@ describe("a retry", () => {
     expect(await rows("SELECT document_id, code FROM outcomes")).toEqual([{ document_id: "b", code: "model_error" }]);
   });
 
-  it("says how far it is, goes on where it was, and is the same one asked for again", async () => {
+  it("reports its progress, continues from there, and is the same when requested again", async () => {
     const { submission } = await failedParts(db, [["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);
     expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isThrough: false });

@@ -4,8 +4,8 @@ import { type Database, transact } from "@sluice/db";
 import { isSameDocument } from "./is-document.ts";
 
 /**
- * Forgets every version of a document: inputs and outcomes. A version that has not ended counts as
- * canceled, and an answer that comes for it later is dropped. Gives how many versions there were.
+ * Deletes every version of a document: inputs and outcomes. A version that has not ended counts as
+ * canceled, and a later answer for it is dropped. Returns how many versions there were.
  * Repeated, it finds none. Reads rows in proportion to the versions.
  */
 export async function deleteDocument(

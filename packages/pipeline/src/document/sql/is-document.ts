@@ -7,7 +7,9 @@ interface DocumentKey {
   readonly submission: SQL | string;
 }
 
-/** Whether a row of `documents` or `outcomes`, named by its alias, belongs to this version of a document: its whole key. */
+/**
+ * Whether a row of `documents` or `outcomes`, named by its alias, belongs to this version of a document: its whole key.
+ */
 export function isDocument(row: SQL, { id, collection, submission }: DocumentKey): SQL {
   return sql`${row}.document_id = ${id} AND ${row}.collection = ${collection} AND ${row}.submission_id = ${submission}`;
 }

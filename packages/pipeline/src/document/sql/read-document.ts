@@ -11,7 +11,7 @@ export interface DocumentRow {
   readonly submissionId: SubmissionId;
   readonly query: string;
   readonly metadata: string | null;
-  /** `null` where texts were not asked for. */
+  /** `null` if texts were not requested. */
   readonly contexts: string | null;
   readonly model: ModelName;
   readonly lane: Lane;
@@ -27,7 +27,7 @@ export interface DocumentRow {
   readonly outcomeDispatchedAt: number | null;
   readonly finalizedAt: number | null;
   readonly scores: string | null;
-  /** The job that recorded it, and where that is open still, how far it is. */
+  /** The job that recorded it, with its progress if it is still open. */
   readonly rootJobId: JobId | null;
   readonly rootStatus: JobStatus | null;
   readonly rootDispatchNumber: number | null;
@@ -37,13 +37,13 @@ export interface DocumentRow {
   readonly rootDueAt: number | null;
   /** Whether some of its documents are in other jobs by now. */
   readonly rootDivided: 0 | 1;
-  /** The newest older version that succeeded, where this one has not. */
+  /** The newest older version that succeeded, if this one has not. */
   readonly olderSubmissionId: SubmissionId | null;
   readonly olderScores: string | null;
   readonly olderContexts: string | null;
 }
 
-/** Texts may be a megabyte a version: they are read only where they are shown. */
+/** Texts may be a megabyte a version: they are read only if they are shown. */
 const shownColumns = (texts: boolean) => sql`
   d.document_id AS documentId, d.collection, d.submission_id AS submissionId, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
   s.model, s.lane, s.created_at AS createdAt, s.cancel_requested_at IS NOT NULL AS isCanceled,
@@ -74,7 +74,7 @@ const joins = (texts: boolean) => sql`
   ${texts ? sql`LEFT JOIN contexts t ON t.id = d.contexts_id LEFT JOIN contexts olderTexts ON olderTexts.id = olderInput.contexts_id` : sql``}
   LEFT JOIN jobs root ON o.status IS NULL AND root.id = p.job_id`;
 
-/** The newest version of a document by its key, or `null` where none is recorded. */
+/** The newest version of a document by its key, or `null` if none is recorded. */
 export async function readDocument(
   db: Database,
   key: { readonly collection: string; readonly id: string },
@@ -172,13 +172,13 @@ export async function readSubmissionDocuments(
   );
 }
 
-/** Where a listing of a submission's documents stands: behind this document of this part. */
+/** A position in the listing of a submission's documents: after this document of this part. */
 export interface ResultPosition {
   readonly part: number;
   readonly index: number;
 }
 
-/** Where a document stands in its submission's listing; `null`: it is not recorded there, or was deleted since. */
+/** The position of a document in its submission's listing; `null`: it is not recorded, or was deleted since. */
 export async function findPosition(
   db: Database,
   submission: { readonly id: SubmissionId; readonly collection: string },
@@ -196,7 +196,7 @@ export async function findPosition(
   return position ?? null;
 }
 
-/** A document in such a listing: where, whether and how it ended, and about how many bytes it takes to show. */
+/** A document in such a listing: its position, its outcome, and about how many bytes it takes to show. */
 export interface ListedDocument {
   readonly position: ResultPosition;
   readonly id: string;

@@ -11,7 +11,7 @@ export interface EndedJob {
   readonly documents: number;
 }
 
-/** The jobs that ended with this sequence and after it. Reads as many as it gives. */
+/** The jobs that ended with this sequence and after it. Reads as many as it returns. */
 export async function listEndedJobs(db: Database, from: number, limit: number): Promise<EndedJob[]> {
   return query<EndedJob>(
     db,

@@ -33,7 +33,9 @@ export type DispatchedJob = ClaimedHead & {
 };
 export type ClaimedJob = UndispatchedJob | DispatchedJob;
 
-/** What a claim takes at most. A third of each limit is for the lane `bulk`, so that interactive work never starves it. */
+/**
+ * What a claim takes at most. A third of each limit is for the lane `bulk`, so that interactive work never starves it.
+ */
 export interface ClaimLimits {
   /** Dispatched jobs. */
   readonly polls: number;
@@ -58,7 +60,7 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
 
 /**
  * The same as a run begins. In the same call: the poller's heartbeat, the release of what pauses held that ended by
- * themselves before `pausesEndedBy`, and whether a retry is not through, which reads one row.
+ * themselves before `pausesEndedBy`, and whether a retry is in progress, which reads one row.
  */
 export async function claimAtStart(
   db: Database,

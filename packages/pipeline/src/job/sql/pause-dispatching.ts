@@ -40,8 +40,8 @@ export async function pauseDispatching(db: Database, pause: Pause): Promise<void
 }
 
 /**
- * Ends a pause and makes the jobs that it holds due, spread out; touches no other job. Gives the pause that
- * ended; `null`: none was in force, or D1 committed an earlier try whose answer was lost.
+ * Ends a pause and makes the jobs that it holds due, spread out; touches no other job. Returns the pause
+ * that ended; `null`: none was in force, or D1 committed an earlier try whose answer was lost.
  */
 export async function resumeDispatching(db: Database, scope: string, now: number): Promise<Pause | null> {
   const [ended] = await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));
@@ -77,9 +77,9 @@ export async function dropEndedPauses(db: Database, now: number): Promise<void> 
 }
 
 /**
- * Ends the pauses whose time was over before `endedBefore`, in two statements of a transaction. The job
- * whose refusal put up such a pause is due at its end, and puts it up again where the fault lasts: the
- * others are released only once that had its chance. Reads the pauses, and the jobs of those that end.
+ * Ends the pauses that expired before `endedBefore`, in two statements of a transaction. The job whose refusal started
+ * such a pause is due at its end, and starts it again if the fault persists: the others are released only after that
+ * job was tried. Reads the pauses, and the jobs of those that end.
  */
 export function releaseEndedPauses(endedBefore: Time, now: Time): SQL[] {
   return endPauses(sql`SELECT scope FROM pauses WHERE until <= ${endedBefore}`, now);
@@ -114,8 +114,8 @@ export function holdsCanceled(members: SQL): SQL {
 
 /**
  * What holding a job by the pause of a scope sets: nothing but the end of the pause makes it due before
- * `until`. Where the pause has ended meanwhile, the job is due now; and where its list, `members`, holds documents
- * of a canceled submission: those end at once, and the rest is held then. Without `members` it has none.
+ * `until`. If the pause has ended meanwhile, the job is due now; so it is if its list, `members`, holds documents of
+ * a canceled submission: those end at once, and the rest is held then. Without `members` it has none.
  */
 export function holdingBy(
   scope: SQL,
@@ -142,7 +142,7 @@ export type Paused =
 /**
  * Holds jobs that pauses cover: those of `claimed`, and others that are due. Left out are jobs that need
  * a step of their own: with an open dispatch, or with documents of a canceled submission, which end at once
- * whatever is paused. Gives the jobs that it held. Reads about 15 rows a job of one submission.
+ * even while paused. Returns the jobs that it held. Reads about 15 rows a job of one submission.
  */
 export async function holdPausedJobs(
   db: Database,

@@ -5,7 +5,7 @@ import { isDocument } from "../../document/sql/is-document.ts";
 import { columns } from "../../platform/sql/columns.ts";
 import { MEMBER, memberSubmission } from "./members.ts";
 
-/** A document as it stands in a job's list: its number is its index in the batch. */
+/** A document of a job's list: its position in the list is its index in the batch. */
 export interface JobDocument {
   readonly submission: SubmissionId;
   readonly document: string;
@@ -30,7 +30,10 @@ const isListedDocument = isDocument(sql`d`, {
   submission: sql`l.submission`,
 });
 
-/** For `WITH`: the jobs' lists, taken apart by submission once: a join that refers to one serializes it for each document. */
+/**
+ * For `WITH`: the jobs' lists, taken apart by submission once: a join that refers to one serializes it for each
+ * document.
+ */
 function listed(jobs: readonly JobDispatch[]): SQL {
   const asked = DISPATCH.row(sql`a.value`);
   return sql`
@@ -69,7 +72,7 @@ export async function readJobDocuments(
     FROM listed l CROSS JOIN json_each(l.documents) i
     LEFT JOIN documents d ON ${isListedDocument}`,
   );
-  // Sorted here, since D1 bills a sort as one more row read a document; as they come they are in order.
+  // Sorted here, since D1 bills a sort as one more row read a document; they arrive in order already.
   const sorted = rows.toSorted((a, b) => a.group - b.group || a.position - b.position);
   const lists = new Map<JobId, (JobDocument | null)[]>();
   for (const { job, submission, document, index, contexts, contextIds } of sorted) {

@@ -46,9 +46,9 @@ export async function readJob(db: Database, id: JobId): Promise<JobRow | null> {
 const OPEN: readonly JobStatus[] = ["pending", "dispatching", "dispatched"];
 
 /**
- * Jobs, the newest first, after the cursor's. Reads as many as it gives, and a row a submission of each;
- * for a status of open jobs it reads all the open ones. Of ended ones of a status, or of a lane, look
- * through what it gives without either.
+ * Jobs, the newest first, after the cursor. Reads as many as it returns, and a row for each submission of each; for the
+ * status of an open job it reads all open jobs. It cannot filter by the status of ended jobs or by lane: filter its
+ * result.
  */
 export async function listJobs(
   db: Database,

@@ -11,12 +11,12 @@ export interface WaitingJobRow {
   readonly dueAt: number;
 }
 
-/** A submission's parts, the last ones, whose jobs are looked at: what waits is mostly there. */
+/** The last parts of a submission, whose jobs are read: most waiting documents are there. */
 const LAST_PARTS = 20;
 
 /**
- * The open jobs that hold documents of submissions: those that recorded their last 20 parts, and what
- * came of them. Reads rows in proportion to the submissions asked for.
+ * The open jobs that hold documents of submissions: those that recorded their last 20 parts, and the jobs that follow
+ * them. Reads rows in proportion to the submissions.
  */
 export async function readWaitingJobs(db: Database, ids: readonly SubmissionId[]): Promise<WaitingJobRow[]> {
   if (ids.length === 0) return [];

@@ -34,7 +34,7 @@ export async function releasePolls(
   );
 }
 
-/** Makes jobs due at once that whoever holds them leaves to another run. Reads two rows a job. */
+/** Makes jobs due at once that their holder leaves to another run. Reads two rows a job. */
 export async function releaseJobs(db: Database, jobs: readonly HeldJob[], now: number): Promise<void> {
   const held = HELD.row(sql`value`);
   await query(

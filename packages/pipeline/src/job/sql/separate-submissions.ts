@@ -9,11 +9,10 @@ import { isMemberDocument, memberDocuments, memberSubmission } from "./members.t
 const MOVED = columns("documents", "contexts", "bytes", "members");
 
 /**
- * Moves what some submissions have in a pending job into a job of its own, held by their pause, so that the
- * rest can be dispatched without it. Gives how much of the job is left to it: `all` (they have nothing
- * in it), `some`, or `none` (it holds nothing else: then nothing is moved). `under_way`: a dispatch was
- * started, and its list is not the job's to change.
- * Repeated with the same id it changes nothing more. Reads two rows a document moved.
+ * Moves the documents of some submissions from a pending job into a separate job, held by their pause, so that the rest
+ * can be dispatched. Returns how much the job keeps: `all` (none of its documents are theirs), `some`, or `none` (all
+ * of them are: then nothing is moved). `under_way`: a dispatch was started, and its list must not change. Repeated with
+ * the same id it changes nothing more. Reads two rows a document moved.
  */
 export async function separateSubmissions(
   db: Database,
@@ -29,7 +28,7 @@ export async function separateSubmissions(
   const held = sql`j.id = ${job.id} AND j.dispatch_number = ${job.dispatchNumber} AND j.status = 'pending'`;
   const theirs = sql`${memberSubmission} IN (SELECT value FROM json_each(${list}))`;
   const rows = await transact<{ others: number; theirs: number; apart: number }>(db, [
-    // Materialized: as a plain subquery it would be worked out anew for each number taken from it.
+    // Materialized: a plain subquery would be evaluated again for each number read from it.
     sql`
       WITH taken AS MATERIALIZED (
         SELECT j.id, j.model, j.lane, j.round, j.refusals, j.batches, j.halvings, (

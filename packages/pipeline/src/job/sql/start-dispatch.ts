@@ -57,7 +57,7 @@ function endCanceled(held: SQL, now: number): SQL[] {
 
 /**
  * Counts a job's dispatches of which it is not known whether they were run at the submissions that have
- * nothing left in it: those that stay are told when it ends. Reads the job and no more where there were none.
+ * nothing left in it: the others are counted when it ends. Reads only the job if there are none.
  */
 function countAtLeaving(held: SQL): SQL {
   return sql`
@@ -74,15 +74,15 @@ function countAtLeaving(held: SQL): SQL {
     FROM leaving WHERE submissions.id = leaving.submission`;
 }
 
-/** The place in the order of ends of a job that ends as canceled; null where it was never dispatched. */
+/** The place in the order of ends of a job that ends as canceled; null if it was never dispatched. */
 const sequenceOfCanceled = sql`
   iif(listed.count = 0 AND unconfirmed_dispatches + repeated_dispatches + (status = 'dispatching') > 0,
     (SELECT coalesce(max(finalized_sequence), 0) + 1 FROM jobs WHERE finalized_sequence IS NOT NULL), NULL)`;
 
 /** What is left of a job's list, as the one row `listed`: for `WITH`. */
 function listLive(held: SQL): SQL {
-  // One subquery a group: GROUP BY would read each document twice more, to sort them. The order that
-  // comes out is the order that is sent; it need not be the one before.
+  // One subquery a group: GROUP BY would read each document twice more, to sort them. The resulting
+  // order is the order that is sent; it may differ from the previous one.
   return sql`
     live AS MATERIALIZED (
       SELECT s.id AS submission, (
@@ -109,7 +109,7 @@ function listLive(held: SQL): SQL {
  *
  * `dispatchNumber` is that of the last one known, a guard against anyone who started another. A dispatch found
  * without a `request_id` (status `dispatching`, its lease run out) may have been run: it is counted as
- * unconfirmed. `token` is random and tells this dispatch from another's.
+ * unconfirmed. `token` is random and identifies this dispatch.
  *
  * The same transaction reserves a place in the rate of submits of the model. Returns `null` if the guard does not
  * hold, or the rate allows no submit now: see `deferJob`.
@@ -160,7 +160,7 @@ export async function startDispatch(
     : { dispatchNumber: row.dispatchNumber, members: JSON.parse(row.members) as JobMembers };
 }
 
-/** Why a job is deferred: by a pause, by the rate of submits of its model, or `null` to be looked at again now. */
+/** Why a job is deferred: by a pause, by the rate of submits of its model, or `null` to be due again now. */
 export type Deferral = Holder | "submit_rate" | null;
 
 /**

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { malformedMessages, query, type Database } from "@sluice/db";
 
-/** Under what a quarantined message is kept. */
+/** The key of a quarantined message. */
 export interface MalformedKey {
   readonly queue: string;
   readonly id: string;
@@ -16,7 +16,7 @@ export interface MalformedRow extends MalformedKey {
   readonly head: string;
 }
 
-/** Quarantined messages by queue and id, after a key. Reads as many rows as it gives. */
+/** Quarantined messages by queue and id, after a key. Reads as many rows as it returns. */
 export async function listMalformedMessages(
   db: Database,
   after: MalformedKey | null,
@@ -38,7 +38,7 @@ export async function listMalformedMessages(
     .limit(limit);
 }
 
-/** The body of a quarantined message; `null`: it is not kept, or not any more. */
+/** The body of a quarantined message; `null`: it is not quarantined, or no longer. */
 export async function readMalformedBody(db: Database, { queue, id }: MalformedKey): Promise<string | null> {
   const [row] = await db
     .select({ body: malformedMessages.body })

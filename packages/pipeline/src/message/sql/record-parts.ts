@@ -11,8 +11,8 @@ const KEY = columns("submission", "part", "documentCount");
 /** A part, with what `jobs` and `parts` hold of it. */
 const PART = columns("submission", "part", "hash", "documentCount", "contextCount", "payloadBytes", "documentIds");
 /**
- * A part, with the rows of its documents. Their texts lie in the row of `contexts` that is `behind` the newest one by
- * so many, from its element `at` on.
+ * A part, with the rows of its documents. Their texts are in the row of `contexts` that is `behind` rows before the
+ * newest one, from its element `at` on.
  */
 const ENTRY = columns("submission", "part", "behind", "at", "rows");
 
@@ -38,7 +38,7 @@ export interface JobToRecord {
   readonly id: JobId;
   readonly model: ModelName;
   readonly lane: Lane;
-  /** Until when the recorder means to dispatch it; from then on the poller may. */
+  /** Until then the recorder may dispatch it; after that the poller may. */
   readonly leaseUntil: number;
 }
 
@@ -60,14 +60,14 @@ export interface RecordingTransaction {
 /**
  * Records parts, their documents and their job in one transaction: intent before dispatch.
  *
- * All of them or none: where one is recorded already, whoever did it, where one's submission is unknown,
- * or where the job's first dispatch has started, nothing is written, and the messages of those that are
- * not recorded must come again. So the transaction may be repeated after an error that hides a commit,
- * and texts that were deleted since are not stored again. Documents of a submission whose cancelation
- * was asked for end as canceled here and are no part of the job.
+ * All of them or none: if one is recorded already, by anyone, if the submission of one is unknown, or if the first
+ * dispatch of the job has started, nothing is written, and the messages of the parts that are not recorded must be
+ * delivered again. So the transaction may be repeated after an error that hides a commit, and texts that were deleted
+ * since are not stored again. Documents of a submission whose cancellation was requested end as canceled here and are
+ * not in the job.
  *
- * Every statement reads rows in proportion to the parts and documents given. Gives for each part
- * whether it is recorded now, by this transaction or another.
+ * Every statement reads rows in proportion to the parts and documents. Returns for each part whether it is recorded
+ * now, by this transaction or another.
  */
 export async function recordParts(
   db: Database,
@@ -123,7 +123,7 @@ export async function recordParts(
       ON CONFLICT DO NOTHING`,
     ...insertContexts(contextsRows, guard),
     ...insertDocuments(statements, guard),
-    // Last of all, since the guard asks for them: repeated, they are not new, and what was deleted since stays gone.
+    // Last, since the guard checks them: repeated, they are not new, and what was deleted since is not stored again.
     sql`
       INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
       SELECT ${part("submission")}, ${part("part")}, ${job.id}, ${part("hash")}, ${part("documentCount")}, ${now},
@@ -158,7 +158,9 @@ function areNew(keys: string, job: JobId): SQL {
 /** Rows of texts in a statement, each a parameter: D1 binds at most 100, and the guard takes two. */
 const MAX_TEXTS = 90;
 
-/** The texts, each row of them a value of its own, which D1 need not take out of anything. Their ids follow one another. */
+/**
+ * Inserts the texts, one parameter for each row of `contexts`, so that D1 parses nothing. Their ids are consecutive.
+ */
 function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
   const statements: SQL[] = [];
   for (let next = 0; next < rows.length; next += MAX_TEXTS) {
@@ -170,7 +172,7 @@ function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
   return statements;
 }
 
-/** The lists of all parts as one. Every part has a document, so that none of the lists is empty. */
+/** Joins the lists of all parts. Every part has a document, so none of the lists is empty. */
 function textsOf({ parts }: ContextsRow): string {
   const [first] = parts;
   return parts.length === 1 && first !== undefined
@@ -178,7 +180,7 @@ function textsOf({ parts }: ContextsRow): string {
     : `[${parts.map(({ texts }) => texts.slice(1, -1)).join(",")}]`;
 }
 
-/** Behind the statements of the texts: their rows of `contexts` are the newest ones. */
+/** These run after the statements of the texts: those rows of `contexts` are the newest ones. */
 function insertDocuments(statements: readonly DocumentsStatement[], guard: SQL): SQL[] {
   const entry = ENTRY.row(sql`n.value`);
   const document = DOCUMENT.row(sql`d.value`);

@@ -4,10 +4,9 @@ import type { Time } from "../../platform/clock.ts";
 import { query, stagedParts, transact, type Database } from "@sluice/db";
 
 /**
- * Keeps the body of a part that no message can hold, and counts its documents in the same
- * transaction: from here on it may be recorded, and what is recorded must be in `total`. `total` is a
- * level as in `raiseTotal`. Staging a part again changes nothing. Gives whether the push is still the
- * caller's, and the part staged.
+ * Stores the body of a part that no message can hold, and counts its documents in the same transaction: from then on it
+ * may be recorded, and `total` must include what is recorded. `total` is a level as in `raiseTotal`. Staging a part
+ * again changes nothing. Returns whether the caller still holds the push and the part is staged.
  */
 export async function stagePart(
   db: Database,
@@ -36,12 +35,12 @@ export async function readStagedPart(db: Database, id: SubmissionId, part: numbe
   return row?.body ?? null;
 }
 
-/** Puts a staged part behind the others: it counts as staged at `now`. */
+/** Moves a staged part after the others: it counts as staged at `now`. */
 export async function postponeStagedPart(db: Database, id: SubmissionId, part: number, now: number): Promise<void> {
   await query(db, db.update(stagedParts).set({ stagedAt: now }).where(isPart(id, part)));
 }
 
-/** Takes a staged part away without recording it. */
+/** Deletes a staged part without recording it. */
 export async function unstagePart(db: Database, id: SubmissionId, part: number): Promise<void> {
   await query(db, db.delete(stagedParts).where(isPart(id, part)));
 }

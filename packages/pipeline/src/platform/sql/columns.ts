@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 
-/** A row of a JSON list in a statement. Gives a column as SQLite's own value, or with `json` as JSON. */
+/** A row of a JSON list in a statement. Returns a column as SQLite's own value, or with `json` as JSON. */
 export interface Row<Column extends string> {
   (column: Column): SQL;
   readonly json: (column: Column) => SQL;

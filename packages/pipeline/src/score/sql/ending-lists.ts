@@ -31,7 +31,9 @@ export function endingList(ending: readonly EndingJob[]): string {
   );
 }
 
-/** How many batches the job's documents were in less than its row counts: that of the open dispatch, if it was refused. */
+/**
+ * How many batches the job's documents were in less than its row counts: that of the open dispatch, if it was refused.
+ */
 function refusedBatches({ dispatch }: JobEnd): number {
   return dispatch === "none" ? 1 : 0;
 }
@@ -60,8 +62,8 @@ interface Entry {
 const GROUP_BYTES = 150;
 
 /**
- * Outcomes as JSON that D1 can bind: lists of `OUTCOMES` rows, whose outcomes are `{ submission: { document: value } }`.
- * Those without a value are left out.
+ * Outcomes as JSON that D1 can bind: lists of `OUTCOMES` rows, whose outcomes are `{ submission: { document: value }
+ * }`. Those without a value are left out.
  */
 export function outcomeLists(ending: readonly EndingJob[], valueOf: (outcome: Outcome) => unknown): string[] {
   const entries: Entry[] = [];

@@ -117,7 +117,7 @@ function insertChildren(list: string, now: number): SQL {
   const child = CHILD.row(sql`e.entry`);
   const entry = CHILD.row(sql`entry`);
   const count = COUNT.row(sql`count`);
-  // `LIMIT -1` keeps the inner query apart, else each value taken from an entry writes the entry anew.
+  // `LIMIT -1` keeps the inner query apart, otherwise each value read from an entry serializes the entry again.
   return sql`
     WITH counted AS MATERIALIZED (
       SELECT j.id AS parent, j.model, j.lane, j.batches, j.halvings, e.entry, (
@@ -143,8 +143,8 @@ function insertChildren(list: string, now: number): SQL {
 }
 
 /**
- * Inserts a list of `outcomeLists`. A document's id and scores are a key and a value of it: so SQLite gives
- * them out as they stand, where a list of lists would be written and parsed anew for each of its fields.
+ * Inserts a list of `outcomeLists`. A document's id and scores are a key and a value of an object: SQLite returns those
+ * as they are, and would serialize and parse the entry of a list again for each of its fields.
  */
 function insertOutcomes(list: string, now: number, outcome: SQL): SQL {
   return sql`

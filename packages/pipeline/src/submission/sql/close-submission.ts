@@ -4,14 +4,14 @@ import type { Time } from "../../platform/clock.ts";
 import { submissions, transact, type Database } from "@sluice/db";
 
 /**
- * Whether a push stands closed: `taken`, another request has it; `given_up`, the poller closed it as
- * abandoned with what it had sent. It must not be answered as accepted then.
+ * Whether a push is closed. `taken`: another request holds it. `given_up`: the poller closed it as abandoned, with what
+ * it had sent. In both cases it must not be answered as accepted.
  */
 export type Closing = "closed" | "taken" | "given_up";
 
 /**
- * Nothing more will be sent. Ends the submission where every document has ended already. Repeated, it
- * changes nothing and tells the same.
+ * Closes a push: nothing more will be sent. Completes the submission if every document has ended already. Repeated, it
+ * changes nothing and returns the same.
  */
 export async function closeSubmission(
   db: Database,
@@ -39,9 +39,9 @@ export async function closeSubmission(
 }
 
 /**
- * Opens again a submission that was closed as it was opened and could not be sent; the poller looks
- * after it again. What the Queue may have taken in all the same stays counted. One that was taken over,
- * by the caller or another, stays closed: the request that had it before may have been answered.
+ * Reopens a submission that was closed as it was opened and could not be sent; the poller sweeps it again. What the
+ * Queue may have accepted anyway stays counted. One that was taken over, by the caller or another, stays closed: the
+ * request that held it before may have been answered.
  */
 export async function reopenSubmission(db: Database, id: SubmissionId, holder: string | null = null): Promise<void> {
   if (holder !== null) return;

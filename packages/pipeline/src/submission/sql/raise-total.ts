@@ -10,9 +10,9 @@ export interface SentPart {
 }
 
 /**
- * Sets how many documents a submission has sent, before they are: `total` is a level and only rises. `sent` are
- * the parts that a resumed push must not send differently: kept until it is closed.
- * Gives whether the push is still the caller's: false where it was closed, or taken over by another.
+ * Raises the number of documents that a submission has sent, before they are sent: `total` is a level and only rises.
+ * `sent` are the parts that a resumed push must send unchanged: stored until it is closed.
+ * Returns whether the caller still holds the push: false if it was closed or taken over.
  */
 export async function raiseTotal(
   db: Database,

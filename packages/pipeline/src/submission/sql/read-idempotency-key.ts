@@ -4,21 +4,21 @@ import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { idempotencyKeys, query, submissions, type Database } from "@sluice/db";
 
-/** What an `Idempotency-Key` stands for. */
+/** A push under an `Idempotency-Key`. */
 export interface IdempotencyKeyRow {
   readonly submission: SubmissionId;
-  /** `null`: the body has not come to its end. */
+  /** `null`: the body has not been read to its end. */
   readonly fingerprint: string | null;
   /** `null`, both: not answered. */
   readonly status: number | null;
   readonly answer: string | null;
-  /** Milliseconds since its push last did something. Less than none where a clock was wrong. */
+  /** Milliseconds since its push last did something. Negative if a clock was wrong. */
   readonly idle: number;
   /** As in `submissions`. */
   readonly holder: string | null;
 }
 
-/** A key that is known and has not expired: two rows. */
+/** Reads a key that is known and has not expired: two rows. */
 export async function readIdempotencyKey(
   db: Database,
   { apiKey, key }: { readonly apiKey: string; readonly key: string },
@@ -40,7 +40,7 @@ export async function readIdempotencyKey(
   return row ?? null;
 }
 
-/** Keeps what a push was answered, under its key: the first answer stays. */
+/** Stores the answer to a push under its key: the first answer stays. */
 export async function keepAnswer(
   db: Database,
   { apiKey, key }: { readonly apiKey: string; readonly key: string },

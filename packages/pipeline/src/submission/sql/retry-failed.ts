@@ -7,7 +7,7 @@ import { isDocument, isSameDocument } from "../../document/sql/is-document.ts";
 import { MEMBER } from "../../job/sql/members.ts";
 import { columns } from "../../platform/sql/columns.ts";
 
-/** A part with failed documents that a retry has not come to. */
+/** A part with failed documents that a retry has not reached. */
 export interface RetryPart {
   /** The job that recorded it: a job that follows that one up is found by all of its documents. */
   readonly root: JobId;
@@ -38,12 +38,12 @@ export interface RetryState extends RetryProgress {
   readonly token: string;
   /** JSON: parts with failed documents are listed up to here; `null`: all are. */
   readonly listedThrough: string | null;
-  /** Whether parts are listed that it has not come to. */
+  /** Whether parts are listed that it has not reached. */
   readonly hasParts: boolean;
   readonly collection: string;
 }
 
-/** A failed document, in the order of the index on failures: how far `listRetryParts` has come. */
+/** A failed document, in the order of the index on failures: the progress of `listRetryParts`. */
 const LISTED = columns("code", "collection", "document");
 const RETRY_JOB = columns("id", "root", "documentIds");
 const PAST_PART = columns("root", "part");
@@ -71,7 +71,7 @@ function stateOf(row: StateRow | undefined): RetryState | null {
   return row === undefined ? null : { ...row, hasParts: row.hasParts === 1 };
 }
 
-/** How far a retry is; `null`: it is through, it ended with a cancellation, or there is none. */
+/** The progress of a retry; `null`: it is complete, it ended with a cancellation, or there is none. */
 export async function readRetry(db: Database, retry: RetryKey): Promise<RetryState | null> {
   const [row] = await query<StateRow>(db, selectState(retry));
   return stateOf(row);
@@ -79,7 +79,7 @@ export async function readRetry(db: Database, retry: RetryKey): Promise<RetrySta
 
 /**
  * Lists the parts of the next `limit` failed documents, in the order of the index on failures. Repeated from the
- * same place it changes nothing. Reads three rows a document. Gives how far the retry is.
+ * same position it changes nothing. Reads three rows a document. Returns the progress of the retry.
  */
 export async function listRetryParts(
   db: Database,
@@ -112,7 +112,7 @@ export async function listRetryParts(
   return stateOf(row);
 }
 
-/** The parts that a retry comes to next, in the order of their roots. */
+/** The next parts of a retry, in the order of their roots. */
 export async function readRetryParts(
   db: Database,
   { submission, code }: RetryKey,
@@ -209,7 +209,7 @@ export async function retryFailed(
   return stateOf(row);
 }
 
-/** Ends a retry that is through. Repeated, or too soon, it changes nothing. */
+/** Ends a retry that is complete. Repeated, or too early, it changes nothing. */
 export async function endRetry(db: Database, retry: RequestedRetry): Promise<void> {
   await query(
     db,
