@@ -1,11 +1,10 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { DEFAULT_MODEL, MAX_BATCHES } from "@sluice/core";
 import { submissionScope } from "../../src/job/pause-scopes.ts";
 import { pauseDispatching, resumeDispatching } from "../../src/job/sql/pause-dispatching.ts";
 import { hasBatchLeft } from "../../src/job/has-batch-left.ts";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -18,19 +17,12 @@ import {
   serviceError,
   testContext,
   unreliableDatabase,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
 
 const timedOut = () => Promise.reject(new Error("Workers AI did not answer within 60 s."));
 const failures = () => rows(env.DB, "SELECT document_id AS id, code, message FROM failures ORDER BY id");
@@ -72,7 +64,7 @@ describe("a job whose submits time out each time", () => {
 
   it("survives an outage of 26 hours", async () => {
     await recordJob(context.db, documents("d", 20), { now: NOW, dueAt: NOW });
-    context = { ...context, random: () => 0 };
+    Object.assign(context, { random: () => 0 });
     service.onSubmit = timedOut;
     for (context.clock.now = NOW; context.clock.now < NOW + 26 * HOUR; context.clock.now += 5 * MINUTE)
       await runPoller(context);

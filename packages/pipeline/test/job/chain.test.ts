@@ -1,24 +1,13 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { CHAIN_ALIVE_MS, endChain, handOnChain, takeChain } from "../../src/job/sql/chain.ts";
-import {
-  BatchService,
-  documents,
-  NOW,
-  recordJob,
-  rows,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
+import { documents, NOW, recordJob, rows } from "../../test-support/index.ts";
 import { continueRun, runPoller } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let context: TestContext;
 beforeEach(async () => {
   await env.DB.exec("DELETE FROM jobs");
   await env.DB.exec("DELETE FROM heartbeats");
-  service = new BatchService();
-  context = testContext(env.DB, service);
 });
 
 const chain = () => rows(env.DB, "SELECT at, token FROM heartbeats WHERE name = 'chain'");

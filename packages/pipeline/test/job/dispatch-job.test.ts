@@ -1,29 +1,13 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import { externalReference, type JobId } from "@sluice/core";
 import { readJobContent, type DocumentContent } from "../../src/job/sql/read-job-documents.ts";
-import {
-  BatchService,
-  document,
-  documents,
-  jobs,
-  NOW,
-  onlyJob,
-  recordJob,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
+import { document, documents, jobs, NOW, onlyJob, recordJob } from "../../test-support/index.ts";
 import { dispatchJob, type DispatchableJob } from "../../src/job/dispatch-job.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
 
 const record = (list: Parameters<typeof recordJob>[1]) =>
   recordJob(context.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import { EVERYTHING } from "../../src/job/pause-scopes.ts";
 import { externalReference, type JobId } from "@sluice/core";
@@ -8,7 +8,6 @@ import { readJobContent } from "../../src/job/sql/read-job-documents.ts";
 import { resumeDispatching } from "../../src/job/sql/pause-dispatching.ts";
 import { dispatchJob } from "../../src/job/dispatch-job.ts";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -20,19 +19,14 @@ import {
   RUN,
   scoresInView,
   shuffled,
-  testContext,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { hold, nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
-let service: BatchService;
-let context: TestContext;
 beforeEach(() => {
-  service = new BatchService();
   service.order = shuffled;
-  context = testContext(env.DB, service);
 });
 
 const LIST = documents("d", 5);

@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -13,17 +12,10 @@ import {
   scoresInView,
   testContext,
   unreliableDatabase,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { consumeEvents } from "../../src/job/consume-events.ts";
 import { nextRun, runPoller } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const SECOND = 1_000;
 

@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
-  BatchService,
   documents,
   expectedScores,
   jobs,
@@ -9,18 +8,10 @@ import {
   recordJob,
   rows,
   scoresInView,
-  testContext,
   type SubmitCall,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { runPoller } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MINUTE = 60_000;
 const LIST = documents("big", 16);

@@ -1,8 +1,7 @@
 import { env } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
+import { expect } from "vitest";
 import { MAX_JOB_DOCUMENTS } from "@sluice/core";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -14,16 +13,9 @@ import {
   scoresInView,
   testContext,
   unreliableDatabase,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const record = (name: string, count = 1, more: { readonly lane?: "interactive" | "bulk" } = {}) =>
   recordJob(context.db, documents(name, count), { now: NOW, dueAt: NOW, ...more });

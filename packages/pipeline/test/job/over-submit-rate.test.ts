@@ -1,26 +1,14 @@
 import { SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "../../src/job/schedule.ts";
 import { env } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect } from "vitest";
 import { DEFAULT_MODEL } from "@sluice/core";
-import {
-  BatchService,
-  documents,
-  jobs,
-  NOW,
-  recordJob,
-  RUN,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
+import { documents, jobs, NOW, recordJob, RUN } from "../../test-support/index.ts";
 import { runPoller } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let context: TestContext;
 beforeEach(async () => {
   await env.DB.exec("DELETE FROM jobs");
   await env.DB.exec("DELETE FROM submit_rates");
-  service = new BatchService();
-  context = testContext(env.DB, service);
 });
 
 const record = (name: string) => recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });

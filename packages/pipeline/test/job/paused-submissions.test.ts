@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
+import { expect } from "vitest";
 import { EVERYTHING, submissionScope } from "../../src/job/pause-scopes.ts";
 import { NEVER_DUE } from "../../src/job/schedule.ts";
 import type { JobId, SubmissionId } from "@sluice/core";
@@ -9,7 +9,6 @@ import { pauseDispatching, readPauses, resumeDispatching } from "../../src/job/s
 import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -20,23 +19,15 @@ import {
   recordJob,
   RUN,
   scoresInView,
-  testContext,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
 import { jobId, MODEL, transactionOf } from "../../test-support/fixtures.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const A = documents("a", 3);
 const B = documents("b", 2);
 const names = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
 
 /** Two submissions whose documents are in one pending job. */
 async function shared(): Promise<{ a: SubmissionId; b: SubmissionId; job: JobId }> {

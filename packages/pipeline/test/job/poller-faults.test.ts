@@ -1,9 +1,8 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -18,24 +17,22 @@ import {
   type Fault,
 } from "../../test-support/index.ts";
 import { runPoller, runUntilDone, hold } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
-let service: BatchService;
 let submission: SubmissionId;
 const LIST = documents("d", 6);
 
 beforeEach(async () => {
-  service = new BatchService();
   service.order = shuffled;
   // The first answer lacks two documents, so that there is a follow-up to make twice.
   service.items = (item, { query }) =>
     service.submits.length === 1 && (query === LIST[1]?.query || query === LIST[4]?.query) ? [] : [item];
-  ({ submission } = await recordJob(testContext(env.DB, service).db, LIST, { now: NOW, dueAt: NOW }));
+  ({ submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW }));
 });
 
 it("a run whose polls fail ends after its batch in progress", async () => {
-  const context = testContext(env.DB, service);
   await runPoller(context);
   const other = await recordJob(context.db, documents("e", 1), { now: NOW, dueAt: NOW });
   service.pendingPolls = Infinity;
@@ -58,12 +55,12 @@ it("a run whose polls fail ends after its batch in progress", async () => {
 
 /** Runs a minute apart over a D1 that fails as told, each ended by what it throws. */
 async function runOver(d1: D1Database, runs: number) {
-  const context = testContext(d1, service);
+  const failing = testContext(d1, service);
   for (let run = 0; run < runs; run += 1) {
-    await runPoller(context).catch(() => undefined);
-    context.clock.now += RUN;
+    await runPoller(failing).catch(() => undefined);
+    failing.clock.now += RUN;
   }
-  return context;
+  return failing;
 }
 
 /** What must hold when faults have stopped and time has passed. */
@@ -103,9 +100,8 @@ describe("an error of D1", () => {
   it.each(faults)("loses nothing and applies nothing twice: $fault call $call", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
     const { clock } = await runOver(d1, RUNS);
-    const healthy = testContext(env.DB, service);
-    healthy.clock.now = clock.now + DISPATCH_LEASE_MS;
-    await runUntilDone(healthy);
+    context.clock.now = clock.now + DISPATCH_LEASE_MS;
+    await runUntilDone(context);
     await expectEnded();
   });
 
@@ -114,9 +110,8 @@ describe("an error of D1", () => {
       number % 2 === 0 ? (number % 4 === 0 ? "after" : "before") : null,
     );
     const { clock } = await runOver(d1, 30);
-    const healthy = testContext(env.DB, service);
-    healthy.clock.now = clock.now + DISPATCH_LEASE_MS;
-    await runUntilDone(healthy);
+    context.clock.now = clock.now + DISPATCH_LEASE_MS;
+    await runUntilDone(context);
     await expectEnded();
   });
 });

@@ -1,9 +1,8 @@
 import { MAX_ISOLATE_BYTES } from "../../src/platform/memory.ts";
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
   asStream,
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -15,17 +14,9 @@ import {
   RUN,
   scoresInView,
   shuffled,
-  testContext,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MINUTE = 60_000;
 

@@ -3,19 +3,11 @@ import type { JobId } from "@sluice/core";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import { readJobContent } from "../../src/job/sql/read-job-documents.ts";
 import type { Refusal } from "@sluice/inference";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { dispatchJob } from "../../src/job/dispatch-job.ts";
 import { settleRefusal } from "../../src/job/settle-refusal.ts";
-import {
-  BatchService,
-  counters,
-  documents,
-  jobs,
-  NOW,
-  recordJob,
-  rows,
-  testContext,
-} from "../../test-support/index.ts";
+import { counters, documents, jobs, NOW, recordJob, rows } from "../../test-support/index.ts";
+import { context, it } from "../../test-support/pipeline-test.ts";
 
 const INVALID: Refusal = {
   class: "invalid",
@@ -27,7 +19,6 @@ const INVALID: Refusal = {
 
 /** A job of these documents with a batch that the service took in, some of whose documents were deleted since. */
 async function dispatched(count: number, deleted: readonly string[]) {
-  const context = testContext(env.DB, new BatchService());
   const { submission, job } = await recordJob(context.db, documents("d", count), { now: NOW, dueAt: NOW });
   const fresh = {
     id: job,

@@ -1,25 +1,10 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { Lane } from "@sluice/core";
-import {
-  BatchService,
-  documents,
-  jobs,
-  NOW,
-  recordJob,
-  RUN,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
+import { documents, jobs, NOW, recordJob, RUN, testContext } from "../../test-support/index.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 /** Jobs that are dispatched and under way for good; a batch is named after its lane. */
 async function underWay(

@@ -1,31 +1,17 @@
 import { env } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
+import { expect } from "vitest";
 import { SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "../../src/job/schedule.ts";
 import type { JobId } from "@sluice/core";
 import { readJobContent } from "../../src/job/sql/read-job-documents.ts";
-import {
-  BatchService,
-  documents,
-  jobs,
-  NOW,
-  recordJob,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
+import { documents, jobs, NOW, recordJob } from "../../test-support/index.ts";
 import { dispatchJob } from "../../src/job/dispatch-job.ts";
 import { dispatchRecorded } from "../../src/message/dispatch-recorded.ts";
 import type { RecordedJob } from "../../src/message/record-job.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MODEL = "@cf/baai/bge-m3";
 /** Submits that are possible at once. */
 const BURST = Math.floor(SUBMIT_BURST_MS / SUBMIT_SPACING_MS) + 1;
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
 
 async function record(count: number): Promise<RecordedJob[]> {
   const made: RecordedJob[] = [];

@@ -1,10 +1,9 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import type { RetryPolicy } from "@sluice/db";
 import {
-  BatchService,
   counters,
   documents,
   jobs,
@@ -16,19 +15,15 @@ import {
   testContext,
   unreliableDatabase,
   type Fault,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
-let service: BatchService;
-let context: TestContext;
 let submission: SubmissionId;
 let messages: TestMessage[];
 beforeEach(async () => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
   submission = await open(context.db, { total: 6 });
   messages = [0, 1].map((number) => messageOf(part(submission, number, documents(`p${number}-`, 3), number * 3)));
 });

@@ -1,28 +1,13 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import type { SubmissionId } from "@sluice/core";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
-import {
-  BatchService,
-  bodyOf,
-  counters,
-  document,
-  NOW,
-  onlyJob,
-  open,
-  part,
-  rows,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
+import { bodyOf, counters, document, NOW, onlyJob, open, part, rows } from "../../test-support/index.ts";
 import { deliver, messageOf, QUEUE } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let context: TestContext;
 let submission: SubmissionId;
 beforeEach(async () => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
   submission = await open(context.db, { total: 2 });
 });
 

@@ -1,9 +1,8 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import { readStagedPart, stagePart } from "../../src/message/sql/stage-parts.ts";
 import {
-  BatchService,
   counters,
   document,
   documents,
@@ -16,18 +15,11 @@ import {
   RUN,
   testContext,
   unreliableDatabase,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { deliver, messageOf } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
 
 /** Everything a delivery may change. */
 const everything = async () => ({

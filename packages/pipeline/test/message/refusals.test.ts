@@ -1,10 +1,9 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { NEVER_DUE } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { CallTimeout } from "@sluice/inference";
 import {
-  BatchService,
   counters,
   documents,
   jobs,
@@ -16,17 +15,9 @@ import {
   rows,
   RUN,
   serviceError,
-  testContext,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { deliver, messageOf } from "../../test-support/deliver.ts";
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const throwing = (thrown: unknown) => () => Promise.reject(thrown as Error);
 
@@ -174,7 +165,7 @@ describe("a job that is refused for now", () => {
   });
 
   it("waits in D1 when the call takes too long, counted as unconfirmed", async () => {
-    context = { ...context, bounded: () => Promise.reject(new CallTimeout(60_000)) };
+    Object.assign(context, { bounded: () => Promise.reject(new CallTimeout(60_000)) });
     await deliverTo(() => undefined);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",

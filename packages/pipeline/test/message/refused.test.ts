@@ -1,28 +1,14 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import type { SubmissionId } from "@sluice/core";
-import {
-  BatchService,
-  bodyOf,
-  counters,
-  document,
-  documents,
-  open,
-  part,
-  rows,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
+import { bodyOf, counters, document, documents, open, part, rows } from "../../test-support/index.ts";
 import configuration from "../../../../workers/consumer/wrangler.jsonc?raw";
 import { MAX_REFUSED_DELIVERIES } from "../../src/message/after-refused-delivery.ts";
 import { decide, messageOf, QUEUE } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let context: TestContext;
 let submission: SubmissionId;
 beforeEach(async () => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
   submission = await open(context.db, { total: 2 });
 });
 

@@ -1,9 +1,8 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { SubmissionId } from "@sluice/core";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -14,17 +13,9 @@ import {
   rows,
   RUN,
   scoresInView,
-  testContext,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runUntilDone } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let context: TestContext;
-beforeEach(() => {
-  service = new BatchService();
-  context = testContext(env.DB, service);
-});
+import { context, it } from "../../test-support/pipeline-test.ts";
 
 /** Stages each document as a part of its own; no message will come for any. */
 async function stage(list: ReturnType<typeof documents>): Promise<SubmissionId> {

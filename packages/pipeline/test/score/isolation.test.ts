@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -14,18 +13,13 @@ import {
   scoresInView,
   serviceError,
   shuffled,
-  testContext,
   type SubmitCall,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let context: TestContext;
 beforeEach(() => {
-  service = new BatchService();
   service.order = shuffled;
-  context = testContext(env.DB, service);
 });
 
 const MINUTE = 60_000;

@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -13,18 +12,13 @@ import {
   scoreOf,
   scoresInView,
   shuffled,
-  testContext,
   type ServiceItem,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let context: TestContext;
 beforeEach(() => {
-  service = new BatchService();
   service.order = shuffled;
-  context = testContext(env.DB, service);
 });
 
 const LIST = documents("d", 6);

@@ -1,8 +1,7 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import {
-  BatchService,
   counters,
   document,
   documents,
@@ -15,17 +14,12 @@ import {
   scoresInView,
   serviceError,
   shuffled,
-  testContext,
-  type TestContext,
 } from "../../test-support/index.ts";
 import { hold, nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let context: TestContext;
 beforeEach(() => {
-  service = new BatchService();
   service.order = shuffled;
-  context = testContext(env.DB, service);
 });
 
 const LIST = documents("d", 5);

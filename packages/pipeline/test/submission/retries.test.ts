@@ -4,20 +4,12 @@ import { continueRetry } from "../../src/submission/continue-retry.ts";
 import { readRetryProgress, requestRetry } from "../../src/submission/sql/request-retry.ts";
 import { nextRun, runUntilDone } from "../../test-support/drive.ts";
 import { manyFailed } from "../../test-support/failed-documents.ts";
-import {
-  BatchService,
-  documents,
-  jobs,
-  NOW,
-  recordJob,
-  rows,
-  testContext,
-  type TestContext,
-} from "../../test-support/index.ts";
-import { expect, it } from "vitest";
+import { documents, jobs, NOW, recordJob, rows } from "../../test-support/index.ts";
+import { expect } from "vitest";
+import { context, it } from "../../test-support/pipeline-test.ts";
 
 /** A submission of three documents that failed, with a retry that its request left. */
-async function retried(context: TestContext) {
+async function retried() {
   const { submission } = await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   await env.DB.prepare(
     `INSERT INTO outcomes (collection, document_id, submission_id, status, model, attempts, job_id, code, message, finalized_at)
@@ -30,8 +22,7 @@ async function retried(context: TestContext) {
 }
 
 it("carries a retry on that its request left, at the next run, until every document of it ended", async () => {
-  const context = testContext(env.DB, new BatchService());
-  await retried(context);
+  await retried();
   await nextRun(context);
   expect(await rows(env.DB, "SELECT * FROM retries")).toEqual([]);
   expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["failed", "pending"]);
@@ -43,8 +34,7 @@ it("carries a retry on that its request left, at the next run, until every docum
 });
 
 it("carries a retry on while everything is paused", async () => {
-  const context = testContext(env.DB, new BatchService());
-  await retried(context);
+  await retried();
   await pauseDispatching(context.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
   await nextRun(context);
   expect(await rows(env.DB, "SELECT * FROM retries")).toEqual([]);
@@ -52,7 +42,6 @@ it("carries a retry on while everything is paused", async () => {
 });
 
 it("queues all of a retry of 30,000 documents at the next run, of which its request only listed the parts", async () => {
-  const context = testContext(env.DB, new BatchService());
   await pauseDispatching(context.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
   const submission = await manyFailed(context.db, 100, 300);
   const retry = { submission, code: "", token: "t" } as const;
