@@ -1,4 +1,4 @@
-import type { JobId, ModelName, SubmissionId } from "@sluice/core";
+import type { FailureCode, JobId, ModelName, SubmissionId } from "@sluice/core";
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /* Tables for the operation of the pipeline and its counts, apart from those of documents and jobs. */
@@ -89,7 +89,7 @@ export const retries = sqliteTable(
   {
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     /** The failure code it is limited to; `''` for all codes. */
-    code: text("code").notNull(),
+    code: text("code").$type<FailureCode | "">().notNull(),
     /** Distinguishes it from an earlier one that a Worker may still be processing. */
     token: text("token").notNull(),
     requestedAt: integer("requested_at").notNull(),

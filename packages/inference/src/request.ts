@@ -10,10 +10,10 @@ export interface ScoreRequest {
   readonly external_reference: string;
 }
 
-/** The parts of a request. `place` counts from 0 in the document's push. */
+/** The parts of a request. `index` counts from 0 in the document's push. */
 interface RequestSource {
   readonly submission: SubmissionId;
-  readonly place: number;
+  readonly index: number;
   readonly query: string;
   readonly contexts: readonly string[];
   readonly truncateInputs: boolean;
@@ -27,6 +27,6 @@ export function toRequest(source: RequestSource): ScoreRequest {
     query: source.query,
     contexts,
     truncate_inputs: source.truncateInputs,
-    external_reference: externalReference(source.submission, source.place),
+    external_reference: externalReference(source.submission, source.index),
   };
 }

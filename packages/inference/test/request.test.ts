@@ -13,7 +13,7 @@ describe("a request", () => {
       metadata: null,
     };
     const serialized = serializeDocument(document, "d", 120);
-    const request = toRequest({ submission: SUBMISSION, place: 120, ...document, truncateInputs: false });
+    const request = toRequest({ submission: SUBMISSION, index: 120, ...document, truncateInputs: false });
     const bytes = new TextEncoder().encode(`${JSON.stringify(request)},`).byteLength;
     expect(serialized).toMatchObject({ ok: true, value: { payloadBytes: bytes } });
   });

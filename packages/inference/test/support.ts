@@ -7,7 +7,7 @@ export const SUBMISSION = "sub_0190f3c2-0000-7000-8000-000000000001" as Submissi
 export const REQUESTS = [
   toRequest({
     submission: SUBMISSION,
-    place: 0,
+    index: 0,
     query: "tea",
     contexts: ["green tea", "a lorry"],
     truncateInputs: true,

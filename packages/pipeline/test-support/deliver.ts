@@ -18,11 +18,11 @@ export function messageOf(recordable: TestPart, changes?: Record<string, unknown
 
 /** What becomes of each message of a delivery, in its order. */
 export async function deliver(
-  io: Parameters<typeof consumeDelivery>[0],
+  context: Parameters<typeof consumeDelivery>[0],
   messages: readonly TestMessage[],
   queue = QUEUE,
 ): Promise<MessageDecision["kind"][]> {
-  const decisions = await decide(io, messages, queue);
+  const decisions = await decide(context, messages, queue);
   return messages.map((message) => {
     const decision = decisions.get(message.id);
     if (decision === undefined) throw new Error(`nothing was decided over ${message.id}`);
@@ -32,12 +32,12 @@ export async function deliver(
 
 /** The decisions over a delivery, by message. */
 export function decide(
-  io: Parameters<typeof consumeDelivery>[0],
+  context: Parameters<typeof consumeDelivery>[0],
   messages: readonly TestMessage[],
   queue = QUEUE,
 ): Promise<Map<string, MessageDecision>> {
   return consumeDelivery(
-    io,
+    context,
     queue,
     messages.map((message) => ({ attempts: 1, ...message })),
   );

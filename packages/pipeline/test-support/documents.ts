@@ -1,7 +1,7 @@
 import type { JobId, Lane, SubmissionId } from "@sluice/core";
 import { recordParts } from "../src/message/sql/record-parts.ts";
 import type { Database } from "@sluice/db";
-import { jobId, MODEL, open, part, type TestDocument, type TestPart } from "./fixtures.ts";
+import { jobId, MODEL, open, part, transactionOf, type TestDocument, type TestPart } from "./fixtures.ts";
 import { scoreOf } from "./batch-service.ts";
 
 export { open, part, type TestDocument, type TestPart };
@@ -46,6 +46,6 @@ export async function recordJob(
   const lane = more.lane ?? "bulk";
   const submission = await open(db, { total: list.length, lane }, more.now);
   const job = { id: jobId(more.now), model: MODEL, lane, leaseUntil: more.dueAt } as const;
-  await recordParts(db, job, [[[part(submission, 0, list)]]], more.now);
+  await recordParts(db, job, transactionOf([[part(submission, 0, list)]]), more.now);
   return { submission, job: job.id };
 }

@@ -1,28 +1,28 @@
 import { env } from "cloudflare:test";
-import { jobs, RUN, type BatchService, type TestIo } from "./index.ts";
+import { jobs, RUN, type BatchService, type TestContext } from "./index.ts";
 import { continueRun as continueInInvocation } from "../src/job/continue-run.ts";
 import { runPoller as runInInvocation } from "../src/job/run-poller.ts";
 
 /** In an invocation of its own: its statements are counted from here. */
-async function invoke<Io extends TestIo>(io: Io, run: (io: Io) => Promise<void>): Promise<void> {
-  const before = io.statements();
-  await run({ ...io, statements: () => io.statements() - before });
+async function invoke<Own extends TestContext>(context: Own, run: (context: Own) => Promise<void>): Promise<void> {
+  const before = context.statements();
+  await run({ ...context, statements: () => context.statements() - before });
 }
 
-export const runPoller = (io: TestIo): Promise<void> => invoke(io, runInInvocation);
-export const continueRun = (io: TestIo, token: string): Promise<void> =>
-  invoke(io, (own) => continueInInvocation(own, token));
+export const runPoller = (context: TestContext): Promise<void> => invoke(context, runInInvocation);
+export const continueRun = (context: TestContext, token: string): Promise<void> =>
+  invoke(context, (own) => continueInInvocation(own, token));
 
 /** The poller's next run, a run's interval after the last. */
-export async function nextRun(io: TestIo): Promise<void> {
-  io.clock.now += RUN;
-  await runPoller(io);
+export async function nextRun(context: TestContext): Promise<void> {
+  context.clock.now += RUN;
+  await runPoller(context);
 }
 
 /** Runs the poller every minute until no job is open; gives how many runs that took. */
-export async function runUntilDone(io: TestIo, most = 40): Promise<number> {
+export async function runUntilDone(context: TestContext, most = 40): Promise<number> {
   for (let runs = 1; runs <= most; runs += 1) {
-    await nextRun(io);
+    await nextRun(context);
     if ((await jobs(env.DB)).every((job) => job.dueAt === null)) return runs;
   }
   throw new Error(`jobs are open after ${most} runs: ${JSON.stringify(await jobs(env.DB))}`);

@@ -8,12 +8,12 @@ import { dispatch, jobId, NOW, open, part, record } from "./fixtures.ts";
 export async function recordedParts(db: Database, parts: readonly (readonly string[])[]) {
   const submission = await open(db, { total: parts.flat().length });
   const jobs: JobId[] = [];
-  let place = 0;
+  let index = 0;
   for (const [number, names] of parts.entries()) {
     const job = jobId();
     const documents = names.map((id) => ({ id }));
-    await record(db, job, [[part(submission, number, documents, place)]]);
-    place += names.length;
+    await record(db, job, [[part(submission, number, documents, index)]]);
+    index += names.length;
     jobs.push(job);
   }
   return { submission, jobs };

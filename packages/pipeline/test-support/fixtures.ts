@@ -14,7 +14,7 @@ import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import { openSubmission, type NewSubmission } from "../src/submission/sql/open-submission.ts";
 import { partToRecord } from "../src/message/part-to-record.ts";
-import { recordParts, type PartToRecord } from "../src/message/sql/record-parts.ts";
+import { recordParts, type PartToRecord, type RecordingTransaction } from "../src/message/sql/record-parts.ts";
 import { startDispatch } from "../src/job/sql/start-dispatch.ts";
 import type { ClaimLimits } from "../src/job/sql/claim-due-jobs.ts";
 import type { Database } from "@sluice/db";
@@ -56,7 +56,7 @@ export interface TestPart extends PartToRecord {
   readonly body: string;
 }
 
-/** A part as its message would bring it. `first` is the place of its first document. */
+/** A part as its message would bring it. `first` is the index of its first document. */
 export function part(
   submission: SubmissionId,
   number: number,
@@ -91,10 +91,15 @@ export function jobId(now = NOW): JobId {
   return mintJobId(now, bytes(10));
 }
 
-/** Records parts in chunks, the texts of each part in a row of their own. */
-export async function record(db: Database, id: JobId, chunks: readonly (readonly PartToRecord[])[], now = NOW) {
-  const rows = chunks.map((chunk) => chunk.map((one) => [one]));
-  return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, rows, now);
+/** A transaction of one statement for each list of rows, each row a list of parts. */
+export function transactionOf(...statements: readonly (readonly (readonly PartToRecord[])[])[]): RecordingTransaction {
+  return { statements: statements.map((rows) => ({ contextsRows: rows.map((parts) => ({ parts })) })) };
+}
+
+/** Records parts, each list of them by a statement of its own, and the texts of each part in a row of their own. */
+export async function record(db: Database, id: JobId, statements: readonly (readonly PartToRecord[])[], now = NOW) {
+  const transaction = transactionOf(...statements.map((parts) => parts.map((one) => [one])));
+  return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, transaction, now);
 }
 
 /** Limits of a claim that are not reached. */

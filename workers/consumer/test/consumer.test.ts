@@ -9,19 +9,19 @@ import {
   open,
   part,
   rows,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
+  type TestContext,
 } from "@sluice/pipeline/test-support";
 import { deliver, messageOf, QUEUE, type TestMessage } from "@sluice/pipeline/test-support/deliver.ts";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../src/index.ts";
 
 let service: BatchService;
-let context: TestIo;
+let context: TestContext;
 beforeEach(() => {
   service = new BatchService();
-  context = testIo(env.DB, service);
+  context = testContext(env.DB, service);
 });
 
 interface QueueResult {

@@ -10,18 +10,18 @@ import {
   documents,
   onlyJob,
   recordJob,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
+  type TestContext,
 } from "@sluice/pipeline/test-support";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../src/index.ts";
 
 let service: BatchService;
-let context: TestIo;
+let context: TestContext;
 beforeEach(() => {
   service = new BatchService();
-  context = testIo(env.DB, service);
+  context = testContext(env.DB, service);
 });
 
 /** An event in the form of a subscription. */

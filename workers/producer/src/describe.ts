@@ -52,8 +52,8 @@ export async function describeDocuments(
   const open = rows.filter((row) => row.status === null);
   // If its first job has ended or was divided, a follow-up job may hold it.
   const passedOn = open.flatMap((row) =>
-    row.root_job_id !== null && rootJob(row) === null
-      ? [{ root: row.root_job_id, submission: row.submission_id, id: row.document_id }]
+    row.rootJobId !== null && rootJob(row) === null
+      ? [{ root: row.rootJobId, submission: row.submissionId, id: row.documentId }]
       : [],
   );
   const [holding, pauses, now] = await Promise.all([
@@ -63,7 +63,7 @@ export async function describeDocuments(
   ]);
   const jobs = new Map<string, HoldingJob>(holding.map((job) => [`${job.submission}\n${job.document}`, job]));
   return rows.map((row) => {
-    const job = rootJob(row) ?? jobs.get(`${row.submission_id}\n${row.document_id}`) ?? null;
+    const job = rootJob(row) ?? jobs.get(`${row.submissionId}\n${row.documentId}`) ?? null;
     const shape = documentShape(row, row.status === null ? job : null, view, { now, pauses });
     return documentJson(shape, row, view);
   });

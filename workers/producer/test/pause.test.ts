@@ -45,7 +45,7 @@ describe("pausing", () => {
     const { submission, job } = await recorded([{ id: "a" }]);
     const { submission: other } = await recorded([{ id: "b" }]);
     await ask("/v1/pause", post({ submission }));
-    await holdPausedJobs(db(), { kind: "submissions", submissions: [submission] }, [job], NOW);
+    await holdPausedJobs(db(), { kind: "submissions", submissionIds: [submission] }, [job], NOW);
     const waiting = { reason: "paused_submission", until: null };
     expect(await ask(`/v1/submissions/${submission}`)).toMatchObject({ waiting });
     expect(await ask("/v1/collections/default/documents/a")).toMatchObject({ waiting });

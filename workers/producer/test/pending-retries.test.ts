@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { continueRetries } from "@sluice/pipeline/submission/continue-retries.ts";
 import { manyFailed } from "@sluice/pipeline/test-support/failed-documents.ts";
-import { BatchService, testIo } from "@sluice/pipeline/test-support";
+import { BatchService, testContext } from "@sluice/pipeline/test-support";
 import { describe, expect, it } from "vitest";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import type { JobShape } from "../src/shapes/job.ts";
@@ -54,7 +54,7 @@ describe("a submission whose retry has queued nothing yet", () => {
       waiting: null,
     });
     expect(canceled.completed_at).not.toBeNull();
-    await continueRetries(testIo(env.DB, new BatchService()));
+    await continueRetries(testContext(env.DB, new BatchService()));
     expect(await rows("SELECT count(*) AS n FROM jobs WHERE due_at IS NOT NULL")).toEqual([{ n: 0 }]);
     expect([await listed("canceled"), await listed("processing")]).toEqual([[submission], []]);
   });

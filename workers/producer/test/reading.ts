@@ -1,7 +1,8 @@
 import { env } from "cloudflare:test";
 import type { JobId, Lane, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
-import { finalizeJobs, type JobEnd } from "@sluice/pipeline/score/sql/finalize-jobs.ts";
+import type { JobEnd } from "@sluice/pipeline/score/job-end.ts";
+import { finalizeJobs } from "@sluice/pipeline/score/sql/finalize-jobs.ts";
 import {
   dispatch,
   jobId,

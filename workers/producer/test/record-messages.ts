@@ -17,7 +17,7 @@ export async function recordMessages(bodies: readonly string[], job: JobId, now 
   const [first] = parts;
   if (first === undefined) return 0;
   const { model, lane } = first.head;
-  const chunks = parts.map((part) => [[part.record]]);
-  await recordParts(openDatabase(env.DB), { id: job, model, lane, leaseUntil: now + 120_000 }, chunks, now);
-  return parts.reduce((sum, part) => sum + part.record.documents.length, 0);
+  const transaction = { statements: parts.map(({ record }) => ({ contextsRows: [{ parts: [record] }] })) };
+  await recordParts(openDatabase(env.DB), { id: job, model, lane, leaseUntil: now + 120_000 }, transaction, now);
+  return parts.reduce((sum, part) => sum + part.record.documentIds.length, 0);
 }

@@ -93,35 +93,35 @@ describe("a submission is stalled", () => {
 });
 
 const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
-  document_id: "d",
+  documentId: "d",
   collection: "default",
-  submission_id: SUBMISSION,
+  submissionId: SUBMISSION,
   query: "q",
   metadata: null,
   contexts: null,
   model: "@cf/baai/bge-m3",
   lane: "bulk",
-  created_at: NOW,
-  is_canceled: 0,
+  createdAt: NOW,
+  isCanceled: 0,
   status: null,
-  outcome_job_id: null,
+  outcomeJobId: null,
   code: null,
   message: null,
   attempts: null,
-  outcome_dispatched_at: null,
-  finalized_at: null,
+  outcomeDispatchedAt: null,
+  finalizedAt: null,
   scores: null,
-  root_job_id: "job_1" as JobId,
-  root_status: null,
-  root_dispatch_number: null,
-  root_round: null,
-  root_refusals: null,
-  root_dispatched_at: null,
-  root_divided: 0,
-  root_due_at: null,
-  older_submission_id: null,
-  older_scores: null,
-  older_contexts: null,
+  rootJobId: "job_1" as JobId,
+  rootStatus: null,
+  rootDispatchNumber: null,
+  rootRound: null,
+  rootRefusals: null,
+  rootDispatchedAt: null,
+  rootDivided: 0,
+  rootDueAt: null,
+  olderSubmissionId: null,
+  olderScores: null,
+  olderContexts: null,
   ...more,
 });
 const job = (more: Partial<HoldingJob> = {}): HoldingJob => ({
@@ -130,8 +130,8 @@ const job = (more: Partial<HoldingJob> = {}): HoldingJob => ({
   dispatchNumber: 0,
   round: 2,
   refusals: 0,
-  dispatched_at: null,
-  due_at: NOW + MINUTE,
+  dispatchedAt: null,
+  dueAt: NOW + MINUTE,
   ...more,
 });
 const view = { topK: null, include: [] };
@@ -182,7 +182,7 @@ describe("a document that has not ended", () => {
     });
     const others = [pause("model:another", null), pause("submission:sub_2", null, "requested")];
     expect(waiting({}, NOW, others)).toMatchObject({ reason: "dispatch" });
-    const canceled = documentShape(documentRow({ is_canceled: 1 }), job({ due_at: NOW }), view, {
+    const canceled = documentShape(documentRow({ isCanceled: 1 }), job({ dueAt: NOW }), view, {
       now: NOW,
       pauses: [model],
     });

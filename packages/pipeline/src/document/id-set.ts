@@ -1,17 +1,16 @@
 /** Slots of the smallest table, and of the largest: 32 MB. */
 const MIN_SLOTS = 1 << 12;
 const MAX_SLOTS = 1 << 22;
-/** A table that is fuller than this is doubled: beyond it, finding a free slot takes longer and longer. */
+/** A table that is fuller than this is doubled: finding a free slot in a full table takes long. */
 const FULLEST = 0.75;
 
-/** How many ids a set takes at most. */
+/** Most ids that a set takes. */
 export const MAX_SET_IDS = MAX_SLOTS * FULLEST;
 
 /**
- * Which ids were there already, in eight bytes each that lie outside the heap: their strings, a million
- * of them, would take most of a Worker's 128 MB. An id that is there is always found. One that is not
- * is taken for another with a chance of 2⁻⁶⁴ for each that is: of two million ids, once in ten million sets.
- * `seed` is random, so that nobody can choose ids that are taken for one another.
+ * A set of ids in eight bytes each, outside the heap: the strings of a million ids would take most of a Worker's 128
+ * MB. An id in the set is always found. An id that is not is mistaken for each that is with a probability of 2⁻⁶⁴: for
+ * two million ids, once in ten million sets. `seed` is random, so that nobody can choose ids that collide.
  */
 export class IdSet {
   readonly #seed: number;
@@ -27,7 +26,7 @@ export class IdSet {
     return this.#size;
   }
 
-  /** Adds an id: `added`; `known` where it was there; `full` where the set takes no more. */
+  /** Adds an id: `added`; `known` if it was in the set; `full` if the set takes no more. */
   add(id: string): "added" | "known" | "full" {
     const [low, high] = hash(id, this.#seed);
     const at = find(this.#slots, low, high);
@@ -55,7 +54,7 @@ export class IdSet {
   }
 }
 
-/** Where a hash stands, or the free place where it would. */
+/** The index of a hash, or of the free slot for it. */
 function find(slots: Uint32Array, low: number, high: number): number {
   const mask = slots.length - 1;
   let at = (low * 2) & mask;

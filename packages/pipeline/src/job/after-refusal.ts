@@ -5,7 +5,7 @@ import type { Refusal } from "@sluice/inference";
 /** What becomes of a job whose dispatch ended in a refusal. */
 export type RefusalDecision =
   | { readonly kind: "again"; readonly dueAt: number }
-  /** The whole model stands still until `dueAt`, this job with it. */
+  /** The whole model is paused until `dueAt`, and this job with it. */
   | { readonly kind: "pause"; readonly reason: PauseReason; readonly dueAt: number }
   /** Its pieces may be in `batchesLeft` more batches, at least 1. */
   | { readonly kind: "split"; readonly batchesLeft: number }
@@ -14,8 +14,8 @@ export type RefusalDecision =
   | { readonly kind: "fail"; readonly code: FailureCode };
 
 /**
- * A job that is turned away this often in a row is given up: at the longest backoff, about a day. What
- * stops a whole model, the daily limit or the configuration, is not counted: it says nothing about the job.
+ * A job that is refused this often in a row is given up: at the longest backoff, after about a day. Refusals that pause
+ * a whole model, by the daily limit or the configuration, are not counted: they say nothing about the job.
  */
 export const MAX_REFUSALS = 100;
 
@@ -23,7 +23,7 @@ export const MAX_REFUSALS = 100;
 export const MAX_HALVINGS = 3;
 
 interface RefusedJob {
-  readonly documents: number;
+  readonly documentCount: number;
   /** How often it was halved because its submits timed out. */
   readonly halvings: number;
   /** Whether its submits keep timing out while those of other jobs of its model do not. */
@@ -46,7 +46,7 @@ export function afterRefusal(
   const isUsedUp = job.batches >= MAX_BATCHES;
   const givenUp = job.refusals + 1 >= MAX_REFUSALS || isUsedUp;
   const split = (alone: FailureCode): RefusalDecision => {
-    if (job.documents === 1) return { kind: "fail", code: alone };
+    if (job.documentCount === 1) return { kind: "fail", code: alone };
     return isUsedUp ? { kind: "fail", code: "no_answer" } : { kind: "split", batchesLeft: MAX_BATCHES - job.batches };
   };
   switch (refusal.class) {
@@ -74,6 +74,6 @@ export function afterRefusal(
 }
 
 /** Whether a job may be halved if its submits keep timing out. */
-export function mayBeHalved({ documents, halvings }: Pick<RefusedJob, "documents" | "halvings">): boolean {
-  return documents > 1 && halvings < MAX_HALVINGS;
+export function mayBeHalved({ documentCount, halvings }: Pick<RefusedJob, "documentCount" | "halvings">): boolean {
+  return documentCount > 1 && halvings < MAX_HALVINGS;
 }

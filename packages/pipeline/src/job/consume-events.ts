@@ -11,8 +11,8 @@ import type { PollerContext } from "./poller-context.ts";
 import { Share } from "./share.ts";
 
 /**
- * Delays before a message is delivered again whose batch no open job has, in seconds. An event may come before the
- * consumer has recorded its `request_id`; after these it belongs to somebody else, or its job has ended.
+ * Delays in seconds before an event of an unknown batch is delivered again. An event may arrive before the consumer has
+ * recorded its `request_id`; after these delays the batch is not from here, or its job has ended.
  */
 const UNKNOWN_RETRY_SECONDS = [2, 10] as const;
 
@@ -22,7 +22,7 @@ const UNKNOWN_RETRY_SECONDS = [2, 10] as const;
  * the claim has set its next poll, and a cron run takes it from there.
  */
 export async function consumeEvents(
-  io: PollerContext,
+  context: PollerContext,
   messages: readonly DeliveredMessage[],
 ): Promise<Map<string, MessageDecision>> {
   const decisions = new Map<string, MessageDecision>();
@@ -38,24 +38,29 @@ export async function consumeEvents(
   }
   if (ended.length > 0) {
     const reported = await pollReported(
-      io,
+      context,
       ended.map(({ requestId }) => requestId),
     );
     const unknown = ended.filter(({ requestId }) => !reported.has(requestId));
     for (const { message } of ended) decisions.set(message.id, { kind: "ack" });
     for (const { message } of unknown) decisions.set(message.id, afterUnknown(message.attempts));
-    io.log({ event: "events_consumed", batches: ended.length, jobs: reported.size, unknown: unknown.length });
+    context.log({ event: "events_consumed", batches: ended.length, jobs: reported.size, unknown: unknown.length });
   }
-  if (unreadable > 0) io.log({ event: "events_unreadable", messages: unreadable });
+  if (unreadable > 0) context.log({ event: "events_unreadable", messages: unreadable });
   // Last: a run takes most of a minute, and the events must not wait for it.
-  for (const { id, token } of continued) decisions.set(id, await tryContinuing(io, token));
+  for (const { id, token } of continued) decisions.set(id, await tryContinuing(context, token));
   return decisions;
 }
 
-/** Claims and polls the jobs of these batches; gives the batches that it found. */
-async function pollReported(io: PollerContext, requestIds: readonly RequestId[]): Promise<ReadonlySet<RequestId>> {
-  const jobs = await claimReportedJobs(io.db, [...new Set(requestIds)], pollWaits(io.runInterval), io.databaseTime());
-  if (jobs.length > 0) await pollJobs(await withDatabaseClock(io), jobs, new Share(io));
+/** Claims and polls the jobs of these batches; returns the batches that have a job. */
+async function pollReported(context: PollerContext, requestIds: readonly RequestId[]): Promise<ReadonlySet<RequestId>> {
+  const jobs = await claimReportedJobs(
+    context.db,
+    [...new Set(requestIds)],
+    pollWaits(context.runInterval),
+    context.databaseTime(),
+  );
+  if (jobs.length > 0) await pollJobs(await withDatabaseClock(context), jobs, new Share(context));
   return new Set(jobs.map(({ requestId }) => requestId));
 }
 
@@ -66,12 +71,12 @@ function afterUnknown(attempts: number): MessageDecision {
 }
 
 /** The token is taken once, so that a repeated message starts nothing. */
-async function tryContinuing(io: PollerContext, token: string): Promise<MessageDecision> {
+async function tryContinuing(context: PollerContext, token: string): Promise<MessageDecision> {
   try {
-    await continueRun(io, token);
+    await continueRun(context, token);
     return { kind: "ack" };
   } catch (error) {
-    io.log({ event: "continued_run_broke_off", ...describeError(error) });
+    context.log({ event: "continued_run_broke_off", ...describeError(error) });
     return { kind: "retry" };
   }
 }

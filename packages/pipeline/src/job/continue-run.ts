@@ -8,9 +8,10 @@ import { Share } from "./share.ts";
  * Continues a run that used up its share, in this fresh invocation: like a run by cron, but without a heartbeat and
  * without looking after submissions. The token of a message is valid once: a repeated or stale message starts nothing.
  */
-export async function continueRun(io: PollerContext, token: string): Promise<void> {
-  const share = new Share(io);
-  const holder = uuidTail(io.randomBytes(10));
-  if (await takeChain(io.db, token, holder, io.databaseTime())) await workThrough(io, share, holder, null);
-  else io.log({ event: "chain_message_stale" });
+export async function continueRun(context: PollerContext, token: string): Promise<void> {
+  const share = new Share(context);
+  const holder = uuidTail(context.randomBytes(10));
+  if (await takeChain(context.db, token, holder, context.databaseTime()))
+    await workThrough(context, share, holder, null);
+  else context.log({ event: "chain_message_stale" });
 }

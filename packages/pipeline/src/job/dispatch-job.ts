@@ -9,7 +9,7 @@ import { submitBatch, toRequest } from "@sluice/inference";
 import type { Context } from "../platform/context.ts";
 import { settleRefusal } from "./settle-refusal.ts";
 
-/** A job that may be dispatched: recorded and pending, or left behind by a dispatch that broke off. */
+/** A job that may be dispatched: recorded and pending, or left behind by an interrupted dispatch. */
 export interface DispatchableJob {
   readonly id: JobId;
   readonly model: ModelName;
@@ -41,21 +41,21 @@ const LATE = { reason: "late", message: "D1 was too slow for the dispatch to beg
  * canceled since is left out. A refusal is carried out here.
  */
 export async function dispatchJob(
-  io: Context,
+  context: Context,
   job: DispatchableJob,
   content: readonly DocumentContent[],
 ): Promise<DispatchOutcome> {
-  const startedAt = io.now();
+  const startedAt = context.now();
   const started = await startDispatch(
-    io.db,
+    context.db,
     job,
-    { until: startedAt + dispatchLease(io.runInterval), token: uuidTail(io.randomBytes(10)) },
+    { until: startedAt + dispatchLease(context.runInterval), token: uuidTail(context.randomBytes(10)) },
     startedAt,
   );
   if (started === null) {
-    const dueAt = await deferJob(io.db, job, "submit_rate", startedAt);
+    const dueAt = await deferJob(context.db, job, "submit_rate", startedAt);
     if (dueAt === null) return "superseded";
-    io.log({ event: "submit_rate_reached", job: job.id, due_at: dueAt });
+    context.log({ event: "submit_rate_reached", job: job.id, due_at: dueAt });
     return "over_rate";
   }
   const documents = listMembers(started.members);
@@ -67,13 +67,13 @@ export async function dispatchJob(
     if (found === undefined) throw new Error(`the content of job ${job.id} lacks a document of its list`);
     return toRequest(found);
   });
-  const ready = io.now();
-  if (ready - startedAt > dispatchLease(io.runInterval) - callTimeout(io.runInterval)) {
+  const ready = context.now();
+  if (ready - startedAt > dispatchLease(context.runInterval) - callTimeout(context.runInterval)) {
     const late = { ...job, dispatchNumber: started.dispatchNumber, status: "dispatching" } as const;
-    await postponeJob(io.db, late, LATE, { dispatch: "none", refused: false }, ready, ready);
+    await postponeJob(context.db, late, LATE, { dispatch: "none", refused: false }, ready, ready);
     return "refused";
   }
-  const answer = await submitBatch(io.ai, job.model, requests, io.bounded);
+  const answer = await submitBatch(context.ai, job.model, requests, context.bounded);
   const dispatched = {
     ...job,
     dispatchNumber: started.dispatchNumber,
@@ -83,12 +83,12 @@ export async function dispatchJob(
     sent: documents.length,
   };
   if (answer.kind === "refused") {
-    await settleRefusal(io, dispatched, answer.refusal);
+    await settleRefusal(context, dispatched, answer.refusal);
     return "refused";
   }
-  const now = io.now();
-  const held = await confirmDispatch(io.db, dispatched, answer.requestId, firstPollAt(now, io.runInterval));
-  io.log({
+  const now = context.now();
+  const held = await confirmDispatch(context.db, dispatched, answer.requestId, firstPollAt(now, context.runInterval));
+  context.log({
     event: "job_dispatched",
     job: job.id,
     dispatch: started.dispatchNumber,

@@ -2,7 +2,7 @@ import { describeError } from "../platform/describe-error.ts";
 import { readJobContent } from "./sql/read-job-documents.ts";
 import { releaseJobs } from "./sql/release-jobs.ts";
 import type { Pause } from "./sql/pause-dispatching.ts";
-import type { WaitingJob } from "./sql/claim-due-jobs.ts";
+import type { UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { dispatchBytes } from "../platform/memory.ts";
 import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { PollerContext } from "./poller-context.ts";
@@ -10,10 +10,12 @@ import type { Share } from "./share.ts";
 
 /** Fewer than the connections that there are: submits that take a minute must not keep polls back. */
 const MAX_DISPATCHES_AT_ONCE = 4;
-/** What is canceled or paused is taken out of the job, its texts are read, a dispatch starts, and a refusal is settled. */
+/**
+ * What is canceled or paused is taken out of the job, its texts are read, a dispatch starts, and a refusal is settled.
+ */
 const DISPATCH_STATEMENTS = 30;
 
-export interface DispatchedJobs {
+export interface DispatchingResult {
   readonly failed: number;
   readonly left: number;
   /** Whether the rate of submits of a model allows no more now. */
@@ -26,35 +28,35 @@ export interface DispatchedJobs {
  * left to another run, and is due at once. A failure affects only its job, which is due again by its lease.
  */
 export async function dispatchJobs(
-  io: PollerContext,
-  jobs: readonly WaitingJob[],
+  context: PollerContext,
+  jobs: readonly UndispatchedJob[],
   share: Share,
   leaseUntil: number,
   pauses: Pause[],
-): Promise<DispatchedJobs> {
+): Promise<DispatchingResult> {
   const order = jobs.toSorted((a, b) => Number(a.lane === "bulk") - Number(b.lane === "bulk"));
   const running = new Set<Promise<void>>();
   let failed = 0;
   const rate = { isOver: false };
-  const dispatch = async (job: WaitingJob): Promise<void> => {
+  const dispatch = async (job: UndispatchedJob): Promise<void> => {
     try {
       // The texts are read before the dispatch starts: what is deleted in between is left out by its list.
-      const outcome = await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
+      const outcome = await dispatchUnlessPaused(context, job, () => readJobContent(context.db, job), pauses);
       if (outcome === "over_rate") rate.isOver = true;
     } catch (error) {
       failed += 1;
-      io.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
+      context.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
     }
   };
   let next = 0;
-  for (let job = order[next]; job !== undefined && !rate.isOver && io.now() < leaseUntil; job = order[next]) {
+  for (let job = order[next]; job !== undefined && !rate.isOver && context.now() < leaseUntil; job = order[next]) {
     if (running.size >= MAX_DISPATCHES_AT_ONCE) {
       await Promise.race(running);
       continue;
     }
     const disconnect = await share.connect();
     const unreserve = share.reserve(DISPATCH_STATEMENTS);
-    const release = unreserve === null ? null : io.memory.hold(dispatchBytes(job.payloadBytes), io.now());
+    const release = unreserve === null ? null : context.memory.hold(dispatchBytes(job.payloadBytes), context.now());
     if (unreserve === null || release === null) {
       unreserve?.();
       disconnect();
@@ -74,9 +76,9 @@ export async function dispatchJobs(
   await Promise.all(running);
   const left = order.slice(next);
   // Once the lease has run out they are another run's already.
-  if (left.length > 0 && io.now() < leaseUntil) {
-    io.log({ event: "dispatches_left", jobs: left.length });
-    await releaseJobs(io.db, left, io.now());
+  if (left.length > 0 && context.now() < leaseUntil) {
+    context.log({ event: "dispatches_left", jobs: left.length });
+    await releaseJobs(context.db, left, context.now());
   }
   return { failed, left: left.length, isOverRate: rate.isOver };
 }

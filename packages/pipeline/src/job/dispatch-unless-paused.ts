@@ -11,14 +11,14 @@ import { keepBackPaused } from "./keep-back-paused.ts";
  * and the caller's next job waits as well.
  */
 export async function dispatchUnlessPaused(
-  io: Context,
+  context: Context,
   job: DispatchableJob,
   readContent: () => Promise<readonly DocumentContent[]>,
   pauses: Pause[],
 ): Promise<DispatchOutcome | "held"> {
-  if (!(await keepBackPaused(io, job, pauses))) return "held";
-  if (!(await hasBatchLeft(io, job))) return "held";
-  const outcome = await dispatchJob(io, job, await readContent());
-  if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(io.db, io.now())));
+  if (!(await keepBackPaused(context, job, pauses))) return "held";
+  if (!(await hasBatchLeft(context, job))) return "held";
+  const outcome = await dispatchJob(context, job, await readContent());
+  if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(context.db, context.now())));
   return outcome;
 }

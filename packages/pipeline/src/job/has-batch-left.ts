@@ -1,7 +1,8 @@
 import { cut, groupMembers } from "./job.ts";
 import { FAILURES, MAX_BATCHES, mintJobId } from "@sluice/core";
 import { deferJob } from "./sql/start-dispatch.ts";
-import { finalizeJobs, type JobEnd } from "../score/sql/finalize-jobs.ts";
+import type { JobEnd } from "../score/job-end.ts";
+import { finalizeJobs } from "../score/sql/finalize-jobs.ts";
 import { isPieceOfInvalid } from "./sql/is-piece-of-invalid.ts";
 import { readJobDocuments } from "./sql/read-job-documents.ts";
 import type { DispatchableJob } from "./dispatch-job.ts";
@@ -12,15 +13,15 @@ import type { Context } from "../platform/context.ts";
  * A piece of an invalid batch that has one left is cut into single documents first: a last batch that is invalid
  * fails all of its documents, and the good ones must not fail with a bad one.
  */
-export async function hasBatchLeft(io: Context, job: DispatchableJob): Promise<boolean> {
+export async function hasBatchLeft(context: Context, job: DispatchableJob): Promise<boolean> {
   if (job.batches < MAX_BATCHES - 1) return true;
   const isUsedUp = job.batches >= MAX_BATCHES;
-  if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;
-  const now = io.now();
+  if (!isUsedUp && !(await isPieceOfInvalid(context.db, job.id))) return true;
+  const now = context.now();
   // Ends what was canceled, and a dispatch whose lease has run out: it is over, and counted as unconfirmed.
   // Who settled that dispatch meanwhile may have taken its batch back.
-  if ((await deferJob(io.db, job, null, now)) === null) return false;
-  const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
+  if ((await deferJob(context.db, job, null, now)) === null) return false;
+  const documents = (await readJobDocuments(context.db, [job])).get(job.id) ?? [];
   const left = documents.filter((document) => document !== null);
   // The others were deleted or canceled: it is alone now, and due at once.
   if (!isUsedUp && left.length < 2) return false;
@@ -36,7 +37,7 @@ export async function hasBatchLeft(io: Context, job: DispatchableJob): Promise<b
         status: "split",
         outcomes: [],
         children: cut(left, 1).map((piece) => ({
-          id: mintJobId(now, io.randomBytes(10)),
+          id: mintJobId(now, context.randomBytes(10)),
           round: job.round,
           members: groupMembers(piece),
           dueAt: now,
@@ -44,8 +45,8 @@ export async function hasBatchLeft(io: Context, job: DispatchableJob): Promise<b
         tokens: null,
         error: null,
       };
-  const ended = await finalizeJobs(io.db, [{ job: { ...job, status: "pending" }, end }], now);
-  io.log({
+  const ended = await finalizeJobs(context.db, [{ job: { ...job, status: "pending" }, end }], now);
+  context.log({
     event: "batches_used_up",
     job: job.id,
     batches: job.batches,

@@ -10,11 +10,11 @@ import {
 import type { PartMessage } from "../message/message.ts";
 
 /** A job's documents in the order they are sent, grouped by submission so that no id is repeated. */
-export type JobMembers = readonly (readonly [submission: SubmissionId, documents: readonly string[]])[];
+export type JobMembers = readonly (readonly [submission: SubmissionId, documentIds: readonly string[]])[];
 
 /** What a part weighs in a job. */
 export interface PartWeight {
-  readonly documents: number;
+  readonly documentCount: number;
   readonly contexts: number;
   readonly payloadBytes: number;
   /** Bytes of its entry in the job's list. */
@@ -42,7 +42,7 @@ export function weighPart(part: PartMessage): PartWeight {
     outcomeBytes += idBytes + OUTCOME_DOCUMENT_BYTES + document.contexts.length * OUTCOME_CONTEXT_BYTES;
     if (document.context_ids !== undefined) outcomeBytes += utf8Length(JSON.stringify(document.context_ids));
   }
-  return { documents: part.documents.length, contexts, payloadBytes, memberBytes, outcomeBytes };
+  return { documentCount: part.documents.length, contexts, payloadBytes, memberBytes, outcomeBytes };
 }
 
 /** What a recorded document weighs in a job by itself; `contextIdBytes` are those of its contexts' ids as JSON. */
@@ -55,21 +55,21 @@ export function weighDocument(document: {
   const { contexts, payloadBytes, contextIdBytes } = document;
   const idBytes = utf8Length(JSON.stringify(document.id)) + 1;
   const outcomeBytes = idBytes + OUTCOME_DOCUMENT_BYTES + contexts * OUTCOME_CONTEXT_BYTES + contextIdBytes;
-  return { documents: 1, contexts, payloadBytes, memberBytes: MEMBER_GROUP_BYTES + idBytes, outcomeBytes };
+  return { documentCount: 1, contexts, payloadBytes, memberBytes: MEMBER_GROUP_BYTES + idBytes, outcomeBytes };
 }
 
 /** What a recorded job weighs in a larger one, at most: `memberBytes` are those of its list. */
 export function weighMembers(job: Omit<PartWeight, "outcomeBytes"> & { readonly contextIdBytes: number }): PartWeight {
   const { contextIdBytes, ...weight } = job;
   const outcomeBytes =
-    weight.memberBytes + weight.documents * OUTCOME_DOCUMENT_BYTES + weight.contexts * OUTCOME_CONTEXT_BYTES;
+    weight.memberBytes + weight.documentCount * OUTCOME_DOCUMENT_BYTES + weight.contexts * OUTCOME_CONTEXT_BYTES;
   return { ...weight, outcomeBytes: outcomeBytes + contextIdBytes };
 }
 
 /** `{"requests":[]}` */
 const PAYLOAD_FRAME_BYTES = 15;
 const EMPTY: PartWeight = {
-  documents: 0,
+  documentCount: 0,
   contexts: 0,
   payloadBytes: PAYLOAD_FRAME_BYTES,
   memberBytes: 2,
@@ -78,7 +78,7 @@ const EMPTY: PartWeight = {
 
 function sum(a: PartWeight, b: PartWeight): PartWeight {
   return {
-    documents: a.documents + b.documents,
+    documentCount: a.documentCount + b.documentCount,
     contexts: a.contexts + b.contexts,
     payloadBytes: a.payloadBytes + b.payloadBytes,
     memberBytes: a.memberBytes + b.memberBytes,
@@ -89,7 +89,7 @@ function sum(a: PartWeight, b: PartWeight): PartWeight {
 function fits(weight: PartWeight): boolean {
   return (
     weight.payloadBytes <= MAX_JOB_BYTES &&
-    weight.documents <= MAX_JOB_DOCUMENTS &&
+    weight.documentCount <= MAX_JOB_DOCUMENTS &&
     weight.contexts <= MAX_JOB_CONTEXTS &&
     weight.memberBytes <= MAX_JOB_MEMBER_BYTES &&
     weight.outcomeBytes <= MAX_JOB_OUTCOME_BYTES

@@ -27,7 +27,7 @@ interface ClaimedJob {
  * it. If D1 fails, those that it would have merged remain as they are: each is guarded where it is dispatched.
  */
 export async function mergePending<Job extends ClaimedJob>(
-  io: Pick<Context, "db" | "now" | "log">,
+  context: Pick<Context, "db" | "now" | "log">,
   jobs: readonly Job[],
 ): Promise<Job[]> {
   const groups = Map.groupBy(
@@ -40,7 +40,7 @@ export async function mergePending<Job extends ClaimedJob>(
   const remaining = new Map(jobs.map((job) => [job.id, job]));
   try {
     const mergeable = await weighMergeableJobs(
-      io.db,
+      context.db,
       alike.flatMap((group) => group.map(({ id }) => id)),
     );
     const weights = new Map(mergeable.map(({ id, ...weight }) => [id, weighMembers(weight)]));
@@ -53,23 +53,23 @@ export async function mergePending<Job extends ClaimedJob>(
       const oldestFirst = weighed.toSorted(
         (a, b) => a.job.createdAt - b.job.createdAt || (a.job.id < b.job.id ? -1 : 1),
       );
-      for (const planned of planJobs(oldestFirst)) await merge(io, planned, remaining);
+      for (const planned of planJobs(oldestFirst)) await merge(context, planned, remaining);
     }
   } catch (error) {
-    io.log({ event: "merging_broke_off", ...describeError(error) });
+    context.log({ event: "merging_broke_off", ...describeError(error) });
   }
   return [...remaining.values()];
 }
 
 async function merge<Job extends ClaimedJob>(
-  io: Pick<Context, "db" | "now" | "log">,
+  context: Pick<Context, "db" | "now" | "log">,
   planned: readonly { readonly job: Job; readonly weight: PartWeight }[],
   remaining: Map<JobId, Job>,
 ): Promise<void> {
   const [target, ...others] = planned;
   if (target === undefined || others.length === 0) return;
   const ids = others.map(({ job }) => job.id);
-  const merged = await mergeJobs(io.db, target.job.id, ids, io.now());
+  const merged = await mergeJobs(context.db, target.job.id, ids, context.now());
   let { contexts, payloadBytes } = target.job;
   for (const { job } of others) {
     if (!merged.has(job.id)) continue;
@@ -78,7 +78,7 @@ async function merge<Job extends ClaimedJob>(
     payloadBytes += job.payloadBytes;
   }
   remaining.set(target.job.id, { ...target.job, contexts, payloadBytes });
-  io.log({ event: "jobs_merged", job: target.job.id, merged: merged.size });
+  context.log({ event: "jobs_merged", job: target.job.id, merged: merged.size });
 }
 
 /** Two that are larger than half of a job do not fit into one. */

@@ -13,7 +13,10 @@ interface ScopedPause {
   readonly until: number | null;
 }
 
-/** Of the pauses of any of these scopes the one that ends last, of several that of the first scope; `null`: none is in force. */
+/**
+ * Of the pauses of any of these scopes the one that ends last, of several that of the first scope; `null`: none is in
+ * force.
+ */
 export function lastPause<Pause extends ScopedPause>(
   pauses: readonly Pause[],
   scopes: readonly string[],

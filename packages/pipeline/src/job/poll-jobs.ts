@@ -30,25 +30,25 @@ interface Answer extends AnsweredJob {
  * left for that reason. Returns the number of jobs that failed.
  */
 export async function pollJobs(
-  io: PollerContext,
+  context: PollerContext,
   jobs: readonly DispatchedJob[],
   share: Share,
   ages: PendingAges | null = null,
 ): Promise<number> {
-  const queue = new PollQueue(jobs, io.now(), ages);
+  const queue = new PollQueue(jobs, context.now(), ages);
   const running = new Set<Promise<void>>();
   let answers: Answer[] = [];
   let failed = 0;
   const finalize = async (): Promise<void> => {
     const set = answers;
     answers = [];
-    if (set.length > 0) failed += await finalizeAnswers(io, set);
+    if (set.length > 0) failed += await finalizeAnswers(context, set);
     for (const { release } of set) release();
   };
   const poll = async (job: DispatchedJob, bytes: number, release: () => void): Promise<void> => {
     let isHeld = false;
     try {
-      const answer = await pollBatch(io.ai, job.model, job.requestId, io.bounded);
+      const answer = await pollBatch(context.ai, job.model, job.requestId, context.bounded);
       if (answer.kind === "answered") {
         answers.push({ job, items: answer.items, tokens: answer.tokens, bytes, release });
         isHeld = true;
@@ -57,13 +57,13 @@ export async function pollJobs(
         if (weight >= MAX_SET_BYTES || answers.length >= MAX_SET_JOBS) await finalize();
         return;
       }
-      const refusal = overdue(io, job, answer);
+      const refusal = overdue(context, job, answer);
       queue.report(job, refusal === null);
-      if (refusal !== null) await giveUp(io, job, refusal);
+      if (refusal !== null) await giveUp(context, job, refusal);
     } catch (error) {
       failed += 1;
       queue.report(job, false);
-      io.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
+      context.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
     } finally {
       if (!isHeld) release();
     }
@@ -72,8 +72,8 @@ export async function pollJobs(
   const leaveRest = async (): Promise<void> => {
     const left = queue.remaining;
     if (left.length === 0) return;
-    io.log({ event: "polls_left", jobs: left.length });
-    await releasePolls(io.db, left, io.now());
+    context.log({ event: "polls_left", jobs: left.length });
+    await releasePolls(context.db, left, context.now());
   };
   const unreserve = share.reserve(SET_STATEMENTS);
   if (unreserve === null) {
@@ -85,7 +85,7 @@ export async function pollJobs(
     const job = queue.next();
     const reserved = job === null ? null : share.reserve(POLL_STATEMENTS);
     const bytes = job === null ? 0 : job.contexts * ANSWER_CONTEXT_BYTES;
-    const release = reserved === null ? null : io.memory.hold(bytes, io.now());
+    const release = reserved === null ? null : context.memory.hold(bytes, context.now());
     if (job === null || reserved === null || release === null) {
       reserved?.();
       disconnect();
@@ -110,19 +110,21 @@ export async function pollJobs(
 
 type NoAnswer = Exclude<Awaited<ReturnType<typeof pollBatch>>, { kind: "answered" }>;
 
-/** Why a batch without an answer is given up; `null`: it may still be in progress, and the claim has set its next poll. */
+/**
+ * Why a batch without an answer is given up; `null`: it may still be in progress, and the claim has set its next poll.
+ */
 function overdue(
-  io: PollerContext,
+  context: PollerContext,
   job: DispatchedJob,
   answer: NoAnswer,
 ): { readonly refusal: Refusal; readonly reason?: string } | null {
   if (answer.kind === "refused" && !answer.refusal.mayBeRunning) return { refusal: answer.refusal };
   // Where the call failed, the batch may not have: it is asked for longer than one that says it is busy.
-  const stuckAfter = answer.kind === "refused" ? 2 * io.stuckAfter : io.stuckAfter;
-  return io.now() - job.dispatchedAt >= stuckAfter ? { refusal: STUCK, reason: "stuck" } : null;
+  const stuckAfter = answer.kind === "refused" ? 2 * context.stuckAfter : context.stuckAfter;
+  return context.now() - job.dispatchedAt >= stuckAfter ? { refusal: STUCK, reason: "stuck" } : null;
 }
 
-/** To a job whose batch is late: as if the service had forgotten it. */
+/** For a job whose batch is late: it is treated as if the service had forgotten it. */
 const STUCK: Refusal = {
   class: "forgotten",
   code: null,
@@ -132,12 +134,12 @@ const STUCK: Refusal = {
 };
 
 async function giveUp(
-  io: PollerContext,
+  context: PollerContext,
   job: DispatchedJob,
   { refusal, reason }: { readonly refusal: Refusal; readonly reason?: string },
 ): Promise<void> {
-  const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
+  const documents = (await readJobDocuments(context.db, [job])).get(job.id) ?? [];
   const members = groupMembers(documents.filter((document) => document !== null));
   // One that is left of several was not alone in what was refused.
-  await settleRefusal(io, { ...job, members, sent: documents.length }, refusal, reason);
+  await settleRefusal(context, { ...job, members, sent: documents.length }, refusal, reason);
 }

@@ -104,10 +104,10 @@ class ProbedGroup {
 
   #probeYounger(): void {
     const step = Math.max(1, this.#left.length / WAVE);
-    const places = new Set(Array.from({ length: WAVE }, (_, index) => Math.floor((index + 1) * step) - 1));
-    this.#toProbe = this.#left.filter((_, place) => places.has(place));
+    const indexes = new Set(Array.from({ length: WAVE }, (_, probe) => Math.floor((probe + 1) * step) - 1));
+    this.#toProbe = this.#left.filter((_, index) => indexes.has(index));
     this.#probed = new Set(this.#toProbe);
-    this.#left = this.#left.filter((_, place) => !places.has(place));
+    this.#left = this.#left.filter((_, index) => !indexes.has(index));
   }
 
   #goOn(): void {

@@ -1,6 +1,6 @@
 import { dispatchLease, isSweepDue, pollWaits } from "./schedule.ts";
 import { uuidTail } from "@sluice/core";
-import { claimAtStart, claimDueJobs, type DispatchedJob, type WaitingJob } from "./sql/claim-due-jobs.ts";
+import { claimAtStart, claimDueJobs, type DispatchedJob, type UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { endChain, handOnChain } from "./sql/chain.ts";
 import { readPauses } from "./sql/pause-dispatching.ts";
@@ -22,7 +22,7 @@ export type { PollerContext } from "./poller-context.ts";
 const MAX_CLAIMED_POLLS = 300;
 /** Jobs to be dispatched that one claim takes: one that never was counts 1, any other 20. */
 const MAX_CLAIMED_DISPATCHES = 1_000;
-/** A run of the chain that took on as many jobs as this hands on, also where nothing is due at its end. */
+/** A run that claimed this many jobs continues the chain even if no job is due at its end. */
 const MIN_CHAIN_JOBS = 100;
 /**
  * A run of the chain that finds nothing due, and any that is over the rate of submits, looks again after this part of
@@ -39,16 +39,16 @@ const MERGE_STATEMENTS = 40;
 const SWEEP_STATEMENTS = 100;
 
 /** A run by cron: works through the jobs that are due until none is left or its share is used up. */
-export async function runPoller(io: PollerContext): Promise<void> {
-  const startedAt = io.now();
-  const share = new Share(io);
-  const isSweep = isSweepDue(startedAt, io.runInterval);
+export async function runPoller(context: PollerContext): Promise<void> {
+  const startedAt = context.now();
+  const share = new Share(context);
+  const isSweep = isSweepDue(startedAt, context.runInterval);
   const unreserve = share.reserve(RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
-  const pausesEndedBy = timeAfter(io.databaseTime(), -io.runInterval);
-  const { isRetrying } = await workThrough(io, share, null, { pausesEndedBy });
+  const pausesEndedBy = timeAfter(context.databaseTime(), -context.runInterval);
+  const { isRetrying } = await workThrough(context, share, null, { pausesEndedBy });
   unreserve?.();
   if (!isRetrying && !isSweep) return;
-  const clocked = await withDatabaseClock(io);
+  const clocked = await withDatabaseClock(context);
   if (isRetrying) await continueRetries(clocked);
   if (isSweep) await runMaintenance(clocked, share);
 }
@@ -59,7 +59,7 @@ export async function runPoller(io: PollerContext): Promise<void> {
  * that the two work side by side. A run of the chain, and one that was over the rate of submits, looks again and again
  * until its time is over, and hands on if the load lasts: so jobs that become due between two cron runs, or wait for
  * their turn, need not wait for the second. Claims are made by D1's own clock; a run that found something to do reads
- * it before it does any of it. Returns whether its first claim found a retry that is not through.
+ * it before it does any of it. Returns whether its first claim found a retry in progress.
  */
 export async function workThrough(
   isolate: PollerContext,
@@ -68,7 +68,7 @@ export async function workThrough(
   firstOfRun: { readonly pausesEndedBy: Time } | null,
 ): Promise<{ readonly isRetrying: boolean }> {
   const startedAt = isolate.now();
-  let io = isolate;
+  let context = isolate;
   let claimed = 0;
   let failed = 0;
   const state = {
@@ -86,47 +86,47 @@ export async function workThrough(
     kind: { readonly polls: boolean; readonly dispatches: boolean },
     first: { readonly pausesEndedBy: Time } | null = null,
   ) => {
-    const [now, claimedAt] = [io.databaseTime(), isolate.now()];
+    const [now, claimedAt] = [context.databaseTime(), isolate.now()];
     const limits = {
       polls: kind.polls ? MAX_CLAIMED_POLLS : 0,
-      pollWaits: pollWaits(io.runInterval),
+      pollWaits: pollWaits(context.runInterval),
       dispatches: kind.dispatches ? MAX_CLAIMED_DISPATCHES : 0,
-      payloadBytes: io.memory.free(io.now()) / dispatchBytes(1),
-      leaseUntil: timeAfter(now, dispatchLease(io.runInterval)),
+      payloadBytes: context.memory.free(context.now()) / dispatchBytes(1),
+      leaseUntil: timeAfter(now, dispatchLease(context.runInterval)),
     };
-    const started = first === null ? null : await claimAtStart(io.db, limits, now, first.pausesEndedBy);
+    const started = first === null ? null : await claimAtStart(context.db, limits, now, first.pausesEndedBy);
     if (started !== null) state.isRetrying = started.isRetrying;
-    const jobs = started?.jobs ?? (await claimDueJobs(io.db, limits, now));
-    if (jobs.length > 0 && io === isolate) io = await withDatabaseClock(isolate);
-    const leaseUntil = io.now() - (isolate.now() - claimedAt) + dispatchLease(io.runInterval);
+    const jobs = started?.jobs ?? (await claimDueJobs(context.db, limits, now));
+    if (jobs.length > 0 && context === isolate) context = await withDatabaseClock(isolate);
+    const leaseUntil = context.now() - (isolate.now() - claimedAt) + dispatchLease(context.runInterval);
     const polls = jobs.filter((job) => job.status === "dispatched");
     const waiting = jobs.filter((job) => job.status !== "dispatched");
     if (isFull(polls) && holder === null && !state.isContinued) {
       state.isContinued = true;
-      await handOn(io, null);
+      await handOn(context, null);
     }
     return { polls, waiting, leaseUntil };
   };
   const pollAll = async (first: readonly DispatchedJob[]): Promise<void> => {
     for (let polls = first; polls.length > 0;) {
       claimed += polls.length;
-      failed += await pollJobs(io, polls, share, ages);
+      failed += await pollJobs(context, polls, share, ages);
       const unreserve = share.reserve(CLAIM_STATEMENTS);
       if (unreserve === null) return;
       ({ polls } = await claim({ polls: true, dispatches: false }));
       unreserve();
     }
   };
-  const dispatchAll = async (first: readonly WaitingJob[], firstLease: number): Promise<void> => {
+  const dispatchAll = async (first: readonly UndispatchedJob[], firstLease: number): Promise<void> => {
     let [waiting, leaseUntil] = [first, firstLease];
     while (waiting.length > 0) {
-      const pauses = await readPauses(io.db, io.now());
-      const free = pauses.length > 0 ? await holdPaused(io, waiting, pauses) : waiting;
+      const pauses = await readPauses(context.db, context.now());
+      const free = pauses.length > 0 ? await holdPaused(context, waiting, pauses) : waiting;
       const unreserveMerge = share.reserve(MERGE_STATEMENTS);
-      const remaining = unreserveMerge === null ? free : await mergePending(io, free);
+      const remaining = unreserveMerge === null ? free : await mergePending(context, free);
       unreserveMerge?.();
       claimed += remaining.length;
-      const dispatched = await dispatchJobs(io, remaining, share, leaseUntil, pauses);
+      const dispatched = await dispatchJobs(context, remaining, share, leaseUntil, pauses);
       failed += dispatched.failed;
       // What is left is due at once: for a later look of this run, or where there is no room for it, for another run.
       state.isOverRate = dispatched.isOverRate;
@@ -142,26 +142,26 @@ export async function workThrough(
 
   // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
   for (let isFirst = true; !state.isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
-    // What waits for its turn merges with what comes meanwhile.
-    if (state.isOverRate) await io.sleep(io.runInterval / CHAIN_LOOKS);
+    // Jobs that wait for their turn are merged with jobs that arrive meanwhile.
+    if (state.isOverRate) await context.sleep(context.runInterval / CHAIN_LOOKS);
     state.isOverRate = false;
     const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
     state.isIdle = polls.length + waiting.length === 0;
     if (state.isIdle) {
       if (holder === null && !state.wasOverRate) break;
-      await io.sleep(io.runInterval / CHAIN_LOOKS);
+      await context.sleep(context.runInterval / CHAIN_LOOKS);
       share.reserve(CLAIM_STATEMENTS)?.();
       continue;
     }
-    // Where one half fails, the other comes to its end first: a batch under way would be cut off with this invocation.
+    // If one half fails, the other finishes first: a call in progress would be cut off with this invocation.
     for (const half of await Promise.allSettled([pollAll(polls), dispatchAll(waiting, leaseUntil)]))
       if (half.status === "rejected") throw half.reason;
   }
   unreserveChain?.();
   if (share.isUsedUp && (!state.isIdle || claimed >= MIN_CHAIN_JOBS)) {
-    if (!state.isContinued) await handOn(io, holder);
-  } else if (holder !== null) await endChain(io.db, holder);
-  if (claimed > 0) io.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });
+    if (!state.isContinued) await handOn(context, holder);
+  } else if (holder !== null) await endChain(context.db, holder);
+  if (claimed > 0) context.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });
   return { isRetrying: state.isRetrying };
 }
 
@@ -172,13 +172,13 @@ function isFull(polls: readonly DispatchedJob[]): boolean {
 }
 
 /** Has a fresh invocation continue: one chain at a time. If its message cannot be sent, the chain ends. */
-async function handOn(io: PollerContext, holder: string | null): Promise<void> {
-  const next = uuidTail(io.randomBytes(10));
-  if (!(await handOnChain(io.db, holder, next, io.databaseTime()))) return;
+async function handOn(context: PollerContext, holder: string | null): Promise<void> {
+  const next = uuidTail(context.randomBytes(10));
+  if (!(await handOnChain(context.db, holder, next, context.databaseTime()))) return;
   try {
-    await io.continueLater(next);
+    await context.continueLater(next);
   } catch (error) {
-    io.log({ event: "chain_broke_off", ...describeError(error) });
-    await endChain(io.db, next);
+    context.log({ event: "chain_broke_off", ...describeError(error) });
+    await endChain(context.db, next);
   }
 }

@@ -4,7 +4,9 @@ const MINUTE = 60_000;
 /** A dispatched job is first due after at most this: small batches are often done by then. */
 const FIRST_POLL_MS = 10_000;
 
-/** When a job is polled first that was dispatched at `now`. Sooner where runs follow each other faster than once a minute. */
+/**
+ * When a job is polled first that was dispatched at `now`. Sooner if runs follow each other faster than once a minute.
+ */
 export function firstPollAt(now: number, runInterval: number): number {
   return now + Math.round(Math.min(FIRST_POLL_MS, runInterval / 6));
 }
@@ -13,7 +15,7 @@ export function firstPollAt(now: number, runInterval: number): number {
 export interface PollWaits {
   /** Half a run: a run that starts early finds the job, and one that overlaps this finds it taken. */
   readonly waitMs: number;
-  /** From this age on it waits a tenth of its age, where that is longer. */
+  /** From this age on it waits a tenth of its age, if that is longer. */
   readonly eagerMs: number;
 }
 
@@ -80,7 +82,10 @@ export function nextMidnight(now: number): number {
  * JavaScript `Date` holds, in milliseconds.
  */
 export const NEVER_DUE = 8_640_000_000_000_000;
-/** Jobs that a pause releases follow each other at this distance in each lane: 3,000 a minute, as many as Workers AI takes. */
+/**
+ * Jobs that a pause releases follow each other at this distance in each lane: 3,000 a minute, as many as Workers AI
+ * takes.
+ */
 export const RELEASE_SPACING_MS = 20;
 
 /** A fault of the account or the model does not mend itself: one job looks again after this long. */
@@ -106,7 +111,7 @@ export function stagedAfter(runInterval: number): number {
 export const ABANDONED_AFTER_MS = 60 * MINUTE;
 /** A push without activity for this long broke off: the same `Idempotency-Key` may take it over. */
 export const PUSH_ALIVE_MS = MINUTE;
-/** A time this far ahead of now comes from a clock that was wrong: it says nothing about the age of anything. */
+/** A time this far ahead of now was written by a wrong clock: it says nothing about an age. */
 export const WRONG_CLOCK_MS = 60 * MINUTE;
 /** How long an `Idempotency-Key` is known. */
 export const IDEMPOTENCY_KEY_LIFE_MS = 24 * 60 * MINUTE;

@@ -24,35 +24,39 @@ interface RefusedDispatch {
   readonly halvings: number;
   /** What is left of its documents. */
   readonly members: JobMembers;
-  /** Documents that the batch held: more than are left, where some were deleted since. */
+  /** Documents of the batch: more than are left if some were deleted since. */
   readonly sent: number;
 }
 
-/** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's dispatches will tell. */
+/** Carries out what the refusal asks for, in one guarded write. `reason` is recorded in the job's dispatches. */
 export async function settleRefusal(
-  io: Context,
+  context: Context,
   job: RefusedDispatch,
   refusal: Refusal,
   reason: string = refusal.class,
 ): Promise<void> {
   const documents = listMembers(job.members);
-  const now = io.now();
+  const now = context.now();
   const dispatch = dispatchCount(job, refusal);
   const accepted = dispatch !== "none";
   const batches = job.batches - (accepted ? 0 : 1);
   const { sent, refusals, halvings } = job;
   const isTimeout = dispatch === "unconfirmed" && refusal.class === "retry";
   const timesOutAlone =
-    isTimeout && mayBeHalved({ documents: sent, halvings }) && (await timesOutWhileOthersDoNot(io.db, job));
-  const decision = afterRefusal({ documents: sent, refusals, accepted, batches, halvings, timesOutAlone }, refusal, {
-    now,
-    runInterval: io.runInterval,
-    random: io.random(),
-  });
+    isTimeout && mayBeHalved({ documentCount: sent, halvings }) && (await timesOutWhileOthersDoNot(context.db, job));
+  const decision = afterRefusal(
+    { documentCount: sent, refusals, accepted, batches, halvings, timesOutAlone },
+    refusal,
+    {
+      now,
+      runInterval: context.runInterval,
+      random: context.random(),
+    },
+  );
   // A batch that was accepted and ends the job is its last, not a repeated one.
   const counted = dispatch === "repeated" ? {} : { dispatch };
   const error = { reason, message: refusal.message };
-  io.log({
+  context.log({
     event: "job_refused",
     job: job.id,
     dispatch: job.dispatchNumber,
@@ -63,39 +67,39 @@ export async function settleRefusal(
   switch (decision.kind) {
     case "pause": {
       const pause = { scope: modelScope(job.model), message: refusal.message, since: now, until: decision.dueAt };
-      await pauseDispatching(io.db, { ...pause, reason: decision.reason });
-      io.log({
+      await pauseDispatching(context.db, { ...pause, reason: decision.reason });
+      context.log({
         event: "model_paused",
         model: job.model,
         reason: decision.reason,
         code: refusal.code,
         until: decision.dueAt,
       });
-      await postponeJob(io.db, job, error, { dispatch, refused: false }, decision.dueAt, now, pause.scope);
+      await postponeJob(context.db, job, error, { dispatch, refused: false }, decision.dueAt, now, pause.scope);
       return;
     }
     case "again":
-      await postponeJob(io.db, job, error, { dispatch, refused: true }, decision.dueAt, now);
+      await postponeJob(context.db, job, error, { dispatch, refused: true }, decision.dueAt, now);
       return;
     case "split":
     case "halve": {
       const pieces = decision.kind === "halve" ? halve(documents) : cut(documents, decision.batchesLeft);
       const children = pieces.map((piece) => ({
-        id: mintJobId(now, io.randomBytes(10)),
+        id: mintJobId(now, context.randomBytes(10)),
         round: job.round,
         members: groupMembers(piece),
         dueAt: now,
         halvings: decision.kind === "halve" ? 1 : 0,
       }));
       const end = { status: "split", outcomes: [], children, tokens: null, error, ...counted } as const;
-      await finalizeJobs(io.db, [{ job, end }], now);
+      await finalizeJobs(context.db, [{ job, end }], now);
       return;
     }
     case "fail": {
       const message = failureMessage(decision.code, refusal, batches);
       const outcomes = documents.map((document) => ({ ...document, code: decision.code, message }));
       const end = { status: "failed", outcomes, children: [], tokens: null, error, ...counted } as const;
-      await finalizeJobs(io.db, [{ job, end }], now);
+      await finalizeJobs(context.db, [{ job, end }], now);
     }
   }
 }

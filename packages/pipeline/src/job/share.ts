@@ -2,7 +2,7 @@ import type { PollerContext } from "./poller-context.ts";
 
 /** D1's limit for an invocation. */
 const MAX_STATEMENTS = 1_000;
-/** Kept for retries of what is in progress, which nobody can foresee. */
+/** Reserved for retries of statements in progress, whose number is unknown. */
 const RETRY_STATEMENTS = 150;
 /** A run takes on nothing more after this: the next one is about to start. */
 const MAX_RUN_MS = 45_000;
@@ -11,16 +11,16 @@ const MAX_AT_ONCE = 6;
 
 /** What one invocation may use: time, D1 statements and connections. */
 export class Share {
-  readonly #io: Pick<PollerContext, "now" | "statements">;
+  readonly #context: Pick<PollerContext, "now" | "statements">;
   readonly #startedAt: number;
   readonly #waiting: (() => void)[] = [];
   #reserved = 0;
   #open = 0;
   #isUsedUp = false;
 
-  constructor(io: Pick<PollerContext, "now" | "statements">) {
-    this.#io = io;
-    this.#startedAt = io.now();
+  constructor(context: Pick<PollerContext, "now" | "statements">) {
+    this.#context = context;
+    this.#startedAt = context.now();
   }
 
   /** Whether something was not taken on because of its share. */
@@ -29,12 +29,12 @@ export class Share {
   }
 
   get statementsLeft(): number {
-    return Math.max(0, MAX_STATEMENTS - RETRY_STATEMENTS - this.#io.statements() - this.#reserved);
+    return Math.max(0, MAX_STATEMENTS - RETRY_STATEMENTS - this.#context.statements() - this.#reserved);
   }
 
-  /** Takes on work that makes so many statements at most; returns what gives them back. `null`: no share is left. */
+  /** Reserves at most this many statements; returns a function that releases them. `null`: no share is left. */
   reserve(statements: number): (() => void) | null {
-    if (this.#io.now() - this.#startedAt >= MAX_RUN_MS || statements > this.statementsLeft) {
+    if (this.#context.now() - this.#startedAt >= MAX_RUN_MS || statements > this.statementsLeft) {
       this.#isUsedUp = true;
       return null;
     }

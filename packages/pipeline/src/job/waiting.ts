@@ -3,17 +3,17 @@ import { pausedThing } from "./pause-scopes.ts";
 import { NEVER_DUE } from "./schedule.ts";
 
 /**
- * What something that has not ended waits for. The list is closed: clients may switch on it.
+ * What a document, job or submission that has not ended waits for. The list is closed: clients may switch on it.
  *
- * - `push`: the rest of its push, which is under way or broke off: at `until` it is closed with what it sent.
- * - `queue`: its message is in the Queue, or on the way there.
- * - `dispatch`: it is recorded, and its turn has not come.
+ * - `push`: the rest of its push, which is running or was interrupted: at `until` it is closed with what it sent.
+ * - `queue`: its message is in the Queue or about to be.
+ * - `dispatch`: it is recorded and waits for its turn.
  * - `answer`: Workers AI has it.
- * - `retry`: Workers AI turned it away for now, and it is tried again.
+ * - `retry`: Workers AI refused it for now, and it is tried again.
  * - `paused`, `paused_model`, `paused_submission`: someone paused dispatching; everything's, its model's, or
  *   its submission's.
- * - `daily_limit`: the account's allowance is used up, until the next 00:00 UTC.
- * - `configuration`: the account or the model is at fault, and someone has to look.
+ * - `daily_limit`: the account's daily limit is used up, until the next 00:00 UTC.
+ * - `configuration`: the account or the model is misconfigured, and someone has to fix it.
  */
 export const waitingReasons = [
   "push",
@@ -31,11 +31,11 @@ export type WaitingReason = (typeof waitingReasons)[number];
 
 export interface WaitingFor {
   readonly reason: WaitingReason;
-  /** When it is looked at next, in milliseconds; `null` where nobody knows. */
+  /** When it is due next, in milliseconds; `null` if that is unknown. */
   readonly until: number | null;
 }
 
-interface WaitingJob {
+interface OpenJob {
   readonly status: JobStatus;
   /** Refusals in a row. */
   readonly refusals: number;
@@ -49,7 +49,7 @@ interface HoldingPause {
   readonly until: number | null;
 }
 
-/** What is waited for where a pause holds something back: its end, and whose it is. */
+/** What something waits for that a pause holds: the end of the pause, with what it covers. */
 export function waitingOfPause(pause: HoldingPause): WaitingFor {
   if (pause.reason !== "requested") return { reason: pause.reason, until: pause.until };
   const reasons = { everything: "paused", model: "paused_model", submission: "paused_submission" } as const;
@@ -57,7 +57,7 @@ export function waitingOfPause(pause: HoldingPause): WaitingFor {
 }
 
 /** What a job waits for; `pause` is the one that holds it back, if any. `null`: it has ended. */
-export function waitingOfJob(job: WaitingJob, pause: HoldingPause | null, now: number): WaitingFor | null {
+export function waitingOfJob(job: OpenJob, pause: HoldingPause | null, now: number): WaitingFor | null {
   if (job.dueAt === null) return null;
   const until = job.dueAt > now && job.dueAt < NEVER_DUE ? job.dueAt : null;
   if (job.status === "dispatched") return { reason: "answer", until };

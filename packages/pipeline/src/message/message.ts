@@ -33,7 +33,9 @@ export interface PartHeader {
   readonly truncateInputs: boolean;
 }
 
-/** A list of strings, looked at in one go: a schema for each of them takes longer than all else that is read of a part. */
+/**
+ * A list of strings, looked at in one go: a schema for each of them takes longer than all else that is read of a part.
+ */
 function stringsSchema(least: { readonly entries: number; readonly length: number }) {
   const isLongEnough = (entry: unknown) => typeof entry === "string" && entry.length >= least.length;
   return z.custom<string[]>(
@@ -97,7 +99,7 @@ export type PartMessage = z.infer<typeof partSchema>;
 /** What one message carries: a part, or a reference to one that is staged in D1. */
 export type Message = PartMessage | z.infer<typeof stagedSchema>;
 
-/** Parses a message's body. The reason names the field at fault and never holds text of a document. */
+/** Parses a message's body. The reason names the invalid field and never contains text of a document. */
 export function parseMessage(body: unknown): Result<Message, string> {
   if (typeof body !== "string") return err("the body is not text");
   let value: unknown;
@@ -148,7 +150,7 @@ export function partBody(header: PartHeader, part: number, hash: string, documen
   return `${head.slice(0, -1)},"documents":[${text}]}`;
 }
 
-/** The submission that a body names which may not be a message's; `null` where it names none. */
+/** The submission that a body names, even if the body is not a valid message; `null` if it names none. */
 export function submissionNamed(body: string): SubmissionId | null {
   const found = /"submission":"(sub_[0-9a-f-]{36})"/.exec(body)?.[1];
   return found === undefined ? null : parseSubmissionId(found);

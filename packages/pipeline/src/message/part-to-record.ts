@@ -1,14 +1,14 @@
 import type { PartMessage } from "./message.ts";
 import type { PartWeight } from "../job/job.ts";
-import type { PartToRecord } from "./sql/record-parts.ts";
+import { DOCUMENT, type PartToRecord } from "./sql/record-parts.ts";
 
 /** Takes a part apart into what `documents` is filled from and what goes into `contexts`. */
 export function partToRecord(part: PartMessage, weight: PartWeight): PartToRecord {
   const rows: string[] = [];
   const texts: string[] = [];
-  for (const { id, place, bytes, query, contexts, context_ids, metadata } of part.documents) {
-    // A list and no object: SQLite finds a column by its number sooner than by its name. Undefined becomes null.
-    rows.push(JSON.stringify([id, place, bytes, contexts.length, query, context_ids, metadata]));
+  for (const { id, place: index, bytes, query, contexts, context_ids: contextIds, metadata } of part.documents) {
+    const contextCount = contexts.length;
+    rows.push(JSON.stringify(DOCUMENT.list({ id, index, bytes, contextCount, query, contextIds, metadata })));
     texts.push(JSON.stringify(contexts));
   }
   return {
@@ -16,7 +16,7 @@ export function partToRecord(part: PartMessage, weight: PartWeight): PartToRecor
     part: part.part,
     hash: part.hash,
     collection: part.collection,
-    documents: part.documents.map((document) => document.id),
+    documentIds: part.documents.map((document) => document.id),
     contextCount: weight.contexts,
     payloadBytes: weight.payloadBytes,
     rows: `[${rows.join(",")}]`,

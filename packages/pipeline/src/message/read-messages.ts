@@ -1,6 +1,4 @@
 import { parseMessage, type Message, type PartMessage } from "./message.ts";
-import { readStagedPart } from "./sql/stage-parts.ts";
-import type { Database } from "@sluice/db";
 import type { DeliveredMessage } from "./delivery.ts";
 
 /** A part, with the text of its message. */
@@ -35,19 +33,7 @@ export function readMessage(message: DeliveredMessage): ReadPart | ReadReference
     : { kind: "staged", message, part: value, body };
 }
 
-/** Fetches a part that is staged: up to 1 MB. `null`: it is not staged, or not any more. */
-export async function fetchStaged(
-  db: Database,
-  { message, part }: ReadReference,
-): Promise<ReadPart | ReadMalformed | null> {
-  const body = await readStagedPart(db, part.submission, part.part);
-  if (body === null) return null;
-  const read = parseMessage(body);
-  if (read.ok && read.value.kind === "part") return { kind: "part", message, part: read.value, body };
-  return { kind: "malformed", message, reason: read.ok ? "a staged part refers to another" : read.error, body };
-}
-
-/** As text, whatever came: a message that nobody can read is kept for a person to look at. */
+/** Any body as text: a message that cannot be parsed is quarantined for a person to look at. */
 function bodyText(body: unknown): string {
   if (typeof body === "string") return body;
   if (body === undefined || typeof body === "bigint") return `${body}`;

@@ -3,19 +3,22 @@ import { isTransient } from "@sluice/db";
 import type { Context } from "../platform/context.ts";
 import { recordJob, type PlannedPart, type RecordedJob } from "./record-job.ts";
 
-/** What became of a part that was to be recorded. */
+/** The result of recording a part. */
 export type Recording =
   | { readonly kind: "recorded" }
   /** It must be recorded again. */
   | { readonly kind: "unrecorded" }
-  /** A constraint of the schema forbids it, or the schema lacks something: the part is good, the code or D1 is at fault. */
+  /**
+   * A constraint forbids it, or the schema lacks a column or table: the part is valid, the fault is in the code or in
+   * D1.
+   */
   | { readonly kind: "refused"; readonly constraint: string }
   /** D1 cannot read its content, and never will. */
   | { readonly kind: "unreadable" };
 
-/** SQLite's words for content that it cannot take in. */
+/** SQLite's messages for content that it cannot parse. */
 const UNREADABLE = /malformed json|too big/i;
-/** SQLite's words for a constraint, with its kind and name: neither holds a value. */
+/** SQLite's message for a violated constraint, with its kind and name: neither holds a value. */
 const CONSTRAINT = /(\w+(?: \w+)?) constraint failed(?:: ([\w.]+))?/i;
 
 export interface RecordedApart<Part> {
@@ -25,19 +28,18 @@ export interface RecordedApart<Part> {
 }
 
 /**
- * Records a job's parts. D1 refuses all of them where one is at fault, so then each is tried by
- * itself, in a job of its own: a refused part does not keep its neighbors back. `keepsContent` as `recordJob`
- * takes it.
+ * Records a job's parts. D1 refuses all of them if one is invalid, so then each is recorded separately, in its own job:
+ * a refused part does not delay its neighbors. `keepsContent`: see `recordJob`.
  */
 export async function recordApart<Part extends PlannedPart>(
-  io: Context,
+  context: Context,
   parts: readonly Part[],
   keepsContent: boolean,
 ): Promise<RecordedApart<Part>> {
   const [first, ...others] = parts;
   if (first === undefined) return { parts: [], jobs: [] };
   try {
-    const recorded = await recordJob(io, [first, ...others], keepsContent);
+    const recorded = await recordJob(context, [first, ...others], keepsContent);
     const recordings = parts.map((part, index) => ({
       part,
       recording: { kind: recorded.parts[index] === true ? "recorded" : "unrecorded" } as const,
@@ -45,7 +47,7 @@ export async function recordApart<Part extends PlannedPart>(
     return { parts: recordings, jobs: [recorded.job] };
   } catch (error) {
     const failure = failureOf(error);
-    io.log({
+    context.log({
       event: "recording_broke_off",
       parts: parts.length,
       refused: failure.kind !== "unrecorded",
@@ -54,7 +56,7 @@ export async function recordApart<Part extends PlannedPart>(
     if (failure.kind === "unrecorded" || parts.length === 1)
       return { parts: parts.map((part) => ({ part, recording: failure })), jobs: [] };
     const apart = [];
-    for (const part of parts) apart.push(await recordApart(io, [part], keepsContent));
+    for (const part of parts) apart.push(await recordApart(context, [part], keepsContent));
     return { parts: apart.flatMap((one) => one.parts), jobs: apart.flatMap((one) => one.jobs) };
   }
 }

@@ -17,7 +17,7 @@ export interface ContextEnv {
 /** That of this isolate. */
 export const isolateMemory = new MemoryLimit();
 
-/** A Worker's bindings as what its steps read and write. Throws where the configuration is at fault. */
+/** A Worker's bindings as what its steps read and write. Throws if the configuration is invalid. */
 export function contextOf(env: ContextEnv): Context {
   const runInterval = milliseconds("RUN_INTERVAL_SECONDS", env.RUN_INTERVAL_SECONDS, 1_000);
   const db = openDatabase(env.DB);

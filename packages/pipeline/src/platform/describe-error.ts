@@ -4,7 +4,7 @@ import { isTransient, withCauses } from "@sluice/db";
 export interface ErrorDescription {
   /** The class, or the type of a value that is no error. */
   readonly error: string;
-  /** The class of the innermost cause; `""` where there is none. */
+  /** The class of the innermost cause; `""` if there is none. */
   readonly cause: string;
   /** What SQLite, D1 or Workers AI calls it: `SQLITE_CONSTRAINT`, `D1_ERROR`, `3040`. `null`: no code is known. */
   readonly code: string | null;
@@ -43,7 +43,7 @@ function className(error: Error): string {
   return /^[A-Za-z_$][\w$]{0,60}$/.test(name) ? name : "Error";
 }
 
-/** SQLite's result codes, at the end of D1's messages, with the extended one where there is one. */
+/** SQLite's result codes, at the end of D1's messages, with the extended one if there is one. */
 const SQLITE_CODE = /: (SQLITE_[A-Z]{2,12})(?: \(extended: (SQLITE_[A-Z]{2,12}_[A-Z]{2,20})\))?$/;
 const D1_CODE = /^(D1_[A-Z]{2,12}(?:_[A-Z]{2,12})?):/;
 /** Workers AI's, in front of its messages. */

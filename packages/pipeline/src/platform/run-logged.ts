@@ -3,7 +3,7 @@ import { describeError } from "./describe-error.ts";
 import type { LogEvent } from "./context.ts";
 
 /**
- * Gives what `run` gives. What it throws is logged under `event`, and thrown again as an error without its
+ * Returns the result of `run`. An error is logged under `event` and thrown again without its
  * message and its cause: the platform logs errors that leave a Worker whole, and Drizzle's hold bound values.
  */
 export async function runLogged<T>(event: string, log: (event: LogEvent) => void, run: () => Promise<T>): Promise<T> {

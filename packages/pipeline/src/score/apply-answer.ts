@@ -1,18 +1,18 @@
 import { externalReference, FAILURES, MAX_ROUNDS, mintJobId, type FailureCode } from "@sluice/core";
 import { groupMembers } from "../job/job.ts";
 import { rankScores } from "./rank-scores.ts";
-import type { ChildJob, JobEnd, Outcome } from "./sql/finalize-jobs.ts";
+import type { ChildJob, JobEnd, Outcome } from "./job-end.ts";
 import type { ClaimedJob } from "../job/sql/claim-due-jobs.ts";
 import type { JobDocument } from "../job/sql/read-job-documents.ts";
 import { matchAnswer, type AnswerItem } from "@sluice/inference";
 
-/** Codes that name a fault of the document itself: asking again would bring the same. */
+/** Codes that blame the document itself: another round would give the same result. */
 const FINAL: ReadonlySet<FailureCode> = new Set<FailureCode>(["invalid_input", "too_large"]);
 
 /**
- * What an answer makes of a job: an outcome for each document it has a result for, and one follow-up
- * job for those it has none for, until their rounds are used up. `documents` is the list that was
- * sent; `null` stands for one that was deleted since, whose result is dropped.
+ * Applies an answer to a job: an outcome for each document with a result, and one follow-up job for those without,
+ * until their rounds are used up. `documents` is the list that was sent; `null` is a document that was deleted since,
+ * whose result is dropped.
  */
 export function applyAnswer(
   job: Pick<ClaimedJob, "round">,
@@ -28,7 +28,7 @@ export function applyAnswer(
   const results = matchAnswer(
     items,
     documents.map((document) => ({
-      reference: document === null ? "" : externalReference(document.submission, document.place),
+      reference: document === null ? "" : externalReference(document.submission, document.index),
       contexts: document?.contexts ?? 0,
     })),
   );

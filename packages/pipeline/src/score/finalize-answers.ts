@@ -1,6 +1,7 @@
 import { MAX_TRANSACTION_BYTES } from "@sluice/core";
 import { describeError } from "../platform/describe-error.ts";
-import { finalizeJobs, type EndingJob, type JobEnd } from "./sql/finalize-jobs.ts";
+import type { EndingJob, JobEnd } from "./job-end.ts";
+import { finalizeJobs } from "./sql/finalize-jobs.ts";
 import { isTransient } from "@sluice/db";
 import { readJobDocuments } from "../job/sql/read-job-documents.ts";
 import type { DispatchedJob } from "../job/sql/claim-due-jobs.ts";
@@ -22,36 +23,37 @@ export const SET_STATEMENTS = 12;
 interface Ending extends EndingJob {
   readonly job: DispatchedJob;
   /** Documents that were sent. */
-  readonly documents: number;
+  readonly documentCount: number;
 }
 
 /**
  * Applies the answers of several jobs in as few transactions as their size allows. If D1 refuses a transaction, its
- * jobs are finalized one by one, so that the one at fault keeps no other back. Returns the number of jobs that failed:
- * the claim has set their next poll.
+ * jobs are finalized one by one, so that one that fails does not delay the others. Returns the number of jobs that
+ * failed: the claim has set their next poll.
  */
-export async function finalizeAnswers(io: PollerContext, answers: readonly AnsweredJob[]): Promise<number> {
+export async function finalizeAnswers(context: PollerContext, answers: readonly AnsweredJob[]): Promise<number> {
   const failed = (jobs: readonly DispatchedJob[], error: unknown): number => {
-    for (const { id, status } of jobs) io.log({ event: "job_broke_off", job: id, status, ...describeError(error) });
+    for (const { id, status } of jobs)
+      context.log({ event: "job_broke_off", job: id, status, ...describeError(error) });
     return jobs.length;
   };
   const jobs = answers.map(({ job }) => job);
   let ending: Ending[];
   try {
-    const lists = await readJobDocuments(io.db, jobs);
-    ending = answers.map((answer) => endOf(io, answer, lists.get(answer.job.id) ?? []));
+    const lists = await readJobDocuments(context.db, jobs);
+    ending = answers.map((answer) => endOf(context, answer, lists.get(answer.job.id) ?? []));
   } catch (error) {
     return failed(jobs, error);
   }
   let failures = 0;
   for (const set of transactions(ending)) {
     try {
-      await finalizeSet(io, set);
+      await finalizeSet(context, set);
     } catch (error) {
       const isOne = set.length === 1 || isTransient(error);
-      if (!isOne) io.log({ event: "set_refused", jobs: set.length, ...describeError(error) });
+      if (!isOne) context.log({ event: "set_refused", jobs: set.length, ...describeError(error) });
       for (const one of isOne ? [] : set)
-        failures += await finalizeSet(io, [one]).then(
+        failures += await finalizeSet(context, [one]).then(
           () => 0,
           (refusal: unknown) => failed([one.job], refusal),
         );
@@ -66,24 +68,24 @@ export async function finalizeAnswers(io: PollerContext, answers: readonly Answe
 }
 
 function endOf(
-  io: PollerContext,
+  context: PollerContext,
   { job, items, tokens }: AnsweredJob,
   documents: Parameters<typeof applyAnswer>[1],
 ): Ending {
-  const now = io.now();
-  const followUpAt = now + io.runInterval / 2;
-  const end = applyAnswer(job, documents, items, { tokens, now, followUpAt, randomBytes: io.randomBytes });
-  return { job, end, documents: documents.length };
+  const now = context.now();
+  const followUpAt = now + context.runInterval / 2;
+  const end = applyAnswer(job, documents, items, { tokens, now, followUpAt, randomBytes: context.randomBytes });
+  return { job, end, documentCount: documents.length };
 }
 
-async function finalizeSet(io: PollerContext, set: readonly Ending[]): Promise<void> {
-  const ended = await finalizeJobs(io.db, set, io.now());
-  for (const { job, end, documents } of set)
-    io.log({
+async function finalizeSet(context: PollerContext, set: readonly Ending[]): Promise<void> {
+  const ended = await finalizeJobs(context.db, set, context.now());
+  for (const { job, end, documentCount } of set)
+    context.log({
       event: "job_finalized",
       job: job.id,
       dispatchNumber: job.dispatchNumber,
-      documents,
+      documents: documentCount,
       outcomes: end.outcomes.length,
       follow_up: end.children.length,
       held: ended.has(job.id),

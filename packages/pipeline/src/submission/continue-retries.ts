@@ -13,12 +13,18 @@ export const RETRIES_STATEMENTS = 12 * MAX_STEPS + 3 * MAX_RETRIES + 1;
  * Continues the retries that have not finished, the oldest first. What they queue is due at once. At most
  * `RETRIES_STATEMENTS` statements; one if there is no retry.
  */
-export async function continueRetries(io: Context): Promise<void> {
+export async function continueRetries(context: Context): Promise<void> {
   let left = MAX_STEPS;
-  for (const retry of await listRetries(io.db, MAX_RETRIES)) {
+  for (const retry of await listRetries(context.db, MAX_RETRIES)) {
     if (left <= 0) return;
-    const { queued, steps, isThrough } = await continueRetry(io, retry, left);
+    const { queued, steps, isThrough } = await continueRetry(context, retry, left);
     left -= steps;
-    io.log({ event: "retry_continued", submission: retry.submission, code: retry.code, queued, through: isThrough });
+    context.log({
+      event: "retry_continued",
+      submission: retry.submission,
+      code: retry.code,
+      queued,
+      through: isThrough,
+    });
   }
 }

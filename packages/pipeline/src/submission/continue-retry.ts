@@ -23,7 +23,7 @@ const MAX_DOCUMENTS = 5_000;
 /** Bytes of ids and punctuation around a job's list of documents. */
 const JOB_FRAME_BYTES = 100;
 
-export interface RetryIo {
+export interface RetryContext {
   readonly db: Database;
   /** Milliseconds since the epoch, by D1's clock. */
   readonly now: () => number;
@@ -32,7 +32,7 @@ export interface RetryIo {
 
 /** What `continueRetry` did. */
 export interface RetriedSteps {
-  /** Documents that the retry has queued so far; of one that was through before, none. */
+  /** Documents that the retry has queued so far; 0 if it was complete before. */
   readonly queued: number;
   /** Steps that it took. */
   readonly steps: number;
@@ -40,12 +40,12 @@ export interface RetriedSteps {
 }
 
 /**
- * Carries a retry on by so many steps at most, of 12 statements each. Several Workers may do so at once. A step
+ * Continues a retry for at most `maxSteps` steps of 12 statements each. Several Workers may do so at once. A step
  * lists parts with failed documents, or, once all are listed, queues the failed documents of the next roots: those
  * of a root together, in as few jobs as fit. Documents that fail again meanwhile are left to another retry.
  */
-export async function continueRetry(io: RetryIo, key: RetryKey, maxSteps: number): Promise<RetriedSteps> {
-  let state = await readRetry(io.db, key);
+export async function continueRetry(context: RetryContext, key: RetryKey, maxSteps: number): Promise<RetriedSteps> {
+  let state = await readRetry(context.db, key);
   if (state === null) return { queued: 0, steps: 0, isThrough: true };
   const retry = { ...key, token: state.token };
   let queued = state.queued;
@@ -55,14 +55,14 @@ export async function continueRetry(io: RetryIo, key: RetryKey, maxSteps: number
     steps += 1;
     state =
       state.listedThrough === null
-        ? await queueNext(io, retry, state)
-        : await listRetryParts(io.db, retry, state.listedThrough, MAX_LISTED);
+        ? await queueNext(context, retry, state)
+        : await listRetryParts(context.db, retry, state.listedThrough, MAX_LISTED);
     if (isSame(state)) queued = state.queued;
   }
-  // Over, or ended by another Worker.
+  // Complete, or ended by another Worker.
   if (!isSame(state)) return { queued, steps, isThrough: true };
   if (!isOver(state)) return { queued, steps, isThrough: false };
-  await endRetry(io.db, retry);
+  await endRetry(context.db, retry);
   return { queued, steps, isThrough: true };
 }
 
@@ -70,24 +70,28 @@ function isOver({ listedThrough, hasParts }: RetryState): boolean {
   return listedThrough === null && !hasParts;
 }
 
-async function queueNext(io: RetryIo, retry: RequestedRetry, { collection }: RetryState): Promise<RetryState | null> {
-  const [first, ...others] = wholeRoots(await readRetryParts(io.db, retry, MAX_PARTS));
-  // Another Worker was quicker.
-  if (first === undefined) return readRetry(io.db, retry);
-  const failed = await listFailed(io.db, retry, collection, [first, ...others]);
-  const { jobs, isPast } = planRetry(failed, io);
+async function queueNext(
+  context: RetryContext,
+  retry: RequestedRetry,
+  { collection }: RetryState,
+): Promise<RetryState | null> {
+  const [first, ...others] = wholeRoots(await readRetryParts(context.db, retry, MAX_PARTS));
+  // Another Worker was faster.
+  if (first === undefined) return readRetry(context.db, retry);
+  const failed = await listFailed(context.db, retry, collection, [first, ...others]);
+  const { jobs, isPast } = planRetry(failed, context);
   const past = others.filter(({ root }) => isPast(root));
-  return retryFailed(io.db, retry, collection, [first, ...past], jobs, io.now());
+  return retryFailed(context.db, retry, collection, [first, ...past], jobs, context.now());
 }
 
-/** The first parts that belong to whole roots, up to so many documents; of a larger root all. */
+/** The first parts that belong to whole roots, up to `MAX_DOCUMENTS`; all parts of a larger root. */
 function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
   const roots = [...Map.groupBy(parts, ({ root }) => root).values()];
-  // The last may go on behind the parts that were read.
+  // The last root may have more parts than were read.
   const whole = parts.length === MAX_PARTS && roots.length > 1 ? roots.slice(0, -1) : roots;
   let documents = 0;
   const end = whole.findIndex((root, index) => {
-    documents += root.reduce((sum, part) => sum + part.documents, 0);
+    documents += root.reduce((sum, part) => sum + part.documentCount, 0);
     return index > 0 && documents > MAX_DOCUMENTS;
   });
   return whole.slice(0, end < 0 ? whole.length : end).flat();
@@ -96,7 +100,7 @@ function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
 /** The jobs of the first roots that one parameter of D1 can hold, and whether a root is among those. */
 function planRetry(
   failed: readonly FailedDocument[],
-  io: RetryIo,
+  context: RetryContext,
 ): { readonly jobs: RetryJob[]; readonly isPast: (root: JobId) => boolean } {
   const jobs: RetryJob[] = [];
   const left = new Set<JobId>();
@@ -110,7 +114,11 @@ function planRetry(
     }
     bytes += size;
     for (const job of planned) {
-      jobs.push({ id: mintJobId(io.now(), io.randomBytes(10)), root, documents: job.map((one) => one.document) });
+      jobs.push({
+        id: mintJobId(context.now(), context.randomBytes(10)),
+        root,
+        documentIds: job.map((one) => one.document),
+      });
     }
   }
   return { jobs, isPast: (root) => !left.has(root) };

@@ -13,18 +13,14 @@ import { rollUpTotals } from "./sql/roll-up-totals.ts";
 import { quarantineMessage, STAGED_PARTS } from "../message/sql/quarantine-message.ts";
 import { listStagedParts, sweepSubmissions } from "./sql/sweep-submissions.ts";
 import { postponeStagedPart, unstagePart } from "../message/sql/stage-parts.ts";
-import {
-  dispatchRecorded,
-  planRecording,
-  STAGED_AT_ONCE,
-  type PlannedPart,
-  type RecordedJob,
-} from "../message/record-job.ts";
+import { dispatchRecorded } from "../message/dispatch-recorded.ts";
+import { STAGED_AT_ONCE } from "../message/fetch-staged.ts";
+import { planRecording, type PlannedPart, type RecordedJob } from "../message/record-job.ts";
 import { recordApart } from "../message/record-apart.ts";
 import type { Context } from "../platform/context.ts";
 import type { Share } from "../job/share.ts";
 
-/** Of 5,000 submissions and jobs each: 300 a second are kept up with. */
+/** Folds of 5,000 submissions and jobs each: enough for 300 a second. */
 const MAX_ROLL_UPS = 20;
 /** Statements of a fold, and of a round of staged parts: nine at most, in jobs of their own where D1 refuses some. */
 const ROLL_UP_STATEMENTS = 8;
@@ -33,37 +29,37 @@ const STAGED_STATEMENTS = 60;
 const MAX_STAGED_ROUNDS = 10;
 
 /**
- * What no message and no job brings about: closes abandoned pushes, counts lost documents, and
- * records staged parts whose message does not come, as far as the share of statements allows. Once every five minutes.
+ * Does what no message and no job triggers: closes abandoned pushes, counts lost documents, and records staged parts
+ * whose message is overdue, as far as the share of statements allows. Once every five minutes.
  */
-export async function runMaintenance(io: Context, share: Share): Promise<void> {
-  const now = io.now();
-  await sweepSubmissions(io.db, {
+export async function runMaintenance(context: Context, share: Share): Promise<void> {
+  const now = context.now();
+  await sweepSubmissions(context.db, {
     now,
     settledBy: now - STALLED_AFTER_MS,
     abandonedBefore: now - ABANDONED_AFTER_MS,
     lostBefore: now - MESSAGE_LIFE_MS,
   });
-  await dropEndedPauses(io.db, now);
+  await dropEndedPauses(context.db, now);
   const foldsOn = (folds: number) => folds < MAX_ROLL_UPS && share.statementsLeft >= ROLL_UP_STATEMENTS;
-  for (let folds = 1; (await rollUpTotals(io.db, now - ROLL_UP_AFTER_MS)) && foldsOn(folds); folds += 1);
+  for (let folds = 1; (await rollUpTotals(context.db, now - ROLL_UP_AFTER_MS)) && foldsOn(folds); folds += 1);
   const recordsOn = (round: number) => round < MAX_STAGED_ROUNDS && share.statementsLeft >= STAGED_STATEMENTS;
-  for (let round = 0; recordsOn(round) && (await recordStagedParts(io, now)); round += 1);
+  for (let round = 0; recordsOn(round) && (await recordStagedParts(context, now)); round += 1);
 }
 
 interface StagedPart extends PlannedPart {
   readonly body: string;
 }
 
-/** Records the oldest staged parts whose message does not come. Gives whether there may be more. */
-async function recordStagedParts(io: Context, now: number): Promise<boolean> {
-  // Kept with the messages that cannot be read, so that it does not keep back those behind it.
+/** Records the oldest staged parts whose message is overdue. Returns whether there may be more. */
+async function recordStagedParts(context: Context, now: number): Promise<boolean> {
+  // Quarantined with the messages that cannot be read, so that it does not delay the parts after it.
   const quarantine = async (submission: SubmissionId, part: number, reason: string, body: string) => {
-    await quarantineMessage(io.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
-    await unstagePart(io.db, submission, part);
-    io.log({ event: "staged_part_unreadable", submission, part, reason });
+    await quarantineMessage(context.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
+    await unstagePart(context.db, submission, part);
+    context.log({ event: "staged_part_unreadable", submission, part, reason });
   };
-  const staged = await listStagedParts(io.db, now - stagedAfter(io.runInterval), STAGED_AT_ONCE);
+  const staged = await listStagedParts(context.db, now - stagedAfter(context.runInterval), STAGED_AT_ONCE);
   if (staged.length === 0) return false;
   const parts: StagedPart[] = [];
   for (const { body, submission, part: number } of staged) {
@@ -78,7 +74,7 @@ async function recordStagedParts(io: Context, now: number): Promise<boolean> {
   let recorded = 0;
   let left = 0;
   for (const job of planRecording(parts)) {
-    const apart = await recordApart(io, job, true);
+    const apart = await recordApart(context, job, true);
     jobs.push(...apart.jobs);
     for (const { part: one, recording } of apart.parts) {
       const { submission, part } = one.part;
@@ -87,13 +83,13 @@ async function recordStagedParts(io: Context, now: number): Promise<boolean> {
       else if (recording.kind === "unreadable")
         await quarantine(submission, part, "D1 cannot read its documents", one.body);
       else {
-        // Those behind it come first from now on.
-        await postponeStagedPart(io.db, submission, part, now);
-        io.log({ event: "recording_refused", level: "error", constraint: recording.constraint, submission, part });
+        // The parts after it are recorded first from now on.
+        await postponeStagedPart(context.db, submission, part, now);
+        context.log({ event: "recording_refused", level: "error", constraint: recording.constraint, submission, part });
       }
     }
   }
-  await dispatchRecorded(io, jobs);
-  io.log({ event: "staged_parts_recorded", parts: recorded });
+  await dispatchRecorded(context, jobs);
+  context.log({ event: "staged_parts_recorded", parts: recorded });
   return staged.length === STAGED_AT_ONCE && left === 0;
 }

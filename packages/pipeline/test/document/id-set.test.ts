@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { IdSet, MAX_SET_IDS } from "../../src/document/id-set.ts";
 
 describe("a set of ids", () => {
-  it("finds every id that is there, and takes none that is not for one", () => {
+  it("finds every id that was added, and no other", () => {
     const set = new IdSet(7);
     const ids = Array.from({ length: 300_000 }, (_, index) => `document-${index}`);
     expect(ids.filter((id) => set.add(id) !== "added")).toEqual([]);
@@ -10,7 +10,7 @@ describe("a set of ids", () => {
     expect(set.size).toBe(300_000);
   });
 
-  it("tells ids apart that differ in one place, in their order, or in length", () => {
+  it("distinguishes ids that differ in one character, in order or in length", () => {
     const set = new IdSet(1);
     const ids = [
       "",
@@ -35,7 +35,7 @@ describe("a set of ids", () => {
     expect(ids.map((id) => set.add(id))).toEqual(ids.map(() => "added"));
   });
 
-  it("tells ids apart with any seed", () => {
+  it("distinguishes ids with any seed", () => {
     const ids = Array.from({ length: 50_000 }, (_, index) => String(index));
     for (const seed of [0, 1, 0xffff_ffff]) {
       const set = new IdSet(seed);

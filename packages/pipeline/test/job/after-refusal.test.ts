@@ -24,7 +24,7 @@ const paused = (reason: PauseReason, dueAt: number): RefusalDecision => ({ kind:
 interface Row {
   readonly title: string;
   readonly refusal: Refusal;
-  readonly documents?: number;
+  readonly documentCount?: number;
   readonly refusals?: number;
   /** Of a batch that may have been accepted: how many there were, with this one. */
   readonly batches?: number;
@@ -90,21 +90,21 @@ const table: readonly Row[] = [
     then: paused("configuration", NOW + 15 * MINUTE),
   },
   { title: "is dispatched again at once", refusal: refusal("forgotten"), then: again(NOW) },
-  { title: "is split while it has two documents", refusal: refusal("shrink"), documents: 2, then: split(9) },
+  { title: "is split while it has two documents", refusal: refusal("shrink"), documentCount: 2, then: split(9) },
   {
     title: "fails as too large alone",
     refusal: refusal("shrink"),
-    documents: 1,
+    documentCount: 1,
     then: { kind: "fail", code: "too_large" },
   },
-  { title: "is split while it has two documents", refusal: refusal("invalid"), documents: 2, then: split(9) },
+  { title: "is split while it has two documents", refusal: refusal("invalid"), documentCount: 2, then: split(9) },
   {
     title: "fails as invalid alone",
     refusal: refusal("invalid"),
-    documents: 1,
+    documentCount: 1,
     then: { kind: "fail", code: "invalid_input" },
   },
-  { title: "fails whole", refusal: refusal("permanent"), documents: 100, then: { kind: "fail", code: "refused" } },
+  { title: "fails whole", refusal: refusal("permanent"), documentCount: 100, then: { kind: "fail", code: "refused" } },
 ];
 
 const used: readonly Row[] = [
@@ -145,7 +145,7 @@ const used: readonly Row[] = [
     refusal: refusal("retry"),
     batches: 4,
     halvings: 0,
-    documents: 1,
+    documentCount: 1,
     random: 0,
     then: again(NOW + 32 * MINUTE),
   },
@@ -165,7 +165,7 @@ const used: readonly Row[] = [
     title: "fails as invalid alone, also in its tenth",
     refusal: refusal("invalid"),
     batches: MAX_BATCHES,
-    documents: 1,
+    documentCount: 1,
     then: { kind: "fail", code: "invalid_input" },
   },
 ];
@@ -180,7 +180,7 @@ describe("a job that is refused", () => {
 
 function expectDecision(row: Row): void {
   const job = {
-    documents: row.documents ?? 100,
+    documentCount: row.documentCount ?? 100,
     refusals: row.refusals ?? 0,
     accepted: row.batches !== undefined,
     batches: row.batches ?? 1,

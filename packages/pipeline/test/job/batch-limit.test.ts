@@ -1,11 +1,10 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { DEFAULT_MODEL, MAX_BATCHES } from "@sluice/core";
 import { submissionScope } from "../../src/job/pause-scopes.ts";
 import { pauseDispatching, resumeDispatching } from "../../src/job/sql/pause-dispatching.ts";
 import { hasBatchLeft } from "../../src/job/has-batch-left.ts";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -16,21 +15,14 @@ import {
   rows,
   scoresInView,
   serviceError,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
 
 const timedOut = () => Promise.reject(new Error("Workers AI did not answer within 60 s."));
 const failures = () => rows(env.DB, "SELECT document_id AS id, code, message FROM failures ORDER BY id");
@@ -42,15 +34,15 @@ async function runAsDue(most = 200): Promise<void> {
   for (let runs = 0; runs < most; runs += 1) {
     const due = (await jobs(env.DB)).flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
     if (due.length === 0) return;
-    io.clock.now = Math.max(io.clock.now + 1_000, Math.min(...due));
-    await runPoller(io);
+    context.clock.now = Math.max(context.clock.now + 1_000, Math.min(...due));
+    await runPoller(context);
   }
   throw new Error(`jobs are open after ${most} runs`);
 }
 
 describe("a job whose submits time out each time", () => {
   it("is in ten batches at most, and its documents fail with the reason", async () => {
-    const { submission } = await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
     service.onSubmit = timedOut;
     await runAsDue();
     expect(service.submits).toHaveLength(10);
@@ -71,10 +63,11 @@ describe("a job whose submits time out each time", () => {
   });
 
   it("survives an outage of 26 hours", async () => {
-    await recordJob(io.db, documents("d", 20), { now: NOW, dueAt: NOW });
-    io = { ...io, random: () => 0 };
+    await recordJob(context.db, documents("d", 20), { now: NOW, dueAt: NOW });
+    Object.assign(context, { random: () => 0 });
     service.onSubmit = timedOut;
-    for (io.clock.now = NOW; io.clock.now < NOW + 26 * HOUR; io.clock.now += 5 * MINUTE) await runPoller(io);
+    for (context.clock.now = NOW; context.clock.now < NOW + 26 * HOUR; context.clock.now += 5 * MINUTE)
+      await runPoller(context);
     expect(await failures()).toEqual([]);
     service.onSubmit = null;
     await runAsDue();
@@ -83,7 +76,7 @@ describe("a job whose submits time out each time", () => {
 });
 
 it("batches that are confirmed and ones that are not count towards one limit", async () => {
-  await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   service.onSubmit = () => (service.submits.length % 2 === 0 ? timedOut() : undefined);
   service.onPoll = () => ({ status: "failed" });
   await runAsDue();
@@ -92,11 +85,11 @@ it("batches that are confirmed and ones that are not count towards one limit", a
 });
 
 it("a batch that the service refused is not counted", async () => {
-  await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
   for (let run = 0; run < 15; run += 1) {
-    io.clock.now += 31 * MINUTE;
-    await runPoller(io);
+    context.clock.now += 31 * MINUTE;
+    await runPoller(context);
   }
   expect(service.submits).toHaveLength(15);
   expect(await batches()).toEqual([0]);
@@ -107,13 +100,13 @@ it("a batch that the service refused is not counted", async () => {
 });
 
 it("a job whose Worker dies in each submit is in ten batches at most", async () => {
-  await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   const dies = unreliableDatabase(
     env.DB,
-    (_, sql) => (sql.includes("SET status = 'dispatched'") ? "before" : null),
+    (_, sql) => (sql.includes("'$[#-1].request_id'") ? "before" : null),
     "D1_ERROR: SQLITE_ERROR",
   );
-  const dying = testIo(dies.d1, service);
+  const dying = testContext(dies.d1, service);
   for (let run = 0; run < 12; run += 1) {
     dying.clock.now = NOW + run * 5 * MINUTE;
     await runPoller(dying);
@@ -128,19 +121,19 @@ it("a job whose Worker dies in each submit is in ten batches at most", async () 
 });
 
 it("what is canceled in a job without a batch left ends as canceled", async () => {
-  const { submission } = await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+  const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES}`);
   await env.DB.exec(`UPDATE submissions SET cancel_requested_at = ${NOW}`);
-  await runPoller(io);
+  await runPoller(context);
   expect(await counters(env.DB, submission)).toMatchObject({ failed: 0, canceled: 2, completed: true });
   expect(await onlyJob(env.DB)).toMatchObject({ status: "canceled" });
 });
 
 it("a follow-up inherits how many batches its documents were in", async () => {
-  await recordJob(io.db, documents("d", 3), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 1}`);
   service.items = (item) => (item.index === 1 ? [] : [item]);
-  await runUntilDone(io);
+  await runUntilDone(context);
   expect(service.submits.map(({ requests }) => requests.length)).toEqual([3]);
   expect(await failures()).toMatchObject([{ id: "d1", code: "no_answer" }]);
 });
@@ -169,7 +162,7 @@ describe("a batch that is accepted and then invalid", () => {
   beforeEach(() => answers.clear());
 
   it.each([0, 5, 8])("after %d others, fails its bad documents and no neighbor", async (before) => {
-    await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${before}`);
     poison(["d3", "d77"]);
     await runAsDue();
@@ -181,8 +174,8 @@ describe("a batch that is accepted and then invalid", () => {
     expect(await rows(env.DB, `SELECT id FROM jobs WHERE batches > ${MAX_BATCHES}`)).toEqual([]);
   });
 
-  it("is cut into single documents before the last, where pieces of it were given up", async () => {
-    await recordJob(io.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
+  it("is split into single documents before its last batch, if pieces of it were given up", async () => {
+    await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
     // Two pieces of two, with three batches left each, of which these use up two.
     poison(["d0"], ["b2", "b3", "b4", "b5"]);
@@ -192,13 +185,13 @@ describe("a batch that is accepted and then invalid", () => {
     expect(Object.keys(await scoresInView(env.DB))).toEqual(["d1", "d2", "d3"]);
   });
 
-  it("is not cut where one document of a piece is left: that has its last batch alone", async () => {
-    await recordJob(io.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
+  it("is not split if one document of a piece is left: its last batch is its own", async () => {
+    await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
     poison(["d0"], ["b2", "b3", "b4", "b5"]);
     while (service.submits.length < 5) {
-      io.clock.now += MINUTE;
-      await runPoller(io);
+      context.clock.now += MINUTE;
+      await runPoller(context);
     }
     await env.DB.exec("DELETE FROM documents WHERE document_id IN ('d1', 'd2')");
     await runAsDue();
@@ -210,23 +203,29 @@ describe("a batch that is accepted and then invalid", () => {
 });
 
 it("an outage fails no document while somebody resumes another submission once a minute", async () => {
-  await recordJob(io.db, documents("d", 20), { now: NOW, dueAt: NOW });
-  const other = await recordJob(io.db, documents("o", 1), { now: NOW, dueAt: NOW });
+  await recordJob(context.db, documents("d", 20), { now: NOW, dueAt: NOW });
+  const other = await recordJob(context.db, documents("o", 1), { now: NOW, dueAt: NOW });
   const scope = submissionScope(other.submission);
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
   const before = () => service.submits.filter(({ requests }) => requests.length === 20).length;
   for (let minute = 0; minute < 150; minute += 1) {
-    await pauseDispatching(io.db, { scope, reason: "requested", message: null, since: io.now(), until: null });
-    await resumeDispatching(io.db, scope, io.now());
-    await nextRun(io);
+    await pauseDispatching(context.db, {
+      scope,
+      reason: "requested",
+      message: null,
+      since: context.now(),
+      until: null,
+    });
+    await resumeDispatching(context.db, scope, context.now());
+    await nextRun(context);
   }
   // Backoff decides, not the person: seven doublings up to a quarter of an hour and then some.
   expect(before()).toBeLessThan(15);
   expect(await failures()).toEqual([]);
 });
 
-it("leaves a job alone whose dispatch another Worker has settled meanwhile, and taken its batch back", async () => {
-  const { job } = await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+it("leaves a job alone if another Worker has settled its dispatch and uncounted its batch", async () => {
+  const { job } = await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   await env.DB.prepare("UPDATE jobs SET dispatch_number = 10, batches = ?")
     .bind(MAX_BATCHES - 1)
     .run();
@@ -239,7 +238,7 @@ it("leaves a job alone whose dispatch another Worker has settled meanwhile, and 
     batches: MAX_BATCHES,
     halvings: 0,
   };
-  expect(await hasBatchLeft(io, { ...claimed, status: "dispatching" })).toBe(false);
+  expect(await hasBatchLeft(context, { ...claimed, status: "dispatching" })).toBe(false);
   expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", dispatchNumber: 10 });
   expect(await failures()).toEqual([]);
 });

@@ -1,27 +1,25 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { CHAIN_ALIVE_MS, endChain, handOnChain, takeChain } from "../../src/job/sql/chain.ts";
-import { BatchService, documents, NOW, recordJob, rows, testIo, type TestIo } from "../../test-support/index.ts";
+import { documents, NOW, recordJob, rows } from "../../test-support/index.ts";
 import { continueRun, runPoller } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let io: TestIo;
 beforeEach(async () => {
   await env.DB.exec("DELETE FROM jobs");
   await env.DB.exec("DELETE FROM heartbeats");
-  service = new BatchService();
-  io = testIo(env.DB, service);
 });
 
 const chain = () => rows(env.DB, "SELECT at, token FROM heartbeats WHERE name = 'chain'");
 
 /** Records jobs whose submits take so long that a run has time for three. */
 async function slowJobs(count: number): Promise<void> {
-  for (let job = 0; job < count; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+  for (let job = 0; job < count; job += 1)
+    await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
   // Dispatched before, so that they are not merged.
   await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
   service.onSubmit = () => {
-    io.clock.now += 15_000;
+    context.clock.now += 15_000;
     return undefined;
   };
 }
@@ -29,35 +27,36 @@ async function slowJobs(count: number): Promise<void> {
 describe("a run that uses up its share while jobs are due", () => {
   it("has a fresh invocation continue, until nothing is due any more", async () => {
     await slowJobs(10);
-    await runPoller(io);
+    await runPoller(context);
     expect(service.submits.length).toBeLessThan(10);
-    expect(io.continued).toHaveLength(1);
-    for (let run = 0; run < io.continued.length; run += 1) await continueRun(io, io.continued[run] ?? "");
+    expect(context.continued).toHaveLength(1);
+    for (let run = 0; run < context.continued.length; run += 1)
+      await continueRun(context, context.continued[run] ?? "");
     expect(service.submits).toHaveLength(10);
-    expect(io.continued.length).toBeGreaterThan(1);
+    expect(context.continued.length).toBeGreaterThan(1);
     expect(await chain()).toEqual([]);
   });
 
   it("starts no second chain while one is alive", async () => {
     await slowJobs(10);
-    await handOnChain(io.db, null, "another", NOW - CHAIN_ALIVE_MS + 60_000);
-    await runPoller(io);
-    expect(io.continued).toEqual([]);
+    await handOnChain(context.db, null, "another", NOW - CHAIN_ALIVE_MS + 60_000);
+    await runPoller(context);
+    expect(context.continued).toEqual([]);
     expect(await chain()).toMatchObject([{ token: "another" }]);
   });
 
-  it("starts one where the last shows no sign of life", async () => {
+  it("starts one if the last shows no activity", async () => {
     await slowJobs(10);
-    await handOnChain(io.db, null, "lost", NOW - CHAIN_ALIVE_MS);
-    await runPoller(io);
-    expect(await chain()).toMatchObject([{ token: io.continued[0] }]);
+    await handOnChain(context.db, null, "lost", NOW - CHAIN_ALIVE_MS);
+    await runPoller(context);
+    expect(await chain()).toMatchObject([{ token: context.continued[0] }]);
   });
 
-  it("ends the chain where its message cannot be sent", async () => {
+  it("ends the chain if its message cannot be sent", async () => {
     await slowJobs(10);
-    await runPoller({ ...io, continueLater: () => Promise.reject(new Error("Queue is overloaded")) });
+    await runPoller({ ...context, continueLater: () => Promise.reject(new Error("Queue is overloaded")) });
     expect(await chain()).toEqual([]);
-    expect(io.events.filter(({ event }) => event === "chain_broke_off")).toHaveLength(1);
+    expect(context.events.filter(({ event }) => event === "chain_broke_off")).toHaveLength(1);
   });
 });
 
@@ -74,7 +73,7 @@ it("a run that finds more due than one claim takes starts the chain at once", as
   const sentBefore: number[] = [];
   service.onPoll = () => service.answer([]);
   await runPoller({
-    ...io,
+    ...context,
     continueLater: async () => {
       sentBefore.push(service.polls.length);
     },
@@ -83,50 +82,50 @@ it("a run that finds more due than one claim takes starts the chain at once", as
   expect(service.polls).toHaveLength(200);
 });
 
-it("a run that ends because nothing is due hands on to nobody", async () => {
-  await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
-  await runPoller(io);
-  expect(io.continued).toEqual([]);
+it("a run that ends because nothing is due does not continue the chain", async () => {
+  await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
+  await runPoller(context);
+  expect(context.continued).toEqual([]);
   expect(await chain()).toEqual([]);
 });
 
 describe("a message that continues a run", () => {
   it("starts one run, however often it is delivered", async () => {
-    await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
-    await handOnChain(io.db, null, "token", NOW);
-    await continueRun(io, "token");
+    await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
+    await handOnChain(context.db, null, "token", NOW);
+    await continueRun(context, "token");
     expect(service.submits).toHaveLength(1);
-    await recordJob(io.db, documents("e", 1), { now: NOW, dueAt: NOW });
-    await continueRun(io, "token");
-    await continueRun(io, "unknown");
+    await recordJob(context.db, documents("e", 1), { now: NOW, dueAt: NOW });
+    await continueRun(context, "token");
+    await continueRun(context, "unknown");
     expect(service.submits).toHaveLength(1);
-    expect(io.events.filter(({ event }) => event === "chain_message_stale")).toHaveLength(2);
+    expect(context.events.filter(({ event }) => event === "chain_message_stale")).toHaveLength(2);
   });
 
   it("writes no heartbeat of the cron", async () => {
-    await handOnChain(io.db, null, "token", NOW);
-    await continueRun(io, "token");
+    await handOnChain(context.db, null, "token", NOW);
+    await continueRun(context, "token");
     expect(await rows(env.DB, "SELECT name FROM heartbeats")).toEqual([]);
   });
 });
 
 describe("the chain's token", () => {
   it("is valid for one holder, and a repeated step of the same holder succeeds", async () => {
-    expect(await handOnChain(io.db, null, "t1", NOW)).toBe(true);
-    expect(await handOnChain(io.db, null, "t1", NOW)).toBe(true);
-    expect(await takeChain(io.db, "t1", "run1", NOW + 1)).toBe(true);
-    expect(await takeChain(io.db, "t1", "run1", NOW + 1)).toBe(true);
-    expect(await takeChain(io.db, "t1", "run2", NOW + 2)).toBe(false);
-    expect(await handOnChain(io.db, "run2", "t2", NOW + 3)).toBe(false);
-    expect(await handOnChain(io.db, "run1", "t3", NOW + 4)).toBe(true);
+    expect(await handOnChain(context.db, null, "t1", NOW)).toBe(true);
+    expect(await handOnChain(context.db, null, "t1", NOW)).toBe(true);
+    expect(await takeChain(context.db, "t1", "run1", NOW + 1)).toBe(true);
+    expect(await takeChain(context.db, "t1", "run1", NOW + 1)).toBe(true);
+    expect(await takeChain(context.db, "t1", "run2", NOW + 2)).toBe(false);
+    expect(await handOnChain(context.db, "run2", "t2", NOW + 3)).toBe(false);
+    expect(await handOnChain(context.db, "run1", "t3", NOW + 4)).toBe(true);
     expect(await chain()).toEqual([{ at: NOW + 4, token: "t3" }]);
   });
 
   it("ends with its own holder only", async () => {
-    await handOnChain(io.db, null, "t1", NOW);
-    await endChain(io.db, "t0");
+    await handOnChain(context.db, null, "t1", NOW);
+    await endChain(context.db, "t0");
     expect(await chain()).toHaveLength(1);
-    await endChain(io.db, "t1");
-    expect(await handOnChain(io.db, null, "t2", NOW + 1)).toBe(true);
+    await endChain(context.db, "t1");
+    expect(await handOnChain(context.db, null, "t2", NOW + 1)).toBe(true);
   });
 });

@@ -1,32 +1,16 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import { externalReference, type JobId } from "@sluice/core";
 import { readJobContent, type DocumentContent } from "../../src/job/sql/read-job-documents.ts";
-import {
-  BatchService,
-  document,
-  documents,
-  jobs,
-  NOW,
-  onlyJob,
-  recordJob,
-  testIo,
-  type TestIo,
-} from "../../test-support/index.ts";
+import { document, documents, jobs, NOW, onlyJob, recordJob } from "../../test-support/index.ts";
 import { dispatchJob, type DispatchableJob } from "../../src/job/dispatch-job.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
-
 const record = (list: Parameters<typeof recordJob>[1]) =>
-  recordJob(io.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
+  recordJob(context.db, list, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
 const pending = (id: JobId): DispatchableJob => ({
   id,
   model: "@cf/baai/bge-m3",
@@ -38,14 +22,14 @@ const pending = (id: JobId): DispatchableJob => ({
   halvings: 0,
 });
 const content = (id: JobId, dispatchNumber = 0): Promise<DocumentContent[]> =>
-  readJobContent(io.db, { id, dispatchNumber });
+  readJobContent(context.db, { id, dispatchNumber });
 
 describe("dispatching a job", () => {
   it("does not begin a call that may outlast its lease, when D1 was slow", async () => {
     const { job } = await record(documents("d", 3));
     // The first time asked is when the dispatch starts; D1 takes 61 s over it.
     let asked = 0;
-    const slow = { ...io, now: () => NOW + (asked++ === 0 ? 0 : 61_000) };
+    const slow = { ...context, now: () => NOW + (asked++ === 0 ? 0 : 61_000) };
     expect(await dispatchJob(slow, pending(job), await content(job))).toBe("refused");
     expect(service.submits).toEqual([]);
     expect(await onlyJob(env.DB)).toMatchObject({
@@ -54,8 +38,10 @@ describe("dispatching a job", () => {
       unconfirmed: 0,
       dueAt: NOW + 61_000,
     });
-    io.clock.now = NOW + 62_000;
-    expect(await dispatchJob(io, { ...pending(job), dispatchNumber: 1 }, await content(job, 1))).toBe("dispatched");
+    context.clock.now = NOW + 62_000;
+    expect(await dispatchJob(context, { ...pending(job), dispatchNumber: 1 }, await content(job, 1))).toBe(
+      "dispatched",
+    );
   });
 
   it("stores the dispatch and its list before the call, and the request_id after", async () => {
@@ -64,7 +50,7 @@ describe("dispatching a job", () => {
     service.onSubmit = async () => {
       during = await onlyJob(env.DB);
     };
-    expect(await dispatchJob(io, pending(job), await content(job))).toBe("dispatched");
+    expect(await dispatchJob(context, pending(job), await content(job))).toBe("dispatched");
     expect(during).toMatchObject({
       status: "dispatching",
       dispatchNumber: 1,
@@ -84,13 +70,13 @@ describe("dispatching a job", () => {
 
   it("sends the stored list in its order, whatever the order of the content", async () => {
     const { submission, job } = await record(documents("d", 5));
-    await dispatchJob(io, pending(job), (await content(job)).toReversed());
+    await dispatchJob(context, pending(job), (await content(job)).toReversed());
     expect(service.submits.map((call) => call.requests)).toEqual([
-      documents("d", 5).map(({ query, contexts }, place) => ({
+      documents("d", 5).map(({ query, contexts }, index) => ({
         query,
         contexts: contexts.map((text) => ({ text })),
         truncate_inputs: true,
-        external_reference: externalReference(submission, place),
+        external_reference: externalReference(submission, index),
       })),
     ]);
   });
@@ -99,7 +85,7 @@ describe("dispatching a job", () => {
     const { job } = await record(documents("d", 3));
     const read = await content(job);
     await env.DB.exec("DELETE FROM documents WHERE document_id = 'd1'");
-    await dispatchJob(io, pending(job), read);
+    await dispatchJob(context, pending(job), read);
     expect(service.submits[0]?.requests.map(({ query }) => query)).toEqual([
       document("d0").query,
       document("d2").query,
@@ -107,21 +93,21 @@ describe("dispatching a job", () => {
     expect((await onlyJob(env.DB)).documents).toEqual(["d0", "d2"]);
   });
 
-  it("calls nobody when nothing is left to send", async () => {
+  it("makes no call when nothing is left to send", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     await env.DB.exec("DELETE FROM documents");
-    expect(await dispatchJob(io, pending(job), read)).toBe("canceled");
+    expect(await dispatchJob(context, pending(job), read)).toBe("canceled");
     expect(service.calls).toEqual([]);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "canceled", dueAt: null });
   });
 
-  it("calls nobody when another dispatch was started", async () => {
+  it("makes no call when another dispatch was started", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
-    await dispatchJob(io, pending(job), read);
+    await dispatchJob(context, pending(job), read);
     const before = await jobs(env.DB);
-    expect(await dispatchJob(io, pending(job), read)).toBe("superseded");
+    expect(await dispatchJob(context, pending(job), read)).toBe("superseded");
     expect(service.submits).toHaveLength(1);
     expect(await jobs(env.DB)).toEqual(before);
   });
@@ -136,10 +122,10 @@ describe("dispatching a job", () => {
       called.resolve();
       return late.promise;
     };
-    const first = dispatchJob(io, pending(job), read);
+    const first = dispatchJob(context, pending(job), read);
     await called.promise;
-    io.clock.now += DISPATCH_LEASE_MS;
-    const second = await dispatchJob(io, { ...pending(job), status: "dispatching", dispatchNumber: 1 }, read);
+    context.clock.now += DISPATCH_LEASE_MS;
+    const second = await dispatchJob(context, { ...pending(job), status: "dispatching", dispatchNumber: 1 }, read);
     late.resolve({ status: "queued", request_id: "late" });
     expect([await first, second]).toEqual(["superseded", "dispatched"]);
     expect(await onlyJob(env.DB)).toMatchObject({
@@ -160,10 +146,10 @@ describe("dispatching a job", () => {
       called.resolve();
       return late.promise;
     };
-    const first = dispatchJob(io, pending(job), read);
+    const first = dispatchJob(context, pending(job), read);
     await called.promise;
-    io.clock.now += DISPATCH_LEASE_MS;
-    await dispatchJob(io, { ...pending(job), status: "dispatching", dispatchNumber: 1 }, read);
+    context.clock.now += DISPATCH_LEASE_MS;
+    await dispatchJob(context, { ...pending(job), status: "dispatching", dispatchNumber: 1 }, read);
     const before = await jobs(env.DB);
     late.resolve({ success: false, errors: [{ code: 5006, message: "invalid" }] });
     await first;
@@ -172,14 +158,16 @@ describe("dispatching a job", () => {
 
   it("sends nothing rather than a list it has not all texts of", async () => {
     const { job } = await record(documents("d", 2));
-    await expect(dispatchJob(io, pending(job), (await content(job)).slice(1))).rejects.toThrow(job);
+    await expect(dispatchJob(context, pending(job), (await content(job)).slice(1))).rejects.toThrow(job);
     expect(service.calls).toEqual([]);
   });
 
   it("logs ids and counts, and no text of a document", async () => {
     const { job } = await record([{ id: "d0", query: "SECRET query", contexts: ["SECRET context"] }]);
     service.onSubmit = () => ({ success: false, errors: [{ code: 3040, message: "busy with SECRET query" }] });
-    await dispatchJob(io, pending(job), await content(job));
-    expect(io.events).toEqual([{ event: "job_refused", job, dispatch: 1, reason: "retry", code: 3040, then: "again" }]);
+    await dispatchJob(context, pending(job), await content(job));
+    expect(context.events).toEqual([
+      { event: "job_refused", job, dispatch: 1, reason: "retry", code: 3040, then: "again" },
+    ]);
   });
 });

@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -11,19 +10,12 @@ import {
   recordJob,
   RUN,
   scoresInView,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { consumeEvents } from "../../src/job/consume-events.ts";
 import { nextRun, runPoller } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const SECOND = 1_000;
 
@@ -38,7 +30,7 @@ function ended(requestId: string, how: "succeeded" | "failed" = "succeeded") {
 }
 
 /** Delivers these bodies together; gives what was decided about each. */
-async function consume(bodies: readonly unknown[], attempts = 1, by = io) {
+async function consume(bodies: readonly unknown[], attempts = 1, by = context) {
   const messages = bodies.map((body, n) => ({ id: `m${n}`, body, attempts }));
   const decisions = await consumeEvents(by, messages);
   return messages.map(({ id }) => decisions.get(id));
@@ -47,11 +39,11 @@ async function consume(bodies: readonly unknown[], attempts = 1, by = io) {
 /** Records jobs of one document each and dispatches them: `batch-1`, `batch-2`, … */
 async function dispatched(names: readonly string[]) {
   const recorded = [];
-  for (const name of names) recorded.push(await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW }));
+  for (const name of names) recorded.push(await recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW }));
   // Dispatched before, so that they are not merged.
   await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
-  await runPoller(io);
-  io.clock.now += 5 * SECOND;
+  await runPoller(context);
+  context.clock.now += 5 * SECOND;
   return recorded;
 }
 
@@ -65,11 +57,11 @@ describe("an event that reports the end of a batch", () => {
     expect(submission && (await counters(env.DB, submission))).toMatchObject({ succeeded: 1, completed: true });
   });
 
-  it("is taken together with the others of its delivery: one claim for all", async () => {
+  it("is handled with the others of its delivery: one claim for all", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `d${n}-`);
     await dispatched(names);
     const { d1, calls } = unreliableDatabase(env.DB);
-    const by = { ...testIo(d1, service), now: io.now };
+    const by = { ...testContext(d1, service), now: context.now };
     const decisions = await consume(
       names.map((_, n) => ended(`batch-${n + 1}`)),
       1,
@@ -87,14 +79,14 @@ describe("an event that reports the end of a batch", () => {
     expect(service.polls).toHaveLength(1);
   });
 
-  it("moves the next poll: the run that comes then finds nothing to do", async () => {
+  it("moves the next poll: the next run finds nothing to do", async () => {
     await dispatched(["a"]);
     service.pendingPolls = 1;
-    io.clock.now = NOW + RUN;
+    context.clock.now = NOW + RUN;
     await consume([ended("batch-1")]);
-    await runPoller(io);
+    await runPoller(context);
     expect(service.polls).toHaveLength(1);
-    await nextRun(io);
+    await nextRun(context);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded" });
   });
 
@@ -102,7 +94,7 @@ describe("an event that reports the end of a batch", () => {
     await dispatched(["a"]);
     service.forget();
     expect(await consume([ended("batch-1", "failed")])).toEqual([ACK]);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", repeated: 1, dueAt: io.clock.now });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", repeated: 1, dueAt: context.clock.now });
   });
 
   it("leaves the jobs of other batches alone, and one whose poll fails to its next run", async () => {
@@ -114,7 +106,7 @@ describe("an event that reports the end of a batch", () => {
     const after = await jobs(env.DB);
     expect(after.map(({ status }) => status).toSorted()).toEqual(["dispatched", "dispatched", "succeeded"]);
     const failed = after.find(({ requestId, status }) => requestId === "batch-1" && status === "dispatched");
-    expect(failed?.dueAt).toBe(io.clock.now + RUN / 2);
+    expect(failed?.dueAt).toBe(context.clock.now + RUN / 2);
     const unnamed = before.find(({ requestId }) => requestId === "batch-3");
     expect(after.find(({ id }) => id === unnamed?.id)).toEqual(unnamed);
   });
@@ -134,7 +126,7 @@ describe("an event whose batch no open job has", () => {
     expect(await onlyJob(env.DB)).toEqual(before);
   });
 
-  it("finds its job when it comes again, where it came before the request_id was recorded", async () => {
+  it("finds its job when it is redelivered, if it arrived before the request_id was recorded", async () => {
     const early = [ended("batch-1")];
     expect(await consume(early)).toMatchObject([{ kind: "retry" }]);
     await dispatched(["a"]);
@@ -142,10 +134,10 @@ describe("an event whose batch no open job has", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(documents("a", 1)));
   });
 
-  it("is not applied where the batch is that of an older dispatch", async () => {
+  it("is not applied if the batch belongs to an older dispatch", async () => {
     await dispatched(["a"]);
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
-    await nextRun(io);
+    await nextRun(context);
     service.onPoll = null;
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 3, requestId: "batch-2" });
     const polls = service.polls.length;
@@ -154,7 +146,7 @@ describe("an event whose batch no open job has", () => {
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 3 });
   });
 
-  it("changes nothing where the job has ended", async () => {
+  it("changes nothing if the job has ended", async () => {
     await dispatched(["a"]);
     await consume([ended("batch-1")]);
     const before = await jobs(env.DB);

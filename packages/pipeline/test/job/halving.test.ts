@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
-  BatchService,
   documents,
   expectedScores,
   jobs,
@@ -9,18 +8,10 @@ import {
   recordJob,
   rows,
   scoresInView,
-  testIo,
   type SubmitCall,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { runPoller } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MINUTE = 60_000;
 const LIST = documents("big", 16);
@@ -31,9 +22,9 @@ const timedOut = () => Promise.reject(new Error("Workers AI did not answer withi
 function timeOutAbove(most: number, meanwhile: () => Promise<unknown> = async () => undefined): void {
   service.onSubmit = async (call) => {
     if (!isBig(call) || call.requests.length <= most) return undefined;
-    io.clock.now += MINUTE / 2;
+    context.clock.now += MINUTE / 2;
     await meanwhile();
-    io.clock.now += MINUTE / 2;
+    context.clock.now += MINUTE / 2;
     return timedOut();
   };
 }
@@ -42,10 +33,10 @@ let others = 0;
 /** Another job is recorded and dispatched. */
 async function otherGetsThrough(): Promise<void> {
   others += 1;
-  await recordJob(io.db, documents(`other${others}-`, 1), { now: io.clock.now, dueAt: io.clock.now });
+  await recordJob(context.db, documents(`other${others}-`, 1), { now: context.clock.now, dueAt: context.clock.now });
   await env.DB.exec(
-    `UPDATE jobs SET status = 'dispatched', dispatch_number = 1, request_id = 'other', dispatched_at = ${io.clock.now},
-       due_at = ${io.clock.now + MINUTE * 10_000} WHERE members LIKE '%other${others}-%'`.replaceAll("\n", " "),
+    `UPDATE jobs SET status = 'dispatched', dispatch_number = 1, request_id = 'other', dispatched_at = ${context.clock.now},
+       due_at = ${context.clock.now + MINUTE * 10_000} WHERE members LIKE '%other${others}-%'`.replaceAll("\n", " "),
   );
 }
 
@@ -54,8 +45,8 @@ async function run(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) {
     const due = (await big()).flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
     if (due.length === 0) return;
-    io.clock.now = Math.max(io.clock.now + 1_000, Math.min(...due));
-    await runPoller(io);
+    context.clock.now = Math.max(context.clock.now + 1_000, Math.min(...due));
+    await runPoller(context);
   }
 }
 const big = async () => (await jobs(env.DB)).filter(({ documents: [first = ""] }) => first.startsWith("big"));
@@ -63,7 +54,7 @@ const sizes = () => service.submits.filter(isBig).map(({ requests }) => requests
 
 describe("a job whose submits time out", () => {
   it("is halved at the second in a row while others get through, and its halves at their first", async () => {
-    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     timeOutAbove(4, otherGetsThrough);
     await run(1);
     expect((await big()).map(({ status }) => status)).toEqual(["pending"]);
@@ -77,7 +68,7 @@ describe("a job whose submits time out", () => {
   });
 
   it("is halved three times at most, and its documents are in ten batches at most", async () => {
-    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     timeOutAbove(1, otherGetsThrough);
     await run(200);
     expect(Math.min(...sizes())).toBe(2);
@@ -91,7 +82,7 @@ describe("a job whose submits time out", () => {
   });
 
   it("is left whole while nothing gets through", async () => {
-    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await otherGetsThrough();
     timeOutAbove(0);
     await run(9);
@@ -102,7 +93,7 @@ describe("a job whose submits time out", () => {
   });
 
   it("is left whole while only another model's jobs get through", async () => {
-    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     timeOutAbove(0, async () => {
       await otherGetsThrough();
       await env.DB.exec("UPDATE jobs SET model = 'another' WHERE request_id = 'other'");
@@ -114,11 +105,11 @@ describe("a job whose submits time out", () => {
 
 it("an outage leaves the jobs of a backlog whole", async () => {
   for (let job = 0; job < 12; job += 1) {
-    await recordJob(io.db, documents(`big${job}-`, 2), { now: NOW, dueAt: NOW });
+    await recordJob(context.db, documents(`big${job}-`, 2), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET dispatch_number = 1 WHERE dispatch_number = 0`);
   }
   service.onSubmit = timedOut;
-  while (io.clock.now < NOW + 20 * 60 * MINUTE) await run(1);
+  while (context.clock.now < NOW + 20 * 60 * MINUTE) await run(1);
   expect(await big()).toHaveLength(12);
   expect(service.submits.length).toBeGreaterThan(12 * 6);
   expect(await rows(env.DB, "SELECT * FROM outcomes")).toEqual([]);

@@ -70,7 +70,7 @@ describe("a job held by a pause", () => {
     ]);
   });
 
-  it("is due at once where the pause ended before it was held", async () => {
+  it("is due at once if the pause ended before it was held", async () => {
     const [a, b] = [await recorded("a"), await recorded("b")];
     expect(await holdPausedJobs(db, { kind: "everything" }, [a.id], NOW)).toEqual([]);
     await deferJob(db, pending(b.id), { scope: EVERYTHING }, NOW + 7);
@@ -110,7 +110,7 @@ describe("holding the jobs of paused submissions", () => {
     const [x, y] = [await open(db), await open(db)];
     await record(db, mixed, [[part(x, 0, [{ id: "x" }]), part(y, 0, [{ id: "y" }])]]);
     for (const submission of [a.submission, b.submission, x]) await pause(submissionScope(submission));
-    const paused = { kind: "submissions", submissions: [a.submission, b.submission, x] } as const;
+    const paused = { kind: "submissions", submissionIds: [a.submission, b.submission, x] } as const;
     expect(await holdPausedJobs(db, paused, [a.id, b.id, c.id, mixed], NOW)).toEqual([a.id, b.id]);
     await separateSubmissions(db, pending(mixed), [a.submission, x], jobId(), NOW);
     expect((await states()).map((job) => job["paused_by"])).toEqual([
@@ -132,7 +132,7 @@ describe("holding the jobs of paused submissions", () => {
     await env.DB.prepare("UPDATE jobs SET due_at = ?").bind(NOW).run();
     await pause(submissionScope(submission));
     const { d1, counts } = countedDatabase(env.DB);
-    const paused = { kind: "submissions", submissions: [submission] } as const;
+    const paused = { kind: "submissions", submissionIds: [submission] } as const;
     expect(await holdPausedJobs(openDatabase(d1), paused, [], NOW)).toHaveLength(200);
     expect(counts).toHaveLength(1);
     expect(counts[0]?.read).toBeLessThanOrEqual(200 * 15);
@@ -142,7 +142,7 @@ describe("holding the jobs of paused submissions", () => {
   it("releases them with the pause when the submission ends", async () => {
     const [a, b] = [await recorded("a"), await recorded("b")];
     await pause(submissionScope(a.submission));
-    await holdPausedJobs(db, { kind: "submissions", submissions: [a.submission] }, [a.id], NOW);
+    await holdPausedJobs(db, { kind: "submissions", submissionIds: [a.submission] }, [a.id], NOW);
     await dropEndedPauses(db, NOW + 1);
     expect(await states()).toMatchObject([{ due_at: NEVER_DUE }, {}]);
     await env.DB.prepare("UPDATE jobs SET paused_by = ?1, due_at = ?2 WHERE id = ?3")

@@ -24,7 +24,7 @@ import { rankScores } from "../../src/score/rank-scores.ts";
 import type { PartMessage } from "../../src/message/message.ts";
 
 const LIMITS: PartWeight = {
-  documents: MAX_JOB_DOCUMENTS,
+  documentCount: MAX_JOB_DOCUMENTS,
   contexts: MAX_JOB_CONTEXTS,
   payloadBytes: MAX_JOB_BYTES,
   memberBytes: MAX_JOB_MEMBER_BYTES,
@@ -43,18 +43,18 @@ const MAX_PART_PAYLOAD = 150_000;
 /** Parts as messages hold them, with ids of 40 bytes. */
 const partWeight: fc.Arbitrary<PartWeight> = fc
   .record({
-    documents: fc.integer({ min: 1, max: MAX_PART_DOCUMENTS }),
+    documentCount: fc.integer({ min: 1, max: MAX_PART_DOCUMENTS }),
     contextsEach: fc.integer({ min: 1, max: 20 }),
     payloadBytes: fc.integer({ min: 1_000, max: MAX_PART_PAYLOAD }),
   })
-  .map(({ documents, contextsEach, payloadBytes }) => {
-    const contexts = Math.min(documents * contextsEach, MAX_PART_CONTEXTS);
+  .map(({ documentCount, contextsEach, payloadBytes }) => {
+    const contexts = Math.min(documentCount * contextsEach, MAX_PART_CONTEXTS);
     return {
-      documents,
+      documentCount,
       contexts,
       payloadBytes,
-      memberBytes: 50 + documents * 43,
-      outcomeBytes: documents * 163 + contexts * 32,
+      memberBytes: 50 + documentCount * 43,
+      outcomeBytes: documentCount * 163 + contexts * 32,
     };
   });
 const deliveries = fc
@@ -96,18 +96,24 @@ describe("planJobs", () => {
       planJobs(
         Array.from({ length: count }, (_, number) => ({
           number,
-          weight: { documents: 1, contexts: 1, payloadBytes: 1, memberBytes: 60, outcomeBytes: 200, ...weight },
+          weight: { documentCount: 1, contexts: 1, payloadBytes: 1, memberBytes: 60, outcomeBytes: 200, ...weight },
         })),
       ).length;
     expect(full(100, { payloadBytes: 127_000 })).toBe(Math.ceil((100 * 127_000) / MAX_JOB_BYTES));
     expect(full(74, { payloadBytes: 127_000 })).toBe(1);
-    expect(full(100, { documents: 500 })).toBe(5);
+    expect(full(100, { documentCount: 500 })).toBe(5);
     expect(full(100, { contexts: 2_500 })).toBe(5);
     expect(full(100, {})).toBe(1);
   });
 
-  it("gives a part that fills a job alone a job of its own", () => {
-    const weight = { documents: 1, contexts: 1, payloadBytes: MAX_JOB_BYTES - 15, memberBytes: 60, outcomeBytes: 200 };
+  it("gives a part that fills a job its own job", () => {
+    const weight = {
+      documentCount: 1,
+      contexts: 1,
+      payloadBytes: MAX_JOB_BYTES - 15,
+      memberBytes: 60,
+      outcomeBytes: 200,
+    };
     expect(planJobs([{ weight }, { weight }])).toHaveLength(2);
   });
 });
@@ -134,7 +140,7 @@ describe("weighPart", () => {
           documents: documents.map((one, place) => ({ ...one, place, query: "q" })),
         } as unknown as PartMessage);
         expect(weight).toMatchObject({
-          documents: documents.length,
+          documentCount: documents.length,
           contexts: documents.reduce((sum, one) => sum + one.contexts.length, 0),
           payloadBytes: documents.reduce((sum, one) => sum + one.bytes, 0),
         });
@@ -150,7 +156,7 @@ describe("weighPart", () => {
 describe("a job's list", () => {
   const [a, b] = ["sub_a", "sub_b"] as unknown as [SubmissionId, SubmissionId];
 
-  it("is the same after it was taken apart and grouped again", () => {
+  it("is the same after it was flattened and grouped again", () => {
     const members = [
       [a, ["1", "2"]],
       [b, ["1"]],
@@ -165,7 +171,7 @@ describe("a job's list", () => {
     expect(groupMembers(listMembers(members))).toEqual(members);
   });
 
-  it("is cut in two, or in three where that saves a level, without losing one", () => {
+  it("is split in two, or in three if that saves a level, without losing a document", () => {
     expect(cut([1], 9)).toEqual([[1]]);
     expect(cut([1, 2], 9)).toEqual([[1], [2]]);
     expect(cut([1, 2, 3], 9)).toEqual([[1], [2], [3]]);
@@ -193,7 +199,7 @@ describe("a job's list", () => {
     expect(cut([1, 2, 3, 4, 5], 1)).toEqual([[1], [2], [3], [4], [5]]);
   });
 
-  it("brings any bad documents to stand alone within 2·k·log₂N + 2 calls", () => {
+  it("isolates any bad documents within 2·k·log₂N + 2 calls", () => {
     // The most calls that cutting makes for k bad ones of N, wherever they stand: found for every N and k once.
     const worst = new Map<string, number>();
     const most = (n: number, k: number): number => {
@@ -225,7 +231,7 @@ describe("a job's list", () => {
   });
 });
 
-it("a document by itself weighs what it does as the only one of a part", () => {
+it("a single document weighs the same as a part of one document", () => {
   const document = { place: 3, id: "é-1", bytes: 400, query: "q", contexts: ["a", "b"], context_ids: ["x", "yé"] };
   const part = {
     v: 1,

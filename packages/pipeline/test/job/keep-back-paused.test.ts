@@ -4,9 +4,11 @@ import { submissionScope } from "../../src/job/pause-scopes.ts";
 import { weighPart } from "../../src/job/job.ts";
 import type { PartMessage } from "../../src/message/message.ts";
 import { pauseDispatching, type Pause } from "../../src/job/sql/pause-dispatching.ts";
-import { expect, it } from "vitest";
-import { dispatchRecorded, recordJob } from "../../src/message/record-job.ts";
-import { BatchService, documents, jobs, NOW, open, part, testIo, type TestIo } from "../../test-support/index.ts";
+import { expect } from "vitest";
+import { dispatchRecorded } from "../../src/message/dispatch-recorded.ts";
+import { recordJob } from "../../src/message/record-job.ts";
+import { documents, jobs, NOW, open, part } from "../../test-support/index.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 function planned({ body }: { readonly body: string }) {
   const message = JSON.parse(body) as PartMessage;
@@ -14,20 +16,18 @@ function planned({ body }: { readonly body: string }) {
 }
 
 /** Records a job, then dispatches it as the pause allows. */
-async function recordAndDispatch(io: TestIo, parts: Parameters<typeof recordJob>[1], pause: Pause) {
-  const { parts: recorded, job } = await recordJob(io, parts, true);
-  await pauseDispatching(io.db, pause);
-  await dispatchRecorded(io, [job]);
+async function recordAndDispatch(parts: Parameters<typeof recordJob>[1], pause: Pause) {
+  const { parts: recorded, job } = await recordJob(context, parts, true);
+  await pauseDispatching(context.db, pause);
+  await dispatchRecorded(context, [job]);
   return recorded;
 }
 
 it("parts of a paused submission are recorded, and kept apart from those that are dispatched with them", async () => {
-  const service = new BatchService();
-  const io = testIo(env.DB, service);
-  const [a, b] = [await open(io.db, { total: 2 }), await open(io.db, { total: 3 })];
+  const [a, b] = [await open(context.db, { total: 2 }), await open(context.db, { total: 3 })];
   const parts = [planned(part(a, 0, documents("a", 2))), planned(part(b, 0, documents("b", 3)))] as const;
   const pause: Pause = { scope: submissionScope(a), reason: "requested", message: null, since: NOW, until: null };
-  expect(await recordAndDispatch(io, parts, pause)).toEqual([true, true]);
+  expect(await recordAndDispatch(parts, pause)).toEqual([true, true]);
   expect(await jobs(env.DB)).toMatchObject([
     { status: "dispatched", documents: ["b0", "b1", "b2"] },
     { status: "pending", dispatchNumber: 0, documents: ["a0", "a1"] },
@@ -36,9 +36,7 @@ it("parts of a paused submission are recorded, and kept apart from those that ar
 });
 
 it("a job of a paused submission alone is recorded, and not dispatched", async () => {
-  const service = new BatchService();
-  const io = testIo(env.DB, service);
-  const a = await open(io.db, { total: 2 });
+  const a = await open(context.db, { total: 2 });
   const pause: Pause = {
     scope: submissionScope(a),
     reason: "requested",
@@ -46,7 +44,7 @@ it("a job of a paused submission alone is recorded, and not dispatched", async (
     since: NOW,
     until: null,
   };
-  await recordAndDispatch(io, [planned(part(a, 0, documents("a", 2)))], pause);
+  await recordAndDispatch([planned(part(a, 0, documents("a", 2)))], pause);
   expect(await jobs(env.DB)).toMatchObject([{ status: "pending", documents: ["a0", "a1"], dueAt: NEVER_DUE }]);
   expect(service.submits).toEqual([]);
 });

@@ -142,7 +142,7 @@ describe("jobs that may be merged", () => {
     expect(await weighMergeableJobs(db, [job.id])).toEqual([
       {
         id: job.id,
-        documents: 1,
+        documentCount: 1,
         contexts: 2,
         payloadBytes: (await row(job.id))?.["payload_bytes"],
         memberBytes: JSON.stringify([[job.submission, ["d0"]]]).length,

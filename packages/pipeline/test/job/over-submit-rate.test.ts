@@ -1,20 +1,17 @@
 import { SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "../../src/job/schedule.ts";
 import { env } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect } from "vitest";
 import { DEFAULT_MODEL } from "@sluice/core";
-import { BatchService, documents, jobs, NOW, recordJob, RUN, testIo, type TestIo } from "../../test-support/index.ts";
+import { documents, jobs, NOW, recordJob, RUN } from "../../test-support/index.ts";
 import { runPoller } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let io: TestIo;
 beforeEach(async () => {
   await env.DB.exec("DELETE FROM jobs");
   await env.DB.exec("DELETE FROM submit_rates");
-  service = new BatchService();
-  io = testIo(env.DB, service);
 });
 
-const record = (name: string) => recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
+const record = (name: string) => recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });
 /** As after so many submits that the model takes the next one at this time. */
 const noSubmitBefore = (time: number) =>
   env.DB.exec(
@@ -30,20 +27,20 @@ it("a run over the rate of submits waits for its turn, and dispatches all of its
   await noSubmitBefore(NOW - SUBMIT_SPACING_MS);
   const times: number[] = [];
   service.onSubmit = () => {
-    times.push(io.clock.now - NOW);
+    times.push(context.clock.now - NOW);
     return undefined;
   };
-  await runPoller(io);
+  await runPoller(context);
   expect(times).toEqual([0, 0, 5_000, 5_000, 5_000]);
 });
 
-it("jobs that wait for the rate of submits merge with those that come meanwhile", async () => {
+it("jobs that wait for the rate of submits merge with jobs that arrive meanwhile", async () => {
   await record("a");
   await noSubmitBefore(NOW + SUBMIT_BURST_MS);
   let sleeps = 0;
-  const { sleep } = io;
+  const { sleep } = context;
   await runPoller({
-    ...io,
+    ...context,
     sleep: async (milliseconds) => {
       await sleep(milliseconds);
       sleeps += 1;
@@ -53,17 +50,17 @@ it("jobs that wait for the rate of submits merge with those that come meanwhile"
   expect(sizes()).toEqual([2]);
 });
 
-it("a run that was over the rate looks on, and polls what it dispatched", async () => {
+it("a run that was over the rate continues, and polls the batches that it dispatched", async () => {
   await record("a");
   await noSubmitBefore(NOW + SUBMIT_BURST_MS);
-  await runPoller(io);
+  await runPoller(context);
   expect(await jobs(env.DB)).toMatchObject([{ status: "succeeded" }]);
-  expect(io.clock.now - NOW).toBeLessThan(RUN);
+  expect(context.clock.now - NOW).toBeLessThan(RUN);
 });
 
 it("a run that is not over the rate ends when nothing is due", async () => {
   await record("a");
-  await runPoller(io);
+  await runPoller(context);
   expect(await jobs(env.DB)).toMatchObject([{ status: "dispatched" }]);
-  expect(io.clock.now).toBe(NOW);
+  expect(context.clock.now).toBe(NOW);
 });

@@ -1,9 +1,8 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -13,31 +12,29 @@ import {
   RUN,
   scoresInView,
   shuffled,
-  testIo,
+  testContext,
   unreliableDatabase,
   type Fault,
 } from "../../test-support/index.ts";
 import { runPoller, runUntilDone, hold } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
-let service: BatchService;
 let submission: SubmissionId;
 const LIST = documents("d", 6);
 
 beforeEach(async () => {
-  service = new BatchService();
   service.order = shuffled;
   // The first answer lacks two documents, so that there is a follow-up to make twice.
   service.items = (item, { query }) =>
     service.submits.length === 1 && (query === LIST[1]?.query || query === LIST[4]?.query) ? [] : [item];
-  ({ submission } = await recordJob(testIo(env.DB, service).db, LIST, { now: NOW, dueAt: NOW }));
+  ({ submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW }));
 });
 
-it("a run whose polls break off ends after the batch that it has under way", async () => {
-  const io = testIo(env.DB, service);
-  await runPoller(io);
-  const other = await recordJob(io.db, documents("e", 1), { now: NOW, dueAt: NOW });
+it("a run whose polls fail ends after its batch in progress", async () => {
+  await runPoller(context);
+  const other = await recordJob(context.db, documents("e", 1), { now: NOW, dueAt: NOW });
   service.pendingPolls = Infinity;
   const { letGo } = hold(service, "onSubmit");
   const { d1 } = unreliableDatabase(
@@ -50,7 +47,7 @@ it("a run whose polls break off ends after the batch that it has under way", asy
     },
     "D1_ERROR: something odd",
   );
-  const failing = testIo(d1, service);
+  const failing = testContext(d1, service);
   failing.clock.now += RUN;
   await expect(runPoller(failing)).rejects.toThrow();
   expect(await jobs(env.DB)).toContainEqual(expect.objectContaining({ id: other.job, status: "dispatched" }));
@@ -58,12 +55,12 @@ it("a run whose polls break off ends after the batch that it has under way", asy
 
 /** Runs a minute apart over a D1 that fails as told, each ended by what it throws. */
 async function runOver(d1: D1Database, runs: number) {
-  const io = testIo(d1, service);
+  const failing = testContext(d1, service);
   for (let run = 0; run < runs; run += 1) {
-    await runPoller(io).catch(() => undefined);
-    io.clock.now += RUN;
+    await runPoller(failing).catch(() => undefined);
+    failing.clock.now += RUN;
   }
-  return io;
+  return failing;
 }
 
 /** What must hold when faults have stopped and time has passed. */
@@ -88,7 +85,7 @@ const RUNS = 4;
 const MAX_CALLS = 33;
 
 describe("an error of D1", () => {
-  it("can befall fewer calls than are tried here", async () => {
+  it("can happen at fewer calls than are tried here", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
     await runOver(d1, RUNS);
     expect(calls.length).toBeLessThan(MAX_CALLS);
@@ -103,9 +100,8 @@ describe("an error of D1", () => {
   it.each(faults)("loses nothing and applies nothing twice: $fault call $call", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
     const { clock } = await runOver(d1, RUNS);
-    const healthy = testIo(env.DB, service);
-    healthy.clock.now = clock.now + DISPATCH_LEASE_MS;
-    await runUntilDone(healthy);
+    context.clock.now = clock.now + DISPATCH_LEASE_MS;
+    await runUntilDone(context);
     await expectEnded();
   });
 
@@ -114,9 +110,8 @@ describe("an error of D1", () => {
       number % 2 === 0 ? (number % 4 === 0 ? "after" : "before") : null,
     );
     const { clock } = await runOver(d1, 30);
-    const healthy = testIo(env.DB, service);
-    healthy.clock.now = clock.now + DISPATCH_LEASE_MS;
-    await runUntilDone(healthy);
+    context.clock.now = clock.now + DISPATCH_LEASE_MS;
+    await runUntilDone(context);
     await expectEnded();
   });
 });

@@ -1,9 +1,8 @@
 import { MAX_ISOLATE_BYTES } from "../../src/platform/memory.ts";
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
   asStream,
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -15,34 +14,26 @@ import {
   RUN,
   scoresInView,
   shuffled,
-  testIo,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MINUTE = 60_000;
 
-describe("a batch that is under way", () => {
-  it("is asked for at every run, and nothing changes but when it is due", async () => {
-    const { submission } = await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+describe("a batch in progress", () => {
+  it("is polled by every run, which changes only its next poll", async () => {
+    const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     service.pendingPolls = 3;
-    await runPoller(io);
+    await runPoller(context);
     const before = await rows(env.DB, "SELECT * FROM jobs");
     const submissionBefore = await rows(env.DB, "SELECT * FROM submissions");
     for (let run = 1; run <= 3; run += 1) {
-      await nextRun(io);
-      expect(await rows(env.DB, "SELECT * FROM jobs")).toEqual([{ ...before[0], due_at: io.clock.now + RUN / 2 }]);
+      await nextRun(context);
+      expect(await rows(env.DB, "SELECT * FROM jobs")).toEqual([{ ...before[0], due_at: context.clock.now + RUN / 2 }]);
       expect(service.polls).toHaveLength(run);
     }
     expect(await rows(env.DB, "SELECT * FROM submissions")).toEqual(submissionBefore);
-    await nextRun(io);
+    await nextRun(context);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 2, completed: true });
     expect(service.submits).toHaveLength(1);
   });
@@ -52,12 +43,12 @@ describe("a batch that is under way", () => {
     { age: 20, wait: 2 },
     { age: 50, wait: 5 },
   ])("is due again after a tenth of its age, at least at the next run: $age minutes", async ({ age, wait }) => {
-    await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
+    await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
     service.pendingPolls = Infinity;
-    await runPoller(io);
-    io.clock.now += age * MINUTE;
-    await runPoller(io);
-    expect((await onlyJob(env.DB)).dueAt).toBe(io.clock.now + wait * MINUTE);
+    await runPoller(context);
+    context.clock.now += age * MINUTE;
+    await runPoller(context);
+    expect((await onlyJob(env.DB)).dueAt).toBe(context.clock.now + wait * MINUTE);
   });
 
   it.each([
@@ -67,19 +58,19 @@ describe("a batch that is under way", () => {
     { how: "answers with a page", poll: () => Promise.reject(new Error("<html><title>502</title></html>")) },
     { how: "gives something unknown", poll: () => ({ hello: "world" }) },
     { how: "gives nothing", poll: () => null },
-  ])("is asked for again when the poll fails: the service $how", async ({ poll }) => {
-    const { submission } = await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
-    await runPoller(io);
+  ])("is polled again when a poll fails: the service $how", async ({ poll }) => {
+    const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
+    await runPoller(context);
     service.onPoll = poll;
-    await nextRun(io);
+    await nextRun(context);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
       dispatchNumber: 1,
       requestId: "batch-1",
-      dueAt: io.clock.now + RUN / 2,
+      dueAt: context.clock.now + RUN / 2,
     });
     service.onPoll = null;
-    await nextRun(io);
+    await nextRun(context);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 2, completed: true });
     expect(service.submits).toHaveLength(1);
   });
@@ -87,29 +78,29 @@ describe("a batch that is under way", () => {
 
 describe("a poll", () => {
   it("holds memory no longer than its run, whether it finds an answer or none", async () => {
-    await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+    await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     service.pendingPolls = 1;
-    await runPoller(io);
+    await runPoller(context);
     for (let run = 1; run <= 2; run += 1) {
       let during = MAX_ISOLATE_BYTES;
       service.onPoll = () => {
-        during = io.memory.free(io.clock.now);
+        during = context.memory.free(context.clock.now);
         return undefined;
       };
-      await nextRun(io);
+      await nextRun(context);
       expect(during).toBeLessThan(MAX_ISOLATE_BYTES);
-      expect(io.memory.free(io.clock.now)).toBe(MAX_ISOLATE_BYTES);
+      expect(context.memory.free(context.clock.now)).toBe(MAX_ISOLATE_BYTES);
     }
     expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded" });
   });
 
   it("asks the job's own model for the job's own batch", async () => {
-    for (const name of ["a", "b"]) await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
+    for (const name of ["a", "b"]) await recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET model = '@cf/other/' || (members LIKE '%"a0"%')`);
-    await runPoller(io);
+    await runPoller(context);
     const models = service.submits.map(({ model }) => model);
     expect(models.toSorted()).toEqual(["@cf/other/0", "@cf/other/1"]);
-    await nextRun(io);
+    await nextRun(context);
     expect(service.polls).toEqual(
       expect.arrayContaining(models.map((model, index) => ({ kind: "poll", model, requestId: `batch-${index + 1}` }))),
     );
@@ -120,7 +111,7 @@ describe("a poll", () => {
 describe("an answer", () => {
   const list = [1, 2, 3, 7].flatMap((contexts) => documents(`c${contexts}-`, 10, contexts));
   const named = list.map((one, index) =>
-    index % 3 === 0 ? { ...one, contextIds: one.contexts.map((_, context) => `${one.id}/${context}`) } : one,
+    index % 3 === 0 ? { ...one, contextIds: one.contexts.map((_, contextIndex) => `${one.id}/${contextIndex}`) } : one,
   );
 
   const orders = { "in order": (items: readonly never[]) => items, reversed, shuffled };
@@ -137,12 +128,12 @@ describe("an answer", () => {
   );
 
   it.each(cases)("gives each context its own score: shape $shape, $order, $form", async ({ shape, order, form }) => {
-    const { submission } = await recordJob(io.db, named, { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, named, { now: NOW, dueAt: NOW });
     service.shape = shape;
     service.order = orders[order] as typeof service.order;
     service.encode = forms[form];
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(named));
     expect(await counters(env.DB, submission)).toEqual({
       total: 40,
@@ -160,26 +151,26 @@ describe("an answer", () => {
     expect(usage).toEqual({ jobs: 1, tokens: shape === "A" ? 400 : 0, ofJob: shape === "A" ? 400 : null });
   });
 
-  it("is told apart by number where it comes without references", async () => {
-    await recordJob(io.db, named, { now: NOW, dueAt: NOW });
+  it("is matched by index if it has no references", async () => {
+    await recordJob(context.db, named, { now: NOW, dueAt: NOW });
     service.order = shuffled;
     service.items = (item) => [{ ...item, external_reference: null }];
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(named));
   });
 
-  it("is shared out over the submissions of its job", async () => {
-    const first = await recordJob(io.db, documents("a", 3), { now: NOW, dueAt: NOW });
-    const second = await recordJob(io.db, documents("b", 1), { now: NOW, dueAt: NOW });
+  it("is divided among the submissions of its job", async () => {
+    const first = await recordJob(context.db, documents("a", 3), { now: NOW, dueAt: NOW });
+    const second = await recordJob(context.db, documents("b", 1), { now: NOW, dueAt: NOW });
     await env.DB.batch([
       env.DB.prepare(
         `UPDATE jobs SET members = (SELECT json_group_array(json(value)) FROM jobs j, json_each(j.members)), document_count = 4 WHERE id = ?`,
       ).bind(first.job),
       env.DB.prepare("DELETE FROM jobs WHERE id = ?").bind(second.job),
     ]);
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect(await counters(env.DB, first.submission)).toMatchObject({ succeeded: 3, completed: true });
     expect(await counters(env.DB, second.submission)).toMatchObject({ succeeded: 1, completed: true });
     expect(await scoresInView(env.DB)).toEqual(expectedScores([...documents("a", 3), ...documents("b", 1)]));

@@ -102,7 +102,7 @@ describe("a job that waits for the end of a pause", () => {
 });
 
 describe("refusals in a row", () => {
-  it("add up over the dispatches, and end with a dispatch that is taken in", async () => {
+  it("add up over the dispatches, and end with a dispatch that is accepted", async () => {
     const id = await pending();
     for (const dispatchNumber of [1, 2]) {
       await start(id, dispatchNumber - 1);

@@ -54,7 +54,7 @@ describe("the order of polls", () => {
     expect(pollAll(new PollQueue([dispatched(400 * SECOND)], NOW, ages), () => true)).toHaveLength(1);
   });
 
-  it("reaches those that are done behind many old ones that are stuck", () => {
+  it("reaches finished batches behind many old ones that are stuck", () => {
     const stuck = Array.from({ length: 100 }, (_, index) => dispatched(10_000 * SECOND + index));
     const polled = pollAll(
       new PollQueue([...everySecond(100), ...stuck], NOW, new Map()),
@@ -75,11 +75,11 @@ describe("the order of polls", () => {
     expect(polled.filter((lane) => lane === "bulk")).toHaveLength(50);
   });
 
-  it("takes every job where nothing may be left", () => {
+  it("polls every job if none may be left", () => {
     expect(pollAll(new PollQueue(everySecond(50), NOW, null), () => true)).toHaveLength(50);
   });
 
-  it("gives a job that was put back again", () => {
+  it("returns a job that was put back", () => {
     const queue = new PollQueue(everySecond(2), NOW, new Map());
     const job = queue.next();
     if (job !== null) queue.putBack(job);

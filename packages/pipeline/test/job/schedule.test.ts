@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 describe("the first poll of a job", () => {
-  it("is due ten seconds after its dispatch, sooner where runs follow each other faster", () => {
+  it("is due ten seconds after its dispatch, sooner if runs follow each other faster", () => {
     expect(firstPollAt(NOW, MINUTE) - NOW).toBe(10_000);
     expect(firstPollAt(NOW, HOUR) - NOW).toBe(10_000);
     expect(firstPollAt(NOW, 1_200) - NOW).toBe(200);

@@ -30,7 +30,7 @@ async function mixed() {
 const members = (...groups: readonly (readonly [SubmissionId, readonly string[]])[]) => JSON.stringify(groups);
 
 describe("separating submissions from a job", () => {
-  it("moves what is theirs into a job of its own, with its weight", async () => {
+  it("moves their documents into a separate job, with their weight", async () => {
     const { a, b, c, job } = await mixed();
     const [before] = await rows("SELECT document_count, context_count, payload_bytes FROM jobs");
     const own = jobId();
@@ -82,7 +82,7 @@ describe("separating submissions from a job", () => {
     expect(await rows("SELECT * FROM jobs ORDER BY id")).toEqual(once);
   });
 
-  it("leaves a job whole that holds none of theirs, or nothing else, or is under way", async () => {
+  it("leaves a job whole that holds none of theirs, or only theirs, or is being dispatched", async () => {
     const { a, b, c, job } = await mixed();
     const other = await open(db);
     const before = await rows("SELECT * FROM jobs");

@@ -1,16 +1,10 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { Lane } from "@sluice/core";
-import { BatchService, documents, jobs, NOW, recordJob, RUN, testIo, type TestIo } from "../../test-support/index.ts";
+import { documents, jobs, NOW, recordJob, RUN, testContext } from "../../test-support/index.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 /** Jobs that are dispatched and under way for good; a batch is named after its lane. */
 async function underWay(
@@ -34,7 +28,7 @@ describe("a run", () => {
   it("polls interactive jobs before bulk ones", async () => {
     await underWay({ bulk: 8, interactive: 8 });
     service.onPoll = () => service.answer([]);
-    await nextRun(io);
+    await nextRun(context);
     expect(polledLanes()).toEqual([
       ...Array.from({ length: 8 }, () => "interactive"),
       ...Array.from({ length: 8 }, () => "bulk"),
@@ -44,22 +38,23 @@ describe("a run", () => {
   it("polls bulk jobs too, however many interactive ones are due", async () => {
     await underWay({ bulk: 5, interactive: 400 });
     service.onPoll = () => {
-      io.clock.now += 200;
+      context.clock.now += 200;
       return service.answer([]);
     };
-    await nextRun(io);
+    await nextRun(context);
     expect(polledLanes().filter((lane) => lane === "bulk")).toHaveLength(5);
     expect(polledLanes().filter((lane) => lane === "interactive").length).toBeLessThan(400);
   });
 
   it("polls every job that is due whose batch is done, and finalizes them in sets", async () => {
-    for (let job = 0; job < 150; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+    for (let job = 0; job < 150; job += 1)
+      await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(
       `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
     );
-    await runPoller(io);
-    await runUntilDone(io);
-    const finalized = io.events.filter(({ event }) => event === "job_finalized");
+    await runPoller(context);
+    await runUntilDone(context);
+    const finalized = context.events.filter(({ event }) => event === "job_finalized");
     expect(finalized).toHaveLength(150);
     expect(finalized.every(({ held }) => held === true)).toBe(true);
     expect(service.polls).toHaveLength(150);
@@ -68,47 +63,49 @@ describe("a run", () => {
   it("makes a statement for every ten answers of single documents at most", async () => {
     await underWay({ bulk: 0, interactive: 200 });
     service.onPoll = () => service.answer([]);
-    const before = io.statements();
-    await nextRun(io);
+    const before = context.statements();
+    await nextRun(context);
     expect((await jobs(env.DB)).filter(({ status }) => status === "succeeded")).toHaveLength(200);
-    expect(io.statements() - before).toBeLessThanOrEqual(4 + 3 + 20);
+    expect(context.statements() - before).toBeLessThanOrEqual(4 + 3 + 20);
   });
 
   it.each([300, 120])(
     "keeps inside the 1,000 statements of an invocation with %d jobs to dispatch one by one",
     async (count) => {
       for (let job = 0; job < count; job += 1)
-        await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+        await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
       await env.DB.exec(
         `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
       );
-      const before = io.statements();
-      await runPoller(io);
-      expect(io.statements() - before).toBeLessThanOrEqual(1_000);
+      const before = context.statements();
+      await runPoller(context);
+      expect(context.statements() - before).toBeLessThanOrEqual(1_000);
       expect(service.submits.length).toBeGreaterThanOrEqual(60);
       // What it claimed and did not start is due at once for the next.
-      for (let run = 2; run <= 5; run += 1) await runPoller(io);
+      for (let run = 2; run <= 5; run += 1) await runPoller(context);
       expect(service.submits).toHaveLength(count);
     },
   );
 
-  it("keeps inside them where every answer leaves something out", async () => {
-    for (let job = 0; job < 90; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+  it("stays within them if every answer leaves something out", async () => {
+    for (let job = 0; job < 90; job += 1)
+      await recordJob(context.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
     await env.DB.exec(
       `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
     );
-    await runPoller(io);
-    for (let job = 90; job < 300; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    for (let job = 90; job < 300; job += 1)
+      await recordJob(context.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
     await env.DB.exec(
       `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
     );
     // One document of each job gets nothing, so that each brings about a follow-up job.
     service.items = (item) => (item.index === 0 ? [] : [item]);
-    io.clock.now = NOW + 5 * RUN;
-    const before = io.statements();
-    await runPoller(io);
-    expect(io.statements() - before).toBeLessThanOrEqual(1_000);
-    expect(io.statements() - before).toBeGreaterThan(550);
+    context.clock.now = NOW + 5 * RUN;
+    const before = context.statements();
+    await runPoller(context);
+    expect(context.statements() - before).toBeLessThanOrEqual(1_000);
+    expect(context.statements() - before).toBeGreaterThan(550);
   });
 
   it("has at most six polls in flight", async () => {
@@ -125,7 +122,7 @@ describe("a run", () => {
       polls += 1;
       return polls % 3 === 0 ? service.answer([]) : { status: "running", request_id: requestId };
     };
-    await nextRun(io);
+    await nextRun(context);
     expect(service.polls).toHaveLength(30);
     expect(most).toBe(6);
   });
@@ -133,32 +130,33 @@ describe("a run", () => {
   it("takes nothing more on when the next one is about to start", async () => {
     await underWay({ bulk: 0, interactive: 60 });
     service.onPoll = () => {
-      io.clock.now += 2_500;
+      context.clock.now += 2_500;
       return service.answer([]);
     };
-    await nextRun(io);
+    await nextRun(context);
     expect(service.polls.length).toBeGreaterThanOrEqual(18);
     expect(service.polls.length).toBeLessThanOrEqual(24);
   });
 
-  it("goes on with the other jobs when one breaks off", async () => {
-    for (const name of ["a", "b"]) await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
+  it("continues with the other jobs when one fails", async () => {
+    for (const name of ["a", "b"]) await recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
-    await runPoller(io);
+    await runPoller(context);
     await env.DB.exec("UPDATE jobs SET request_id = ' ' WHERE request_id = 'batch-1'");
-    await nextRun(io);
+    await nextRun(context);
     expect((await jobs(env.DB)).map(({ status }) => status).toSorted()).toEqual(["dispatched", "succeeded"]);
-    expect(io.events.filter(({ event }) => event === "job_broke_off")).toHaveLength(1);
-    expect(io.events.at(-1)).toMatchObject({ event: "poller_run", jobs: 2, failed: 1 });
+    expect(context.events.filter(({ event }) => event === "job_broke_off")).toHaveLength(1);
+    expect(context.events.at(-1)).toMatchObject({ event: "poller_run", jobs: 2, failed: 1 });
   });
 
   it("with nothing due asks D1 once, whatever has ended or is not due yet", async () => {
-    for (let job = 0; job < 10; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
-    await runPoller(io);
-    await runUntilDone(io);
-    await recordJob(io.db, documents("later", 1), { now: NOW, dueAt: NOW + 1_000 * RUN });
+    for (let job = 0; job < 10; job += 1)
+      await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    await runUntilDone(context);
+    await recordJob(context.db, documents("later", 1), { now: NOW, dueAt: NOW + 1_000 * RUN });
     const { d1, counts } = countedDatabase(env.DB);
-    const idle = testIo(d1, service);
+    const idle = testContext(d1, service);
     const calls = service.calls.length;
     await runPoller(idle);
     // One transaction: the heartbeat, which writes no row where the last is half a minute old, the end of pauses, the claim,

@@ -1,32 +1,27 @@
 import { env } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
+import { expect } from "vitest";
 import { SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "../../src/job/schedule.ts";
 import type { JobId } from "@sluice/core";
 import { readJobContent } from "../../src/job/sql/read-job-documents.ts";
-import { BatchService, documents, jobs, NOW, recordJob, testIo, type TestIo } from "../../test-support/index.ts";
+import { documents, jobs, NOW, recordJob } from "../../test-support/index.ts";
 import { dispatchJob } from "../../src/job/dispatch-job.ts";
-import { dispatchRecorded, type RecordedJob } from "../../src/message/record-job.ts";
+import { dispatchRecorded } from "../../src/message/dispatch-recorded.ts";
+import type { RecordedJob } from "../../src/message/record-job.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MODEL = "@cf/baai/bge-m3";
 /** Submits that are possible at once. */
 const BURST = Math.floor(SUBMIT_BURST_MS / SUBMIT_SPACING_MS) + 1;
 
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
-
 async function record(count: number): Promise<RecordedJob[]> {
   const made: RecordedJob[] = [];
   for (let index = 0; index < count; index += 1) {
-    const { job: id } = await recordJob(io.db, documents(`d${index}-`, 1), { now: NOW, dueAt: NOW + 120_000 });
+    const { job: id } = await recordJob(context.db, documents(`d${index}-`, 1), { now: NOW, dueAt: NOW + 120_000 });
     made.push({
       id,
       model: MODEL,
       payloadBytes: 100,
-      readContent: () => readJobContent(io.db, { id, dispatchNumber: 0 }),
+      readContent: () => readJobContent(context.db, { id, dispatchNumber: 0 }),
     });
   }
   return made;
@@ -39,7 +34,7 @@ const due = async (id: JobId) => (await jobs(env.DB)).find((job) => job.id === i
 it("a delivery stops dispatching at the rate, and leaves its other jobs due to the poller", async () => {
   const list = await record(5);
   await submitted(BURST - 2);
-  await dispatchRecorded(io, list);
+  await dispatchRecorded(context, list);
   expect(service.submits).toHaveLength(2);
   const [, , over, ...left] = list as [RecordedJob, RecordedJob, RecordedJob, ...RecordedJob[]];
   expect(await due(over.id)).toMatchObject({ status: "pending", dispatchNumber: 0, refusals: 0 });
@@ -60,9 +55,9 @@ it("a job that is over the rate starts no dispatch, and is dispatched when the r
     batches: 0,
     halvings: 0,
   } as const;
-  expect(await dispatchJob(io, job, await one.readContent())).toBe("over_rate");
+  expect(await dispatchJob(context, job, await one.readContent())).toBe("over_rate");
   expect(service.calls).toEqual([]);
-  io.clock.now = (await due(one.id))?.dueAt ?? 0;
-  expect(io.clock.now - NOW).toBeLessThanOrEqual(11 * SUBMIT_SPACING_MS);
-  expect(await dispatchJob(io, job, await one.readContent())).toBe("dispatched");
+  context.clock.now = (await due(one.id))?.dueAt ?? 0;
+  expect(context.clock.now - NOW).toBeLessThanOrEqual(11 * SUBMIT_SPACING_MS);
+  expect(await dispatchJob(context, job, await one.readContent())).toBe("dispatched");
 });

@@ -38,7 +38,7 @@ describe("the rate of submits", () => {
     expect(await nextAt()).toBe(NOW + 60_000 - SUBMIT_BURST_MS + SUBMIT_SPACING_MS);
   });
 
-  it("starts no dispatch over it, and changes nothing of the job", async () => {
+  it("starts no dispatch over it, and leaves the job unchanged", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 1})`);
     const before = await rows("SELECT * FROM jobs");
@@ -48,7 +48,7 @@ describe("the rate of submits", () => {
     expect(await start(one, NOW + 1)).toMatchObject({ dispatchNumber: 1 });
   });
 
-  it("is forgotten where a turn is hours ahead: D1's clock was set back", async () => {
+  it("is reset if a turn is hours ahead: D1's clock was set back", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 3_600_000})`);
     expect(await start(one, NOW)).toMatchObject({ dispatchNumber: 1 });

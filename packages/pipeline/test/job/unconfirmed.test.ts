@@ -47,7 +47,7 @@ async function startAgain(id: JobId, dispatchNumber: number, database = db) {
 const unconfirmed = async (id: Parameters<typeof readSubmission>[1]) =>
   (await readSubmission(db, id))?.unconfirmedDispatches;
 
-describe("a dispatch of which nobody knows whether it was run", () => {
+describe("a dispatch that may have been run", () => {
   it("is counted once at a submission that is canceled before the next, and at its neighbour as the job ends", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
@@ -63,7 +63,7 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 2]);
   });
 
-  it("stays in the sum of all jobs where the job ends as canceled", async () => {
+  it("stays in the sum of all jobs if the job ends as canceled", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     expect(await readJobTotals(db)).toMatchObject({ open: 1, unconfirmed: 0 });
@@ -85,7 +85,7 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     expect(await unconfirmed(mine)).toBe(2);
   });
 
-  it("is counted where a pause gives the dispatch up and a cancelation empties the job", async () => {
+  it("is counted if a pause gives the dispatch up and a cancellation empties the job", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     await cancelSubmission(db, mine, NOW);
@@ -115,7 +115,7 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     expect(await unconfirmed(mine)).toBe(1);
   });
 
-  it("costs one look at the job where there was none, however many share it", async () => {
+  it("costs one read of the job if there was none, however many submissions share it", async () => {
     const id = jobId();
     const submissions = await Promise.all(Array.from({ length: 30 }, () => open(db)));
     const parts = submissions.map((submission, n) => part(submission, 0, [{ id: `d${n}` }]));

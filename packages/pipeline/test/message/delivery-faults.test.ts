@@ -1,10 +1,9 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import type { RetryPolicy } from "@sluice/db";
 import {
-  BatchService,
   counters,
   documents,
   jobs,
@@ -13,23 +12,19 @@ import {
   open,
   part,
   rows,
-  testIo,
+  testContext,
   unreliableDatabase,
   type Fault,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
-let service: BatchService;
-let io: TestIo;
 let submission: SubmissionId;
 let messages: TestMessage[];
 beforeEach(async () => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-  submission = await open(io.db, { total: 6 });
+  submission = await open(context.db, { total: 6 });
   messages = [0, 1].map((number) => messageOf(part(submission, number, documents(`p${number}-`, 3), number * 3)));
 });
 
@@ -38,9 +33,9 @@ const ALL = ["p0-0", "p0-1", "p0-2", "p1-0", "p1-1", "p1-2"];
 const CALLS = [
   "SELECT CASE WHEN s.id",
   "INSERT INTO parts",
-  "FROM pauses",
+  'from "pauses"',
   "dispatch_number = dispatch_number + 1",
-  "request_id =",
+  "'$[#-1].request_id'",
 ];
 /** Bears with an error, and does not wait for it to pass. */
 const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
@@ -48,7 +43,7 @@ const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => 
 /** A delivery as the Queue sees it: what throws comes again whole. */
 async function attemptDelivery(d1: D1Database): Promise<string[]> {
   try {
-    return await deliver(testIo(d1, service), messages);
+    return await deliver(testContext(d1, service), messages);
   } catch {
     return messages.map(() => "retry");
   }
@@ -65,9 +60,9 @@ async function expectRecordedOnce(): Promise<void> {
 }
 
 describe("an error of D1", () => {
-  it("can befall these calls of a delivery", async () => {
+  it("can happen at these calls of a delivery", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
-    await deliver(testIo(d1, service), messages);
+    await deliver(testContext(d1, service), messages);
     expect(calls).toHaveLength(CALLS.length);
     for (const [index, call] of calls.entries()) expect(call.sql).toContain(CALLS[index]);
   });
@@ -81,13 +76,13 @@ describe("an error of D1", () => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
     await attemptDelivery(d1);
     // Whatever became of them, the messages may come again, to a D1 that is well.
-    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
   });
 
-  it.each(faults)("is borne with where it passes: $fault call $call, $name", async ({ call, fault }) => {
+  it.each(faults)("is retried if it is transient: $fault call $call, $name", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
-    expect(await deliver(testIo(d1, service, { retryPolicy: patient }), messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(testContext(d1, service, { retryPolicy: patient }), messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
@@ -101,7 +96,7 @@ describe("an error of D1", () => {
   it.each<{ fault: Fault; recorded: number }>([
     { fault: "before", recorded: 0 },
     { fault: "after", recorded: 6 },
-  ])("in recording has the messages come again: $fault its commit", async ({ fault, recorded }) => {
+  ])("in recording retries the messages: $fault its commit", async ({ fault, recorded }) => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) => (sql.includes("INSERT INTO parts") ? fault : null));
     expect(await attemptDelivery(d1)).toEqual(["retry", "retry"]);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded });
@@ -109,31 +104,31 @@ describe("an error of D1", () => {
   });
 
   it("in recording one job leaves the messages of another alone", async () => {
-    const interactive = await open(io.db, { total: 1, lane: "interactive" });
+    const interactive = await open(context.db, { total: 1, lane: "interactive" });
     const other = messageOf(part(interactive, 0, documents("i", 1)), { lane: "interactive" });
     let recordings = 0;
     const { d1 } = unreliableDatabase(env.DB, (_, sql) => {
       if (sql.includes("INSERT INTO parts")) recordings += 1;
       return recordings === 1 && sql.includes("INSERT INTO parts") ? "before" : null;
     });
-    expect(await deliver(testIo(d1, service), [...messages, other])).toEqual(["retry", "retry", "ack"]);
+    expect(await deliver(testContext(d1, service), [...messages, other])).toEqual(["retry", "retry", "ack"]);
     expect(await counters(env.DB, interactive)).toMatchObject({ recorded: 1 });
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 0 });
   });
 
-  it("in keeping a malformed message has it come again", async () => {
+  it("in quarantining a message retries it", async () => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
-      sql.includes("INSERT INTO malformed_messages") ? "before" : null,
+      sql.includes('insert into "malformed_messages"') ? "before" : null,
     );
-    await expect(deliver(testIo(d1, service), [{ id: "bad", body: "x" }])).rejects.toThrow();
+    await expect(deliver(testContext(d1, service), [{ id: "bad", body: "x" }])).rejects.toThrow();
   });
 });
 
 describe("a death of the Worker", () => {
-  it("between recording and acknowledging changes nothing when the messages come again", async () => {
-    await deliver(io, messages);
+  it("between recording and acknowledging changes nothing when the messages are redelivered", async () => {
+    await deliver(context, messages);
     const before = await jobs(env.DB);
-    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     expect(await jobs(env.DB)).toEqual(before);
     await expectRecordedOnce();
     expect(service.submits).toHaveLength(1);
@@ -145,7 +140,7 @@ describe("a death of the Worker", () => {
       called.resolve();
       return new Promise(() => undefined);
     };
-    void deliver(io, messages);
+    void deliver(context, messages);
     await called.promise;
     const left = await onlyJob(env.DB);
     expect(left).toMatchObject({
@@ -155,7 +150,7 @@ describe("a death of the Worker", () => {
       dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ALL,
     });
-    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     expect(await onlyJob(env.DB)).toEqual(left);
     expect(service.calls).toHaveLength(1);
   });
@@ -164,7 +159,7 @@ describe("a death of the Worker", () => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
       sql.includes("dispatch_number = dispatch_number + 1") ? "before" : null,
     );
-    expect(await deliver(testIo(d1, service), messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(testContext(d1, service), messages)).toEqual(["ack", "ack"]);
     expect(service.calls).toEqual([]);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",

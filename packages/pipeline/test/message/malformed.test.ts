@@ -1,29 +1,14 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import type { SubmissionId } from "@sluice/core";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
-import {
-  BatchService,
-  bodyOf,
-  counters,
-  document,
-  NOW,
-  onlyJob,
-  open,
-  part,
-  rows,
-  testIo,
-  type TestIo,
-} from "../../test-support/index.ts";
+import { bodyOf, counters, document, NOW, onlyJob, open, part, rows } from "../../test-support/index.ts";
 import { deliver, messageOf, QUEUE } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let io: TestIo;
 let submission: SubmissionId;
 beforeEach(async () => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-  submission = await open(io.db, { total: 2 });
+  submission = await open(context.db, { total: 2 });
 });
 
 const STRANGER = "sub_0190f3c2-0000-7000-8000-000000000001" as SubmissionId;
@@ -132,7 +117,7 @@ describe("a malformed message", () => {
         { id: "bad", body: body() },
         messageOf(part(submission, 1, [document("after")], 1)),
       ];
-      expect(await deliver(io, messages)).toEqual(["ack", "ack", "ack"]);
+      expect(await deliver(context, messages)).toEqual(["ack", "ack", "ack"]);
       expect(await kept()).toMatchObject([{ queue: QUEUE, id: "bad", reason, at: NOW }]);
       expect(await counters(env.DB, submission)).toMatchObject({ total: 2, recorded: 2 });
       expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", documents: ["before", "after"] });
@@ -145,36 +130,36 @@ describe("a malformed message", () => {
     { kind: "bytes", body: new TextEncoder().encode("some bytes").buffer, stored: "some bytes" },
     { kind: "an object", body: { a: [1, "two"] }, stored: '{"a":[1,"two"]}' },
   ])("is kept whole: $kind", async ({ body, stored }) => {
-    await deliver(io, [{ id: "bad", body }]);
+    await deliver(context, [{ id: "bad", body }]);
     expect(await kept()).toMatchObject([{ body: stored }]);
   });
 
-  it("is kept once, however often it comes", async () => {
-    await deliver(io, [{ id: "bad", body: "x" }]);
+  it("is kept once, however often it is delivered", async () => {
+    await deliver(context, [{ id: "bad", body: "x" }]);
     const before = await kept();
-    io.clock.now += 60_000;
-    expect(await deliver(io, [{ id: "bad", body: "x" }])).toEqual(["ack"]);
+    context.clock.now += 60_000;
+    expect(await deliver(context, [{ id: "bad", body: "x" }])).toEqual(["ack"]);
     expect(await kept()).toEqual(before);
   });
 
-  it("is told in the log by its reason and submission, without its text", async () => {
-    await deliver(io, [{ id: "bad", body: changed({ v: 2, documents: [{ query: "SECRET" }] }) }]);
-    expect(io.events).toMatchObject([
+  it("is logged with its reason and submission, without its text", async () => {
+    await deliver(context, [{ id: "bad", body: changed({ v: 2, documents: [{ query: "SECRET" }] }) }]);
+    expect(context.events).toMatchObject([
       { event: "message_malformed", queue: QUEUE, message: "bad", submission },
       { event: "delivery_consumed", messages: 1, parts: 0, malformed: 1, retried: 0 },
     ]);
-    expect(JSON.stringify(io.events)).not.toContain("SECRET");
+    expect(JSON.stringify(context.events)).not.toContain("SECRET");
   });
 
   it("is a staged part too whose text cannot be read", async () => {
-    await stagePart(io.db, submission, { part: 3, body: "not a part", total: 2 }, NOW);
-    expect(await deliver(io, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
+    await stagePart(context.db, submission, { part: 3, body: "not a part", total: 2 }, NOW);
+    expect(await deliver(context, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
     expect(await kept()).toMatchObject([{ id: "bad", reason: "the body is not JSON" }]);
   });
 
   it("is a staged part too that only refers to another", async () => {
-    await stagePart(io.db, submission, { part: 3, body: reference(submission), total: 2 }, NOW);
-    expect(await deliver(io, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
+    await stagePart(context.db, submission, { part: 3, body: reference(submission), total: 2 }, NOW);
+    expect(await deliver(context, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
     expect(await kept()).toMatchObject([{ id: "bad", reason: "a staged part refers to another" }]);
   });
 });
@@ -187,7 +172,7 @@ describe("a message that D1 cannot read", () => {
     );
     const good = [messageOf(part(submission, 0, [document("a")])), messageOf(part(submission, 1, [document("b")], 1))];
     const bad = { ...messageOf(part(submission, 2, [document("x")], 2)), id: "bad" };
-    expect(await deliver(io, [...good.slice(0, 1), bad, ...good.slice(1)])).toEqual(["ack", "ack", "ack"]);
+    expect(await deliver(context, [...good.slice(0, 1), bad, ...good.slice(1)])).toEqual(["ack", "ack", "ack"]);
     await env.DB.exec("DROP TRIGGER unreadable");
     expect(await kept()).toMatchObject([{ id: "bad", reason: "D1 cannot read its documents" }]);
     expect(await counters(env.DB, submission)).toMatchObject({ total: 2, recorded: 2 });

@@ -68,7 +68,7 @@ describe("PartPacker", () => {
     );
   });
 
-  it("starts a part only where the next document does not fit the one before", () => {
+  it("starts a part only if the next document does not fit the current one", () => {
     const documents = Array.from({ length: 300 }, (_, place) => serialize(1_500, place));
     const parts = pack(documents);
     for (const part of parts.slice(0, -1)) expect(part.bytes + 1_600).toBeGreaterThan(MAX_PART_BYTES);
@@ -83,7 +83,7 @@ describe("PartPacker", () => {
     ]);
   });
 
-  it("gives a document that no message can hold a part of its own", () => {
+  it("gives a document that no message can hold its own part", () => {
     const parts = pack([serialize(10, 0), serialize(200_000, 1), serialize(10, 2)]);
     expect(parts.map((part) => [part.count, isStaged(part)])).toEqual([
       [1, false],

@@ -9,11 +9,11 @@ import {
   open,
   part,
   rows,
-  testIo,
+  testContext,
   unreliableDatabase,
   type DatabaseCall,
   type TestDocument,
-  type TestIo,
+  type TestContext,
 } from "../../test-support/index.ts";
 import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
 
@@ -28,20 +28,20 @@ const MAX_PARAMETER_BYTES = 2_000_000;
 const MAX_TRANSACTION_BYTES = 5_000_000;
 
 let service: BatchService;
-let io: TestIo;
+let context: TestContext;
 let calls: DatabaseCall[];
 beforeEach(() => {
   service = new BatchService();
   const observed = unreliableDatabase(env.DB);
   calls = observed.calls;
-  io = testIo(observed.d1, service);
+  context = testContext(observed.d1, service);
 });
 
 /** The first `count` messages of a push, packed as the producer packs them. */
 function pack(
   submission: SubmissionId,
   count: number,
-  make: (place: number) => TestDocument,
+  make: (index: number) => TestDocument,
 ): { messages: TestMessage[]; documents: number } {
   const header = {
     submission,
@@ -53,9 +53,9 @@ function pack(
   const packer = new PartPacker(header);
   const messages: TestMessage[] = [];
   let documents = 0;
-  for (let place = 0; messages.length < count; place += 1) {
-    const { id = `${submission}-${place}`, query = "", contexts = [] } = make(place);
-    const serialized = serializeDocument({ id, query, contexts, contextIds: null, metadata: null }, id, place);
+  for (let index = 0; messages.length < count; index += 1) {
+    const { id = `${submission}-${index}`, query = "", contexts = [] } = make(index);
+    const serialized = serializeDocument({ id, query, contexts, contextIds: null, metadata: null }, id, index);
     if (!serialized.ok) throw new Error(serialized.error.detail);
     const full = packer.add(serialized.value);
     if (full === null) continue;
@@ -68,14 +68,14 @@ function pack(
 
 const sizes = (messages: readonly TestMessage[]) => messages.map(({ body }) => utf8Length(String(body)));
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
-const words = (place: number, length: number) =>
-  `${place} is a text of some words. `.repeat(Math.ceil(length / 27)).slice(0, length);
+const words = (index: number, length: number) =>
+  `${index} is a text of some words. `.repeat(Math.ceil(length / 27)).slice(0, length);
 
 /** Delivers one push and gives what reached Workers AI, once every document did exactly once. */
-async function deliverPush(count: number, make: (place: number) => TestDocument) {
-  const submission = await open(io.db, { total: 1_000_000, closed: false });
+async function deliverPush(count: number, make: (index: number) => TestDocument) {
+  const submission = await open(context.db, { total: 1_000_000, closed: false });
   const { messages, documents } = pack(submission, count, make);
-  const decisions = await deliver(io, messages);
+  const decisions = await deliver(context, messages);
   expect(new Set(decisions)).toEqual(new Set(["ack"]));
   expect(await counters(env.DB, submission)).toMatchObject({ recorded: documents });
   const references = service.submits.flatMap(({ requests }) => requests.map((request) => request.external_reference));
@@ -86,9 +86,9 @@ async function deliverPush(count: number, make: (place: number) => TestDocument)
 
 describe("100 full messages", () => {
   it("become the fewest jobs, all but the last at least 95 % full", async () => {
-    const { messages } = await deliverPush(100, (place) => ({
-      query: words(place, 100),
-      contexts: Array.from({ length: 5 }, (_, index) => words(place + index, 270)),
+    const { messages } = await deliverPush(100, (index) => ({
+      query: words(index, 100),
+      contexts: Array.from({ length: 5 }, (_, context) => words(index + context, 270)),
     }));
     expect(Math.min(...sizes(messages))).toBeGreaterThan(125_000);
     expect(Math.max(...sizes(messages))).toBeLessThanOrEqual(MAX_PART_BYTES);
@@ -100,9 +100,9 @@ describe("100 full messages", () => {
 
   it("are counted by bytes as they are sent, not by characters", async () => {
     const texts = ["漢字", "😀", 'a "quoted"\\ word', "line\nbreak\t\u0001", "é"];
-    await deliverPush(100, (place) => ({
-      query: (texts[place % 5] ?? "").repeat(20),
-      contexts: Array.from({ length: 4 }, (_, index) => (texts[(place + index) % 5] ?? "").repeat(40)),
+    await deliverPush(100, (index) => ({
+      query: (texts[index % 5] ?? "").repeat(20),
+      contexts: Array.from({ length: 4 }, (_, context) => (texts[(index + context) % 5] ?? "").repeat(40)),
     }));
     const bytes = service.submits.map((call) => call.bytes);
     expect(Math.max(...bytes)).toBeLessThanOrEqual(MAX_JOB_BYTES);
@@ -123,12 +123,12 @@ describe("100 full messages", () => {
     {
       kind: "of 1.4 KB",
       count: 100,
-      make: (place: number) => ({ query: words(place, 100), contexts: [words(place, 1_300)] }),
+      make: (index: number) => ({ query: words(index, 100), contexts: [words(index, 1_300)] }),
     },
     {
       kind: "with long ids",
       count: 12,
-      make: (place: number) => ({ id: String(place).padStart(256, "i"), query: "q", contexts: ["c"] }),
+      make: (index: number) => ({ id: String(index).padStart(256, "i"), query: "q", contexts: ["c"] }),
     },
   ])("are recorded in statements and transactions near what D1 takes: documents $kind", async ({ count, make }) => {
     await deliverPush(count, make);
@@ -140,7 +140,7 @@ describe("100 full messages", () => {
 
 describe("a job", () => {
   it("holds 10,000 documents at most, and as many wherever they bind", async () => {
-    await deliverPush(50, (place) => ({ query: "q", contexts: [String(place)] }));
+    await deliverPush(50, (index) => ({ query: "q", contexts: [String(index)] }));
     expect(service.submits.map(({ requests }) => requests.length)).toEqual([
       MAX_JOB_DOCUMENTS,
       MAX_JOB_DOCUMENTS,
@@ -150,13 +150,13 @@ describe("a job", () => {
 
   it("holds 50,000 contexts at most, and as many wherever they bind", async () => {
     const contexts = Array.from({ length: 100 }, (_, index) => `c${index}`);
-    await deliverPush(50, (place) => ({ query: String(place), contexts }));
+    await deliverPush(50, (index) => ({ query: String(index), contexts }));
     const counts = service.submits.map(({ requests }) => sum(requests.map((request) => request.contexts.length)));
     expect(counts).toEqual([MAX_JOB_CONTEXTS, MAX_JOB_CONTEXTS, 25_000]);
   });
 
   it("holds a list of its documents that D1 takes, however long their ids", async () => {
-    await deliverPush(30, (place) => ({ id: String(place).padStart(256, "i"), query: "q", contexts: ["c"] }));
+    await deliverPush(30, (index) => ({ id: String(index).padStart(256, "i"), query: "q", contexts: ["c"] }));
     const lists = await rows<{ bytes: number }>(
       env.DB,
       "SELECT length(members) AS bytes FROM jobs ORDER BY document_count DESC",
@@ -168,10 +168,10 @@ describe("a job", () => {
     const lanes: readonly Lane[] = ["bulk", "interactive", "bulk", "interactive", "interactive"];
     const messages: TestMessage[] = [];
     for (const [index, lane] of lanes.entries()) {
-      const submission = await open(io.db, { lane });
+      const submission = await open(context.db, { lane });
       messages.push(messageOf(part(submission, 0, [document(`${lane}${index}`)]), { lane }));
     }
-    expect(new Set(await deliver(io, messages))).toEqual(new Set(["ack"]));
+    expect(new Set(await deliver(context, messages))).toEqual(new Set(["ack"]));
     expect(await rows(env.DB, "SELECT lane, document_count AS documents FROM jobs ORDER BY lane")).toEqual([
       { lane: "bulk", documents: 2 },
       { lane: "interactive", documents: 3 },

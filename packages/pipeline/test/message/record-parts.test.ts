@@ -7,7 +7,7 @@ import { readStagedPart, stagePart } from "../../src/message/sql/stage-parts.ts"
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record } from "../../test-support/fixtures.ts";
+import { dispatch, jobId, MODEL, NOW, open, part, record, transactionOf } from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -61,15 +61,15 @@ describe("recording parts", () => {
   it("changes nothing when it is repeated after it was committed", async () => {
     const submission = await open(db, { total: 4 });
     const id = jobId();
-    const chunks = [[part(submission, 0, [{}, {}])], [part(submission, 1, [{}, {}], 2)]];
-    expect(await record(db, id, chunks)).toEqual([true, true]);
+    const lists = [[part(submission, 0, [{}, {}])], [part(submission, 1, [{}, {}], 2)]];
+    expect(await record(db, id, lists)).toEqual([true, true]);
     const before = await rows("SELECT * FROM jobs");
-    expect(await record(db, id, chunks)).toEqual([true, true]);
+    expect(await record(db, id, lists)).toEqual([true, true]);
     expect(await rows("SELECT * FROM jobs")).toEqual(before);
     expect(await readSubmission(db, submission)).toMatchObject({ total: 4, recorded: 4 });
   });
 
-  it("gives a part that two consumers record to the first, and to no job of the second", async () => {
+  it("records a part of two consumers in the job of the first only", async () => {
     const submission = await open(db, { total: 3 });
     const [first, second] = [jobId(), jobId()];
     const shared = part(submission, 0, [{}, {}]);
@@ -85,7 +85,7 @@ describe("recording parts", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 3 });
   });
 
-  it("writes nothing where a part is of no submission that is known", async () => {
+  it("writes nothing if the submission of a part is unknown", async () => {
     const submission = await open(db, { total: 1 });
     const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;
     expect(await record(db, jobId(), [[part(submission, 0, [{}]), part(stranger, 0, [{}])]])).toEqual([false, false]);
@@ -93,21 +93,21 @@ describe("recording parts", () => {
       expect(await rows(`SELECT count(*) AS n FROM ${table}`), table).toEqual([{ n: 0 }]);
   });
 
-  it("finds each document's texts again, of more rows than a statement binds and in several chunks", async () => {
+  it("finds each document's texts again, of more rows than a statement binds and by several statements", async () => {
     const submission = await open(db, { total: 600 });
-    const own = (place: number) => ({ contexts: [`text of ${place}`, `"${place}"`] });
+    const own = (index: number) => ({ contexts: [`text of ${index}`, `"${index}"`] });
     // Three parts a row of texts, two documents a part, so that 100 rows of texts are written at once.
     const parts = Array.from({ length: 300 }, (_, n) => part(submission, n, [own(2 * n), own(2 * n + 1)], 2 * n));
     const shared = Array.from({ length: 100 }, (_, n) => parts.slice(3 * n, 3 * n + 3));
     const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
     // Behind another's, so that ids do not begin at 1.
     await record(db, jobId(), [[part(await open(db), 0, [{}])]]);
-    const recorded = await recordParts(db, job, [shared.slice(0, 30), shared.slice(30)], NOW);
+    const recorded = await recordParts(db, job, transactionOf(shared.slice(0, 30), shared.slice(30)), NOW);
     expect(new Set(recorded)).toEqual(new Set([true]));
     expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 101 }]);
     const content = await readJobContent(db, { id: job.id, dispatchNumber: 0 });
-    expect(content.map(({ place, contexts }) => ({ place, contexts })).toSorted((a, b) => a.place - b.place)).toEqual(
-      Array.from({ length: 600 }, (_, place) => ({ place, ...own(place) })),
+    expect(content.map(({ index, contexts }) => ({ index, contexts })).toSorted((a, b) => a.index - b.index)).toEqual(
+      Array.from({ length: 600 }, (_, index) => ({ index, ...own(index) })),
     );
   });
 
@@ -125,7 +125,7 @@ describe("recording parts", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 2 });
   });
 
-  it("tells new parts from recorded ones and from those of no submission", async () => {
+  it("distinguishes new parts, recorded parts and parts of an unknown submission", async () => {
     const submission = await open(db, { total: 2 });
     await record(db, jobId(), [[part(submission, 0, [{}])]]);
     const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;

@@ -1,9 +1,8 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { dispatchLease } from "../../src/job/schedule.ts";
 import { readStagedPart, stagePart } from "../../src/message/sql/stage-parts.ts";
 import {
-  BatchService,
   counters,
   document,
   documents,
@@ -14,20 +13,13 @@ import {
   part,
   rows,
   RUN,
-  testIo,
+  testContext,
   unreliableDatabase,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { deliver, messageOf } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
 
 /** Everything a delivery may change. */
 const everything = async () => ({
@@ -41,7 +33,7 @@ const everything = async () => ({
 
 describe("a delivery", () => {
   it("is recorded, its dispatch started and its list stored before Workers AI is called", async () => {
-    const submission = await open(io.db, { total: 5 });
+    const submission = await open(context.db, { total: 5 });
     const messages = [
       messageOf(part(submission, 0, documents("a", 3))),
       messageOf(part(submission, 1, documents("b", 2), 3)),
@@ -54,7 +46,7 @@ describe("a delivery", () => {
         documents: await rows(env.DB, "SELECT document_id AS id FROM documents ORDER BY place"),
       };
     };
-    expect(await deliver(io, messages)).toEqual(["ack", "ack"]);
+    expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     expect(during).toMatchObject({
       counters: { total: 5, recorded: 5, succeeded: 0, failed: 0, canceled: 0, completed: false },
       job: {
@@ -75,40 +67,40 @@ describe("a delivery", () => {
   });
 
   it("records a message that it holds twice once", async () => {
-    const submission = await open(io.db, { total: 3 });
+    const submission = await open(context.db, { total: 3 });
     const message = messageOf(part(submission, 0, documents("d", 3)));
-    expect(await deliver(io, [message, { ...message, id: "again" }])).toEqual(["ack", "ack"]);
+    expect(await deliver(context, [message, { ...message, id: "again" }])).toEqual(["ack", "ack"]);
     expect(await counters(env.DB, submission)).toMatchObject({ total: 3, recorded: 3 });
     expect((await onlyJob(env.DB)).documents).toEqual(["d0", "d1", "d2"]);
     expect(service.submits).toHaveLength(1);
   });
 
-  it("changes nothing when it comes again", async () => {
-    const submission = await open(io.db, { total: 3 });
+  it("changes nothing when it is delivered again", async () => {
+    const submission = await open(context.db, { total: 3 });
     const message = messageOf(part(submission, 0, documents("d", 3)));
-    await deliver(io, [message]);
+    await deliver(context, [message]);
     const before = await everything();
-    io.clock.now += RUN;
-    expect(await deliver(io, [message, { ...message, id: "again" }])).toEqual(["ack", "ack"]);
+    context.clock.now += RUN;
+    expect(await deliver(context, [message, { ...message, id: "again" }])).toEqual(["ack", "ack"]);
     expect(await everything()).toEqual(before);
     expect(service.calls).toHaveLength(1);
   });
 
-  it("records the new part beside one that came before", async () => {
-    const submission = await open(io.db, { total: 3 });
+  it("records the new part beside one that was delivered before", async () => {
+    const submission = await open(context.db, { total: 3 });
     const old = messageOf(part(submission, 0, documents("a", 2)));
-    await deliver(io, [old]);
-    expect(await deliver(io, [old, messageOf(part(submission, 1, documents("b", 1), 2))])).toEqual(["ack", "ack"]);
+    await deliver(context, [old]);
+    expect(await deliver(context, [old, messageOf(part(submission, 1, documents("b", 1), 2))])).toEqual(["ack", "ack"]);
     expect((await jobs(env.DB)).map((job) => job.documents)).toEqual([["a0", "a1"], ["b0"]]);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 3 });
   });
 
   it("is recorded and sent once when two consumers have it at once", async () => {
-    const submission = await open(io.db, { total: 6 });
+    const submission = await open(context.db, { total: 6 });
     const messages = [0, 1].map((number) =>
       messageOf(part(submission, number, documents(`p${number}-`, 3), number * 3)),
     );
-    const decisions = await Promise.all([deliver(io, messages), deliver(io, messages.toReversed())]);
+    const decisions = await Promise.all([deliver(context, messages), deliver(context, messages.toReversed())]);
     expect(decisions).toEqual([
       ["ack", "ack"],
       ["ack", "ack"],
@@ -122,7 +114,7 @@ describe("a delivery", () => {
   });
 
   it("shares two overlapping deliveries out without sending a document twice", async () => {
-    const submission = await open(io.db, { total: 3 });
+    const submission = await open(context.db, { total: 3 });
     const [first, shared, last] = [0, 1, 2].map((number) =>
       messageOf(part(submission, number, [document(`d${number}`)], number)),
     );
@@ -131,20 +123,20 @@ describe("a delivery", () => {
       [first, shared],
       [shared, last],
     ];
-    const decided = await Promise.all(deliveries.map((messages) => deliver(io, messages)));
+    const decided = await Promise.all(deliveries.map((messages) => deliver(context, messages)));
     // A transaction records all of its parts or none: what came with one that is recorded comes again.
     const again = deliveries.flatMap((messages, n) => messages.filter((_, index) => decided[n]?.[index] === "retry"));
     expect(again).toHaveLength(1);
-    expect(await deliver(io, again)).toEqual(["ack"]);
+    expect(await deliver(context, again)).toEqual(["ack"]);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 3 });
     const sent = service.submits.flatMap((call) => call.requests.map(({ query }) => query));
     expect(sent.toSorted()).toEqual(documents("d", 3).map(({ query }) => query));
   });
 
   it("ends the documents of a canceled submission and sends none of them", async () => {
-    const submission = await open(io.db, { total: 2 });
+    const submission = await open(context.db, { total: 2 });
     await env.DB.prepare("UPDATE submissions SET cancel_requested_at = ?").bind(NOW).run();
-    expect(await deliver(io, [messageOf(part(submission, 0, documents("d", 2)))])).toEqual(["ack"]);
+    expect(await deliver(context, [messageOf(part(submission, 0, documents("d", 2)))])).toEqual(["ack"]);
     expect(await counters(env.DB, submission)).toEqual({
       total: 2,
       recorded: 2,
@@ -158,7 +150,7 @@ describe("a delivery", () => {
   });
 
   it("of nothing does nothing", async () => {
-    expect(await deliver(io, [])).toEqual([]);
+    expect(await deliver(context, [])).toEqual([]);
     expect(await jobs(env.DB)).toEqual([]);
   });
 });
@@ -167,48 +159,48 @@ describe("a part too big for a message", () => {
   const big = { id: "big", query: "what is big?", contexts: ["x".repeat(300_000), "漢".repeat(200_000)] };
 
   it("is recorded through the reference to it", async () => {
-    const submission = await open(io.db, { total: 1, lane: "bulk" });
+    const submission = await open(context.db, { total: 1, lane: "bulk" });
     const staged = part(submission, 0, [big]);
-    await stagePart(io.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
+    await stagePart(context.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
     const reference = { v: 1, kind: "staged", submission, lane: "bulk", part: 0 };
-    expect(await deliver(io, [{ id: "m", body: JSON.stringify(reference) }])).toEqual(["ack"]);
+    expect(await deliver(context, [{ id: "m", body: JSON.stringify(reference) }])).toEqual(["ack"]);
     expect(service.submits[0]?.requests).toMatchObject([
       { query: big.query, contexts: big.contexts.map((text) => ({ text })) },
     ]);
     expect(await counters(env.DB, submission)).toMatchObject({ total: 1, recorded: 1 });
-    expect(await readStagedPart(io.db, submission, 0)).toBeNull();
+    expect(await readStagedPart(context.db, submission, 0)).toBeNull();
   });
 
   it("is recorded with all others before any job is dispatched, and a slow service leaves jobs to the poller", async () => {
-    const submission = await open(io.db, { total: 20, lane: "bulk" });
+    const submission = await open(context.db, { total: 20, lane: "bulk" });
     const messages = [];
     for (let number = 0; number < 20; number += 1) {
       const staged = part(submission, number, [{ ...big, id: `big${number}` }], number);
-      await stagePart(io.db, submission, { part: number, body: staged.body, total: 20 }, NOW);
+      await stagePart(context.db, submission, { part: number, body: staged.body, total: 20 }, NOW);
       const reference = { v: 1, kind: "staged", submission, lane: "bulk", part: number };
       messages.push({ id: `m${number}`, body: JSON.stringify(reference) });
     }
     const recordedAtDispatch: unknown[] = [];
     service.onSubmit = async () => {
       recordedAtDispatch.push((await counters(env.DB, submission))?.recorded);
-      io.clock.now += 30_000;
+      context.clock.now += 30_000;
       return undefined;
     };
-    expect(new Set(await deliver(io, messages))).toEqual(new Set(["ack"]));
+    expect(new Set(await deliver(context, messages))).toEqual(new Set(["ack"]));
     expect(recordedAtDispatch).toEqual([20, 20]);
     const left = await jobs(env.DB);
     expect(left.map(({ status }) => status)).toEqual(["dispatched", "dispatched", "pending"]);
-    expect(left.at(-1)).toMatchObject({ dueAt: io.clock.now, dispatchNumber: 0 });
+    expect(left.at(-1)).toMatchObject({ dueAt: context.clock.now, dispatchNumber: 0 });
   });
 
   it("is fetched with few others at a time, so that memory does: 25 references, three jobs", async () => {
     const observed = unreliableDatabase(env.DB);
-    const watched = testIo(observed.d1, service);
-    const submission = await open(io.db, { total: 25, lane: "bulk" });
+    const watched = testContext(observed.d1, service);
+    const submission = await open(context.db, { total: 25, lane: "bulk" });
     const messages = [];
     for (let number = 0; number < 25; number += 1) {
       const staged = part(submission, number, [{ ...big, id: `big${number}` }], number);
-      await stagePart(io.db, submission, { part: number, body: staged.body, total: 25 }, NOW);
+      await stagePart(context.db, submission, { part: number, body: staged.body, total: 25 }, NOW);
       const reference = { v: 1, kind: "staged", submission, lane: "bulk", part: number };
       messages.push({ id: `m${number}`, body: JSON.stringify(reference) });
     }
@@ -226,14 +218,14 @@ describe("a part too big for a message", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 25 });
   });
 
-  it("changes nothing when its reference comes again, though it is not staged any more", async () => {
-    const submission = await open(io.db, { total: 1 });
+  it("changes nothing when its reference is delivered again, though it is no longer staged", async () => {
+    const submission = await open(context.db, { total: 1 });
     const staged = part(submission, 0, [big]);
-    await stagePart(io.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
+    await stagePart(context.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
     const reference = { id: "m", body: JSON.stringify({ v: 1, kind: "staged", submission, lane: "bulk", part: 0 }) };
-    await deliver(io, [reference]);
+    await deliver(context, [reference]);
     const before = await everything();
-    expect(await deliver(io, [reference])).toEqual(["ack"]);
+    expect(await deliver(context, [reference])).toEqual(["ack"]);
     expect(await everything()).toEqual(before);
     expect(service.calls).toHaveLength(1);
   });

@@ -1,10 +1,9 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { NEVER_DUE } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { CallTimeout } from "@sluice/inference";
 import {
-  BatchService,
   counters,
   documents,
   jobs,
@@ -16,25 +15,17 @@ import {
   rows,
   RUN,
   serviceError,
-  testIo,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { deliver, messageOf } from "../../test-support/deliver.ts";
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const throwing = (thrown: unknown) => () => Promise.reject(thrown as Error);
 
 /** Delivers a push of so many documents to a service that answers as told. */
 async function deliverTo(onSubmit: () => unknown, count = 4): Promise<SubmissionId> {
-  const submission = await open(io.db, { total: count });
+  const submission = await open(context.db, { total: count });
   service.onSubmit = onSubmit;
-  expect(await deliver(io, [messageOf(part(submission, 0, documents("d", count)))])).toEqual(["ack"]);
+  expect(await deliver(context, [messageOf(part(submission, 0, documents("d", count)))])).toEqual(["ack"]);
   return submission;
 }
 
@@ -44,7 +35,7 @@ const FIRST_BACKOFF = NOW + 1.5 * (RUN / 2);
 const FIRST_BATCH_BACKOFF = NOW + 1.125 * (RUN / 2);
 const CONFIGURATION_PAUSE_MS = NOW + 15 * 60_000;
 
-describe("a job that is turned away for now", () => {
+describe("a job that is refused for now", () => {
   it.each([
     {
       how: "is out of capacity",
@@ -160,21 +151,21 @@ describe("a job that is turned away for now", () => {
   it.each([
     { how: "the day's neurons are used up", error: "3036: used up your daily free allocation" },
     { how: "the account is refused", error: "10000: Authentication error" },
-  ])("keeps the other jobs of its delivery back where $how", async ({ error }) => {
+  ])("keeps the other jobs of its delivery back if $how", async ({ error }) => {
     service.onSubmit = throwing(serviceError(error));
     const lanes = ["bulk", "interactive"] as const;
     const messages = [];
     for (const lane of [...lanes, ...lanes]) {
-      const submission = await open(io.db, { lane });
+      const submission = await open(context.db, { lane });
       messages.push(messageOf(part(submission, 0, documents(`${messages.length}-`, 1)), { lane }));
     }
-    expect(new Set(await deliver(io, messages))).toEqual(new Set(["ack"]));
+    expect(new Set(await deliver(context, messages))).toEqual(new Set(["ack"]));
     expect(service.submits).toHaveLength(1);
     expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["pending", "pending"]);
   });
 
   it("waits in D1 when the call takes too long, counted as unconfirmed", async () => {
-    io = { ...io, bounded: () => Promise.reject(new CallTimeout(60_000)) };
+    Object.assign(context, { bounded: () => Promise.reject(new CallTimeout(60_000)) });
     await deliverTo(() => undefined);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",
@@ -259,15 +250,15 @@ describe("a paused model", () => {
   ])("is recorded for and not called again until it ends: $reason", async ({ error, until }) => {
     await deliverTo(throwing(serviceError(error)));
     service.onSubmit = null;
-    const later = await open(io.db, { total: 1 });
-    io.clock.now += RUN;
-    expect(await deliver(io, [messageOf(part(later, 0, documents("late", 1)))])).toEqual(["ack"]);
+    const later = await open(context.db, { total: 1 });
+    context.clock.now += RUN;
+    expect(await deliver(context, [messageOf(part(later, 0, documents("late", 1)))])).toEqual(["ack"]);
     expect(service.calls).toHaveLength(1);
     const [, waiting] = await jobs(env.DB);
     expect(waiting).toMatchObject({ status: "pending", dispatchNumber: 0, documents: ["late0"], dueAt: NEVER_DUE });
-    io.clock.now = until;
-    const after = await open(io.db, { total: 1 });
-    await deliver(io, [messageOf(part(after, 0, documents("after", 1)))]);
+    context.clock.now = until;
+    const after = await open(context.db, { total: 1 });
+    await deliver(context, [messageOf(part(after, 0, documents("after", 1)))]);
     expect(service.calls).toHaveLength(2);
   });
 });

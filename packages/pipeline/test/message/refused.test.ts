@@ -1,29 +1,15 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import type { SubmissionId } from "@sluice/core";
-import {
-  BatchService,
-  bodyOf,
-  counters,
-  document,
-  documents,
-  open,
-  part,
-  rows,
-  testIo,
-  type TestIo,
-} from "../../test-support/index.ts";
+import { bodyOf, counters, document, documents, open, part, rows } from "../../test-support/index.ts";
 import configuration from "../../../../workers/consumer/wrangler.jsonc?raw";
 import { MAX_REFUSED_DELIVERIES } from "../../src/message/after-refused-delivery.ts";
 import { decide, messageOf, QUEUE } from "../../test-support/deliver.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let io: TestIo;
 let submission: SubmissionId;
 beforeEach(async () => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-  submission = await open(io.db, { total: 2 });
+  submission = await open(context.db, { total: 2 });
 });
 
 const kept = () => rows(env.DB, "SELECT queue, message_id AS id, reason FROM malformed_messages");
@@ -33,7 +19,7 @@ const good = (number: number, id: string) => messageOf(part(submission, number, 
 
 describe("a message that a constraint of D1 forbids", () => {
   it("is retried after a delay, its neighbors recorded and sent", async () => {
-    const decisions = await decide(io, [good(0, "a"), refused(), good(1, "b")]);
+    const decisions = await decide(context, [good(0, "a"), refused(), good(1, "b")]);
     expect([...decisions.values()]).toEqual([{ kind: "ack" }, { kind: "retry", delaySeconds: 30 }, { kind: "ack" }]);
     expect(await kept()).toEqual([]);
     expect(await counters(env.DB, submission)).toMatchObject({ total: 2, recorded: 2 });
@@ -43,8 +29,8 @@ describe("a message that a constraint of D1 forbids", () => {
   });
 
   it("raises an alert that names the constraint, and no text", async () => {
-    await decide(io, [refused(3)]);
-    expect(io.events).toContainEqual({
+    await decide(context, [refused(3)]);
+    expect(context.events).toContainEqual({
       event: "recording_refused",
       level: "error",
       constraint: "CHECK submissions_recorded",
@@ -55,7 +41,7 @@ describe("a message that a constraint of D1 forbids", () => {
       attempts: 3,
       retry_in_seconds: 120,
     });
-    expect(JSON.stringify(io.events)).not.toContain(document("x").query);
+    expect(JSON.stringify(context.events)).not.toContain(document("x").query);
   });
 
   it("is one that a trigger refuses, too: named by its code, as its words may hold a value", async () => {
@@ -63,16 +49,16 @@ describe("a message that a constraint of D1 forbids", () => {
       "CREATE TRIGGER strict BEFORE INSERT ON documents WHEN NEW.document_id = 'a' BEGIN SELECT RAISE(ABORT, 'no secret'); END",
     ).run();
     try {
-      const decisions = await decide(io, [good(0, "a"), good(1, "b")]);
+      const decisions = await decide(context, [good(0, "a"), good(1, "b")]);
       expect([...decisions.values()]).toEqual([{ kind: "retry", delaySeconds: 30 }, { kind: "ack" }]);
-      expect(io.events).toContainEqual(
+      expect(context.events).toContainEqual(
         expect.objectContaining({
           event: "recording_refused",
           level: "error",
           constraint: "SQLITE_CONSTRAINT_TRIGGER",
         }),
       );
-      expect(JSON.stringify(io.events)).not.toContain("secret");
+      expect(JSON.stringify(context.events)).not.toContain("secret");
     } finally {
       await env.DB.prepare("DROP TRIGGER strict").run();
     }
@@ -81,10 +67,10 @@ describe("a message that a constraint of D1 forbids", () => {
   it("is one, too, for which the schema lacks a column", async () => {
     await env.DB.prepare("ALTER TABLE parts RENAME COLUMN hash TO fingerprint").run();
     try {
-      const decisions = await decide(io, [good(0, "a")]);
+      const decisions = await decide(context, [good(0, "a")]);
       expect([...decisions.values()]).toEqual([{ kind: "retry", delaySeconds: 30 }]);
       const refusal = { event: "recording_refused", level: "error", constraint: "SQLITE_ERROR" };
-      expect(io.events).toContainEqual(expect.objectContaining(refusal));
+      expect(context.events).toContainEqual(expect.objectContaining(refusal));
     } finally {
       await env.DB.prepare("ALTER TABLE parts RENAME COLUMN fingerprint TO hash").run();
     }
@@ -97,18 +83,18 @@ describe("a message that a constraint of D1 forbids", () => {
     [7, 1_800],
     [MAX_REFUSED_DELIVERIES - 1, 1_800],
   ])("waits longer with each delivery: after number %i for %i s", async (attempts, delaySeconds) => {
-    expect((await decide(io, [refused(attempts)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
+    expect((await decide(context, [refused(attempts)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
   });
 
-  it("is recorded once the cause is gone", async () => {
-    await decide(io, [refused()]);
+  it("is recorded once the cause is fixed", async () => {
+    await decide(context, [refused()]);
     await env.DB.prepare("UPDATE submissions SET total = 3").run();
-    expect((await decide(io, [refused(2)])).get("bad")).toEqual({ kind: "ack" });
+    expect((await decide(context, [refused(2)])).get("bad")).toEqual({ kind: "ack" });
     expect(await counters(env.DB, submission)).toMatchObject({ total: 3, recorded: 3 });
   });
 
   it("is quarantined before its last queue would drop it", async () => {
-    expect((await decide(io, [refused(MAX_REFUSED_DELIVERIES)])).get("bad")).toEqual({ kind: "ack" });
+    expect((await decide(context, [refused(MAX_REFUSED_DELIVERIES)])).get("bad")).toEqual({ kind: "ack" });
     expect(await kept()).toEqual([
       { queue: QUEUE, id: "bad", reason: "D1 refuses its documents: CHECK submissions_recorded" },
     ]);

@@ -1,9 +1,8 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { SubmissionId } from "@sluice/core";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -14,41 +13,33 @@ import {
   rows,
   RUN,
   scoresInView,
-  testIo,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { nextRun, runUntilDone } from "../../test-support/drive.ts";
-
-let service: BatchService;
-let io: TestIo;
-beforeEach(() => {
-  service = new BatchService();
-  io = testIo(env.DB, service);
-});
+import { context, it } from "../../test-support/pipeline-test.ts";
 
 /** Stages each document as a part of its own; no message will come for any. */
 async function stage(list: ReturnType<typeof documents>): Promise<SubmissionId> {
-  const submission = await open(io.db, { total: list.length });
+  const submission = await open(context.db, { total: list.length });
   for (const [number, document] of list.entries()) {
     const { body } = part(submission, number, [document], number);
-    await stagePart(io.db, submission, { part: number, body, total: list.length }, NOW);
+    await stagePart(context.db, submission, { part: number, body, total: list.length }, NOW);
   }
   return submission;
 }
 
 /** Runs the poller every minute for the next so many. */
 async function run(minutes: number): Promise<void> {
-  for (let minute = 0; minute < minutes; minute += 1) await nextRun(io);
+  for (let minute = 0; minute < minutes; minute += 1) await nextRun(context);
 }
 
-describe("staged parts whose messages do not come", () => {
+describe("staged parts whose messages do not arrive", () => {
   it("are left to their messages for ten runs, then recorded from D1 in few jobs", async () => {
     const list = documents("d", 20);
     const submission = await stage(list);
     await run(9);
     expect(await jobs(env.DB)).toEqual([]);
     await run(6);
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect((await jobs(env.DB)).map((job) => job.documents.length)).toEqual([9, 9, 2]);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(list));
     expect(await counters(env.DB, submission)).toMatchObject({
@@ -60,13 +51,13 @@ describe("staged parts whose messages do not come", () => {
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
   });
 
-  it("do not wait behind one that nobody can read", async () => {
+  it("do not wait behind one that cannot be read", async () => {
     const list = documents("d", 3);
     const submission = await stage(list);
     await env.DB.prepare("UPDATE staged_parts SET body = ? WHERE part = 0").bind('{"v":99}').run();
-    io.clock.now += 20 * RUN;
+    context.clock.now += 20 * RUN;
     await run(5);
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(await counters(env.DB, submission)).toMatchObject({ total: 3, recorded: 2, succeeded: 2, completed: false });
     expect(await rows(env.DB, "SELECT queue, message_id, body FROM malformed_messages")).toEqual([
       { queue: "staged_parts", message_id: `${submission}/0`, body: '{"v":99}' },
@@ -74,20 +65,20 @@ describe("staged parts whose messages do not come", () => {
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
   });
 
-  it("stay staged where a constraint forbids them, and do not keep back those behind them", async () => {
-    const refused = await open(io.db, { total: 1 });
+  it("stay staged if a constraint forbids them, and do not delay the parts after them", async () => {
+    const refused = await open(context.db, { total: 1 });
     for (const [number, document] of documents("r", 10).entries()) {
       const { body } = part(refused, number, [document], number);
-      await stagePart(io.db, refused, { part: number, body, total: 1 }, NOW);
+      await stagePart(context.db, refused, { part: number, body, total: 1 }, NOW);
     }
     const good = await stage(documents("d", 3));
-    io.clock.now += 20 * RUN;
+    context.clock.now += 20 * RUN;
     await run(5);
     expect(await counters(env.DB, good)).toMatchObject({ total: 3, recorded: 3 });
     expect(await counters(env.DB, refused)).toMatchObject({ total: 1, recorded: 1 });
     expect(await rows(env.DB, "SELECT * FROM malformed_messages")).toEqual([]);
     expect(await rows(env.DB, "SELECT part FROM staged_parts")).toHaveLength(9);
-    expect(io.events).toContainEqual({
+    expect(context.events).toContainEqual({
       event: "recording_refused",
       level: "error",
       constraint: "CHECK submissions_recorded",
@@ -95,7 +86,7 @@ describe("staged parts whose messages do not come", () => {
       part: 9,
     });
     await env.DB.prepare("UPDATE submissions SET total = 10, completed_at = NULL WHERE id = ?").bind(refused).run();
-    io.clock.now += 20 * RUN;
+    context.clock.now += 20 * RUN;
     await run(5);
     expect(await counters(env.DB, refused)).toMatchObject({ total: 10, recorded: 10 });
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);

@@ -66,7 +66,7 @@ it("describes a call that was cut off, invalid JSON, and values that are no erro
   expect(described(named)).toEqual({ ...none, error: "Error" });
 });
 
-it("gives frames of the stack and none of a message's lines, though they look like frames", () => {
+it("lists frames of the stack, not lines of a message that look like frames", () => {
   const error = new Error(`first\n    at secret (line)\n    at ${SECRET}`);
   const { at } = describeError(error);
   expect(at.length).toBeGreaterThan(0);
@@ -74,7 +74,7 @@ it("gives frames of the stack and none of a message's lines, though they look li
   expect(at.join()).not.toContain("secret");
 });
 
-it("ends where an error is its own cause", () => {
+it("ends if an error is its own cause", () => {
   const error = new Error("x");
   error.cause = error;
   expect(described(error)).toMatchObject({ error: "Error", code: null });

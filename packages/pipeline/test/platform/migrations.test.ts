@@ -62,7 +62,7 @@ it("0001 moves the contexts of documents that are there to their parts, less tho
   ]);
 });
 
-it("0002 moves the contexts of each part into a row of their own, and each document finds its own there", async () => {
+it("0002 moves the contexts of each part into one row, where each document finds its own", async () => {
   await migrate(2);
   const [first, second] = [await open(db, { total: 4 }), await open(db, { total: 1, collection: "other" }, NOW + 1)];
   const texts = { a: ['one "quoted"', "two \u00e9 😀"], b: ["three"], c: ["four", "five"] };

@@ -83,7 +83,7 @@ describe("the retry policy", () => {
     expect(calls()).toBe(1);
   });
 
-  it("gives a dispatch up to one of two starters even where an error hides its commit", async () => {
+  it("gives a dispatch to one of two starters even if an error hides its commit", async () => {
     const submission = await open(openDatabase(env.DB), { total: 1 });
     const id = jobId();
     await record(openDatabase(env.DB), id, [[part(submission, 0, [{ id: "a" }])]]);

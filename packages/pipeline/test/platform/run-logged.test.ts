@@ -15,7 +15,7 @@ it("logs why a run broke off, and lets no message and no bound value out of the 
   expect(JSON.stringify(events)).not.toContain("secret");
 });
 
-it("gives what a run gives", async () => {
+it("returns what the run returns", async () => {
   expect(
     await runLogged(
       "unused",

@@ -4,7 +4,7 @@ import type { JobId, SubmissionId } from "@sluice/core";
 import type { JobMembers } from "../../src/job/job.ts";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
-import { openDatabase, type Database } from "@sluice/db";
+import { openDatabase, readFailure, type Database } from "@sluice/db";
 import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
 
@@ -70,4 +70,21 @@ describe("the failures view", () => {
   ] as const)("of a version that %s and a newer one that is %s shows %j", async (older, newer, expected) => {
     expect(await shown(older, newer)).toEqual(expected);
   });
+});
+
+it("readFailure returns why the newest version failed, and null for a document that did not", async () => {
+  const submission = await open(db, { total: 2 });
+  const [failed, succeeded] = [jobId(), jobId()];
+  await record(db, failed, [[part(submission, 0, [{ id: "bad" }])]]);
+  await record(db, succeeded, [[part(submission, 1, [{ id: "good" }], 1)]]);
+  await fail(failed, await dispatch(db, failed), NOW);
+  await succeed(db, succeeded, await dispatch(db, succeeded));
+  expect(await readFailure(db, { collection: "default", id: "bad" })).toMatchObject({
+    documentId: "bad",
+    submissionId: submission,
+    code: "model_error",
+    message: "no",
+  });
+  expect(await readFailure(db, { collection: "default", id: "good" })).toBeNull();
+  expect(await readFailure(db, { collection: "another", id: "bad" })).toBeNull();
 });

@@ -2,7 +2,8 @@ import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { rankScores } from "../../src/score/rank-scores.ts";
 import type { JobId, SubmissionId } from "@sluice/core";
-import { finalizeJobs, type EndingJob } from "../../src/score/sql/finalize-jobs.ts";
+import type { EndingJob } from "../../src/score/job-end.ts";
+import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { postponeJob } from "../../src/job/sql/postpone-job.ts";
 import { readJobDocuments } from "../../src/job/sql/read-job-documents.ts";
@@ -74,7 +75,7 @@ describe("finalizing several jobs at once", () => {
     ]);
   });
 
-  it("gives each job a finalized sequence of its own, in the order given", async () => {
+  it("gives each job its own finalized sequence, in the order given", async () => {
     await finalizeJobs(db, await manyJobs(1), NOW);
     const ending = (await manyJobs(3)).toReversed();
     await finalizeJobs(db, ending, NOW);
@@ -82,7 +83,7 @@ describe("finalizing several jobs at once", () => {
     expect(sequences.slice(1)).toEqual(ending.map(({ job }, index) => ({ id: job.id, sequence: index + 2 })));
   });
 
-  it("leaves a job alone whose dispatch is over, and ends the others", async () => {
+  it("leaves a job alone whose dispatch has ended, and ends the others", async () => {
     const submission = await open(db, { total: 2 });
     const [gone, live] = [await dispatched([submission, 0, "a"]), await dispatched([submission, 1, "b"])];
     const over = { id: gone, dispatchNumber: 1, status: "dispatched" } as const;
@@ -156,7 +157,7 @@ describe("finalizing several jobs at once", () => {
 });
 
 describe("reading the documents of several jobs", () => {
-  it("gives each job's list in the order sent, and none for a dispatch that is over", async () => {
+  it("returns each job's list in the order sent, and none for a dispatch that has ended", async () => {
     const submission = await open(db, { total: 4 });
     const first = await dispatched([submission, 0, "b"], [submission, 1, "a"]);
     const [second, third] = [await dispatched([submission, 2, "c"]), await dispatched([submission, 3, "d"])];
@@ -167,7 +168,7 @@ describe("reading the documents of several jobs", () => {
       { id: third, dispatchNumber: 2 },
     ]);
     expect([...lists.keys()].toSorted()).toEqual([first, second].toSorted());
-    expect(lists.get(first)).toMatchObject([null, { document: "a", place: 1 }]);
-    expect(lists.get(second)).toMatchObject([{ document: "c", place: 2, contexts: 2, contextIds: null }]);
+    expect(lists.get(first)).toMatchObject([null, { document: "a", index: 1 }]);
+    expect(lists.get(second)).toMatchObject([{ document: "c", index: 2, contexts: 2, contextIds: null }]);
   });
 });

@@ -5,7 +5,8 @@ import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
 import { closeSubmission } from "../../src/submission/sql/close-submission.ts";
 import { confirmDispatch } from "../../src/job/sql/confirm-dispatch.ts";
 import { countFailures, readSubmission } from "../../src/submission/sql/read-submission.ts";
-import { finalizeJobs, type JobEnd } from "../../src/score/sql/finalize-jobs.ts";
+import type { JobEnd } from "../../src/score/job-end.ts";
+import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { postponeJob } from "../../src/job/sql/postpone-job.ts";
 import { readDocument } from "../../src/document/sql/read-document.ts";
@@ -190,7 +191,7 @@ describe("claiming jobs", () => {
     expect(places(large, await claim(100))).toEqual([0]);
   });
 
-  it("finds polls behind any number of jobs that wait, and those behind any number of polls", async () => {
+  it("finds polls behind any number of waiting jobs, and waiting jobs behind any number of polls", async () => {
     const { id } = await dispatched([{ id: "p" }]);
     const ids = await due(30, () => ({}));
     await env.DB.prepare("UPDATE jobs SET due_at = ? WHERE id = ?")
@@ -216,7 +217,7 @@ describe("the views", () => {
     return { submission, job, members: await dispatch(db, job, now) };
   }
 
-  it("show the newest version that succeeded, in whatever order the answers come", async () => {
+  it("show the newest version that succeeded, in any order of the answers", async () => {
     const [first, second] = [await push("a", "one", NOW), await push("a", "two", NOW + 1)];
     await succeed(db, second.job, second.members, NOW + 2, [0.9, 0.1]);
     expect(await rows("SELECT DISTINCT submission_id FROM scores")).toEqual([{ submission_id: second.submission }]);

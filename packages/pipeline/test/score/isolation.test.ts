@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -14,18 +13,13 @@ import {
   scoresInView,
   serviceError,
   shuffled,
-  testIo,
   type SubmitCall,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let io: TestIo;
 beforeEach(() => {
-  service = new BatchService();
   service.order = shuffled;
-  io = testIo(env.DB, service);
 });
 
 const MINUTE = 60_000;
@@ -73,20 +67,20 @@ async function expectIsolated(
 }
 
 describe("a batch with invalid input", () => {
-  it.each(cases)("is cut down to $bad bad of $of, $where, within 2·k·log₂N + 2 calls", async ({ of, bad, where }) => {
+  it.each(cases)("is split down to $bad bad of $of, $where, within 2·k·log₂N + 2 calls", async ({ of, bad, where }) => {
     const list = documents("d", of, 1);
     const ids = places[where](bad, of).map((place) => `d${place}`);
-    const { submission } = await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(ids, list);
     service.onSubmit = (call) => (isPoisoned(call) ? Promise.reject(serviceError(POISON)) : undefined);
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(service.submits.length).toBeLessThanOrEqual(2 * bad * Math.log2(of) + 2);
     await expectIsolated(submission, list, ids);
   });
 
   it("is cut as well when only its poll says so", async () => {
     const list = documents("d", 64, 1);
-    const { submission } = await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d37"], list);
     const poisoned = new Set<string>();
     service.onSubmit = (call) => {
@@ -94,29 +88,29 @@ describe("a batch with invalid input", () => {
     };
     service.onPoll = ({ requestId }) =>
       poisoned.has(requestId) ? { success: false, status: "failed", errors: [{ message: POISON }] } : undefined;
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(service.submits.length).toBeLessThanOrEqual(2 * Math.log2(64) + 2);
     await expectIsolated(submission, list, ["d37"]);
   });
 
   it("is cut within one run, since each piece is due at once", async () => {
     const list = documents("d", 64, 1);
-    await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d0"], list);
     service.onSubmit = (call) => (isPoisoned(call) ? Promise.reject(serviceError(POISON)) : undefined);
-    await runPoller(io);
+    await runPoller(context);
     expect(service.submits).toHaveLength(13);
     expect(await rows(env.DB, "SELECT document_id AS id FROM failures")).toEqual([{ id: "d0" }]);
   });
 });
 
 describe("a batch that is too large", () => {
-  it("is split until its parts are taken, and nothing fails", async () => {
+  it("is split until its pieces are accepted, and nothing fails", async () => {
     const list = documents("d", 20);
-    const { submission } = await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     service.onSubmit = ({ requests }) =>
       requests.length > 6 ? Promise.reject(serviceError("3006: too large")) : undefined;
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(service.submits.map(({ requests }) => requests.length).toSorted((a, b) => b - a)).toEqual([
       20, 7, 7, 6, 4, 4, 3, 3,
     ]);
@@ -127,10 +121,10 @@ describe("a batch that is too large", () => {
 
   it("fails the one document that is too large alone", async () => {
     const list = documents("d", 8);
-    const { submission } = await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d3"], list);
     service.onSubmit = (call) => (isPoisoned(call) ? Promise.reject(serviceError("3006: too large")) : undefined);
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(await rows(env.DB, "SELECT document_id AS id, code FROM failures")).toEqual([
       { id: "d3", code: "too_large" },
     ]);
@@ -138,28 +132,28 @@ describe("a batch that is too large", () => {
   });
 });
 
-it("a fault of the account, however long it lasts, does not bring a job nearer to being given up", async () => {
-  await recordJob(io.db, documents("d", 3), { now: NOW, dueAt: NOW });
+it("a fault of the account, however long it lasts, does not count as a refusal of a job", async () => {
+  await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("10000: Authentication error"));
   for (let tries = 0; tries < 120; tries += 1) {
-    await runPoller(io);
-    io.clock.now += 16 * MINUTE;
+    await runPoller(context);
+    context.clock.now += 16 * MINUTE;
   }
   expect(service.submits).toHaveLength(120);
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
-  await runPoller(io);
+  await runPoller(context);
   expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", refusals: 1 });
   service.onSubmit = null;
-  await runUntilDone(io);
+  await runUntilDone(context);
   expect(await rows(env.DB, "SELECT DISTINCT status FROM outcomes")).toEqual([{ status: "succeeded" }]);
 });
 
-it("a job that is turned away a hundred times in a row is given up, and told what the service said", async () => {
-  await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
+it("a job that is refused 100 times in a row is given up with the message of the service", async () => {
+  await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
   for (let tries = 0; tries < 110; tries += 1) {
-    await runPoller(io);
-    io.clock.now += 31 * MINUTE;
+    await runPoller(context);
+    context.clock.now += 31 * MINUTE;
   }
   expect(service.submits).toHaveLength(100);
   expect(await rows(env.DB, "SELECT DISTINCT code, message FROM outcomes")).toEqual([
@@ -188,9 +182,9 @@ describe.each([
 ])("when $fault", ({ error, reason, until }) => {
   it("nothing is dispatched until the pause ends, and then everything is", async () => {
     const list = documents("d", 3);
-    const first = await recordJob(io.db, list, { now: NOW, dueAt: NOW });
+    const first = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     service.onSubmit = () => Promise.reject(serviceError(error));
-    await runPoller(io);
+    await runPoller(context);
     expect(service.submits).toHaveLength(1);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", refusals: 0, dueAt: until, unconfirmed: 0 });
     expect(await rows(env.DB, "SELECT scope, reason, until FROM pauses")).toEqual([
@@ -198,41 +192,42 @@ describe.each([
     ]);
 
     const later = documents("later", 2);
-    const second = await recordJob(io.db, later, { now: NOW, dueAt: NOW });
+    const second = await recordJob(context.db, later, { now: NOW, dueAt: NOW });
     service.onSubmit = null;
-    while (io.clock.now + 5 * MINUTE < until) {
-      io.clock.now += 5 * MINUTE;
-      await runPoller(io);
+    while (context.clock.now + 5 * MINUTE < until) {
+      context.clock.now += 5 * MINUTE;
+      await runPoller(context);
     }
-    io.clock.now = until - 1;
-    await runPoller(io);
+    context.clock.now = until - 1;
+    await runPoller(context);
     expect(service.calls).toHaveLength(1);
     expect(await counters(env.DB, first.submission)).toMatchObject({ recorded: 3, succeeded: 0, failed: 0 });
 
-    io.clock.now = until;
-    await runUntilDone(io);
+    context.clock.now = until;
+    await runUntilDone(context);
     expect(await counters(env.DB, first.submission)).toMatchObject({ succeeded: 3, failed: 0, completed: true });
     expect(await counters(env.DB, second.submission)).toMatchObject({ succeeded: 2, failed: 0, completed: true });
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
   });
 
   it("a run stops calling for the jobs that it holds", async () => {
-    for (let job = 0; job < 30; job += 1) await recordJob(io.db, documents(`j${job}-`, 1), { now: NOW, dueAt: NOW });
+    for (let job = 0; job < 30; job += 1)
+      await recordJob(context.db, documents(`j${job}-`, 1), { now: NOW, dueAt: NOW });
     // Dispatched before, so that they are not merged.
     await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
     service.onSubmit = () => Promise.reject(serviceError(error));
-    await runPoller(io);
+    await runPoller(context);
     // As many as are in flight together.
     expect(service.submits.length).toBeLessThanOrEqual(6);
     expect((await jobs(env.DB)).every(({ status }) => status === "pending")).toBe(true);
   });
 
   it("what is dispatched already is polled all the same", async () => {
-    const { submission } = await recordJob(io.db, documents("d", 2), { now: NOW, dueAt: NOW });
-    await runPoller(io);
-    await recordJob(io.db, documents("e", 1), { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    await recordJob(context.db, documents("e", 1), { now: NOW, dueAt: NOW });
     service.onSubmit = () => Promise.reject(serviceError(error));
-    await nextRun(io);
+    await nextRun(context);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 2, completed: true });
   });
 });

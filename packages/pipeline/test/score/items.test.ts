@@ -1,7 +1,6 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import {
-  BatchService,
   counters,
   documents,
   expectedScores,
@@ -13,18 +12,13 @@ import {
   scoreOf,
   scoresInView,
   shuffled,
-  testIo,
   type ServiceItem,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let io: TestIo;
 beforeEach(() => {
-  service = new BatchService();
   service.order = shuffled;
-  io = testIo(env.DB, service);
 });
 
 const LIST = documents("d", 6);
@@ -107,10 +101,10 @@ describe("an item of an answer", () => {
   it.each(kinds)(
     "that is $kind is asked for again, by itself, until its rounds are used up",
     async ({ how, code, message }) => {
-      const { submission, job } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+      const { submission, job } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
       spoil(how);
-      await runPoller(io);
-      await nextRun(io);
+      await runPoller(context);
+      await nextRun(context);
       expect(await counters(env.DB, submission)).toEqual({
         total: 6,
         recorded: 6,
@@ -121,10 +115,17 @@ describe("an item of an answer", () => {
       });
       expect(await scoresInView(env.DB)).toEqual(expectedScores(GOOD));
       expect((await jobs(env.DB)).slice(1)).toMatchObject([
-        { status: "pending", parent: job, round: 2, dispatchNumber: 0, documents: BAD, dueAt: io.clock.now + RUN / 2 },
+        {
+          status: "pending",
+          parent: job,
+          round: 2,
+          dispatchNumber: 0,
+          documents: BAD,
+          dueAt: context.clock.now + RUN / 2,
+        },
       ]);
 
-      await runUntilDone(io);
+      await runUntilDone(context);
       expect(service.submits.map(({ requests }) => requests.length)).toEqual([6, 2, 2]);
       expect((await jobs(env.DB)).map(({ status, round, documents: ids }) => ({ status, round, ids }))).toEqual([
         { status: "succeeded", round: 1, ids: LIST.map(({ id }) => id) },
@@ -147,10 +148,10 @@ describe("an item of an answer", () => {
   );
 
   it.each(kinds)("that is $kind once succeeds at the next answer", async ({ how }) => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     spoil(how, 1);
-    await runPoller(io);
-    await runUntilDone(io);
+    await runPoller(context);
+    await runUntilDone(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, failed: 0, completed: true });
     expect(await rows(env.DB, "SELECT document_id AS id FROM outcomes WHERE attempts = 2 ORDER BY id")).toEqual(
@@ -163,55 +164,55 @@ describe("an item of an answer", () => {
     { words: "5006: input is invalid", code: "invalid_input" },
     { words: "3006: input is too large", code: "too_large" },
   ])("that names a fault of the document fails at once: $code", async ({ words, code }) => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     spoil(({ result: _, ...item }) => [{ ...item, success: false, error: words }]);
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect(await failed()).toEqual(BAD.map((id) => ({ id, code, message: words, attempts: 1 })));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 4, failed: 2, completed: true });
     expect(service.submits).toHaveLength(1);
   });
 
-  it("that is there twice, and the same, is taken once", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+  it("that is there twice, and the same, is applied once", async () => {
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     spoil((item) => [item, item]);
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, completed: true });
   });
 
-  it.each([6, -1, 1.5, "x", null])("of a number that was not sent is nobody's: %s", async (index) => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+  it.each([6, -1, 1.5, "x", null])("of an index that was not sent is dropped: %s", async (index) => {
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.items = (item, request) =>
       request.query === LIST[0]?.query ? [item, { ...item, index, external_reference: null }] : [item];
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, completed: true });
   });
 
-  it("under another's number is given to nobody", async () => {
-    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+  it("under the index of another document is dropped", async () => {
+    await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     const other = new Map([
       [1, 4],
       [4, 1],
     ]);
     spoil((item) => [{ ...item, index: other.get(Number(item.index)) }], 1);
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(GOOD));
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
   });
 });
 
 describe("an answer without any item", () => {
-  it("is asked for again whole", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+  it("is sent again as a whole", async () => {
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.items = (item) => (service.submits.length > 1 ? [item] : []);
-    await runPoller(io);
-    await runUntilDone(io);
+    await runPoller(context);
+    await runUntilDone(context);
     expect(service.submits.map(({ requests }) => requests.length)).toEqual([6, 6]);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, failed: 0, completed: true });
   });
@@ -219,14 +220,14 @@ describe("an answer without any item", () => {
 
 describe("equal scores", () => {
   it("rank by the contexts' own order", async () => {
-    await recordJob(io.db, documents("d", 1, 5), { now: NOW, dueAt: NOW });
+    await recordJob(context.db, documents("d", 1, 5), { now: NOW, dueAt: NOW });
     service.items = (item) =>
       withScores(
         item,
         scoresOf(item).map(({ id }) => ({ id, score: id === 3 ? 0.75 : 0.5 })),
       );
-    await runPoller(io);
-    await nextRun(io);
+    await runPoller(context);
+    await nextRun(context);
     expect((await scoresInView(env.DB))["d0"]).toEqual([
       ["3", 0.75],
       ["0", 0.5],

@@ -107,8 +107,8 @@ const OPERATIONS: readonly (readonly [name: string, run: Operation])[] = [
   [
     "continueRetry",
     async (db, { failed }) => {
-      const io = { db, now: () => NOW + 3_000, randomBytes: () => new Uint8Array(10) };
-      return continueRetry(io, { submission: failed.submission, code: "" }, 5);
+      const context = { db, now: () => NOW + 3_000, randomBytes: () => new Uint8Array(10) };
+      return continueRetry(context, { submission: failed.submission, code: "" }, 5);
     },
   ],
   ["readJobContent", async (db) => readJobContent(db, { id: AGAIN, dispatchNumber: 0 })],
@@ -154,7 +154,7 @@ const QUESTIONS = {
   collection: "collection = 'middle'",
 };
 
-it.each(VIEWS)("the view %s reads the documents or the collection asked for and no other", async (view) => {
+it.each(VIEWS)("the view %s reads only the requested documents or collection", async (view) => {
   const ask = async (neighbors: number) => {
     await fill(0);
     await pushScored("a", named("d", neighbors), NOW + 4_000);

@@ -1,8 +1,7 @@
 import { env } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import {
-  BatchService,
   counters,
   document,
   documents,
@@ -15,17 +14,12 @@ import {
   scoresInView,
   serviceError,
   shuffled,
-  testIo,
-  type TestIo,
 } from "../../test-support/index.ts";
 import { hold, nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
+import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-let service: BatchService;
-let io: TestIo;
 beforeEach(() => {
-  service = new BatchService();
   service.order = shuffled;
-  io = testIo(env.DB, service);
 });
 
 const LIST = documents("d", 5);
@@ -35,16 +29,16 @@ const outcomes = () => rows(env.DB, "SELECT * FROM outcomes ORDER BY document_id
 
 describe("a batch without an answer", () => {
   it("is stuck after an hour: dispatched again in the same run, and counted", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
     service.onPoll = ({ requestId }) =>
       requestId === "batch-1" ? { status: "running", request_id: requestId } : undefined;
-    io.clock.now = NOW + HOUR - 1;
-    await runPoller(io);
+    context.clock.now = NOW + HOUR - 1;
+    await runPoller(context);
     expect(service.submits).toHaveLength(1);
-    io.clock.now = (await onlyJob(env.DB)).dueAt ?? 0;
-    const again = io.clock.now;
-    await runPoller(io);
+    context.clock.now = (await onlyJob(env.DB)).dueAt ?? 0;
+    const again = context.clock.now;
+    await runPoller(context);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
       dispatchNumber: 2,
@@ -56,53 +50,53 @@ describe("a batch without an answer", () => {
         { number: 2, started_at: again, request_id: "batch-2" },
       ],
     });
-    await nextRun(io);
+    await nextRun(context);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
   });
 
   it("is not stuck because a call after an hour fails: the answer may be there", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
-    io.clock.now = NOW + 1.5 * HOUR;
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    context.clock.now = NOW + 1.5 * HOUR;
     service.onPoll = () => Promise.reject(serviceError("<html><title>502 Bad gateway</title></html>"));
-    await runPoller(io);
+    await runPoller(context);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 1, requestId: "batch-1" });
     service.onPoll = null;
-    io.clock.now = (await onlyJob(env.DB)).dueAt ?? 0;
-    await runPoller(io);
+    context.clock.now = (await onlyJob(env.DB)).dueAt ?? 0;
+    await runPoller(context);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
     expect(service.submits).toHaveLength(1);
   });
 
-  it("is stuck after two hours where every call fails", async () => {
-    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
+  it("is stuck after two hours if every call fails", async () => {
+    await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
     service.onPoll = ({ requestId }) =>
       requestId === "batch-1" ? Promise.reject(serviceError("<html><title>502 Bad gateway</title></html>")) : undefined;
-    io.clock.now = NOW + 2 * HOUR;
-    await runPoller(io);
+    context.clock.now = NOW + 2 * HOUR;
+    await runPoller(context);
     expect(await onlyJob(env.DB)).toMatchObject({ dispatchNumber: 2, requestId: "batch-2", repeated: 1 });
   });
 
   it("that answers at last for a dispatch given up is ignored", async () => {
-    await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
+    await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
     const polls = hold(service, "onPoll");
     const called = polls.called();
-    const late = nextRun(io);
+    const late = nextRun(context);
     await called;
     service.onPoll = ({ requestId }) =>
       requestId === "batch-1" ? { status: "running", request_id: requestId } : undefined;
-    io.clock.now = NOW + HOUR;
-    await runPoller(io);
+    context.clock.now = NOW + HOUR;
+    await runPoller(context);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 2, requestId: "batch-2" });
     const before = await jobs(env.DB);
     polls.letGo();
     await late;
     expect(await jobs(env.DB)).toEqual(before);
     expect(await outcomes()).toEqual([]);
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
   });
 
@@ -111,10 +105,10 @@ describe("a batch without an answer", () => {
     { how: "unknown by its words", poll: () => ({ success: false, errors: [{ message: "request_id expired" }] }) },
     { how: "expired by its status", poll: () => ({ status: "expired" }) },
   ])("that the service has forgotten is dispatched again at once, and counted: $how", async ({ poll }) => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
     service.onPoll = ({ requestId }) => (requestId === "batch-1" ? poll() : undefined);
-    await nextRun(io);
+    await nextRun(context);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
       dispatchNumber: 2,
@@ -122,15 +116,15 @@ describe("a batch without an answer", () => {
       repeated: 1,
       unconfirmed: 0,
     });
-    await nextRun(io);
+    await nextRun(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
   });
 
-  it("that the service forgets every time is given up, and not paid for without end", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
+  it("that the service forgets every time is given up, and not paid for forever", async () => {
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(service.submits).toHaveLength(10);
     expect(await rows(env.DB, "SELECT DISTINCT code, attempts FROM outcomes")).toEqual([
       { code: "no_answer", attempts: 1 },
@@ -141,11 +135,11 @@ describe("a batch without an answer", () => {
 
 describe("a document that is deleted in flight", () => {
   it("is dropped, and the others keep their numbers", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
-    await deleteDocument(io.db, { collection: "default", id: "d1" }, NOW);
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    await deleteDocument(context.db, { collection: "default", id: "d1" }, NOW);
     service.items = (item) => [{ ...item, external_reference: null }];
-    await nextRun(io);
+    await nextRun(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST.filter(({ id }) => id !== "d1")));
     expect(await counters(env.DB, submission)).toEqual({
       total: 5,
@@ -158,38 +152,38 @@ describe("a document that is deleted in flight", () => {
     expect((await outcomes()).map((row) => row["document_id"])).toEqual(["d0", "d2", "d3", "d4"]);
   });
 
-  it("is asked for again by nobody, though its item failed", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
-    await deleteDocument(io.db, { collection: "default", id: "d1" }, NOW);
+  it("is not sent again, though its item failed", async () => {
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    await deleteDocument(context.db, { collection: "default", id: "d1" }, NOW);
     service.items = (item, request) =>
       [document("d1").query, document("d3").query].includes(request.query) ? [] : [item];
-    await nextRun(io);
+    await nextRun(context);
     service.items = (item) => [item];
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(service.submits.map(({ requests }) => requests.length)).toEqual([5, 1]);
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 4, canceled: 1, completed: true });
   });
 
   it("takes no other along when the batch is invalid", async () => {
-    const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
-    await runPoller(io);
-    await deleteDocument(io.db, { collection: "default", id: "d1" }, NOW);
+    const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    await deleteDocument(context.db, { collection: "default", id: "d1" }, NOW);
     service.onPoll = ({ requestId }) =>
       requestId === "batch-1" ? Promise.reject(new Error("5006: invalid input")) : undefined;
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST.filter(({ id }) => id !== "d1")));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 4, failed: 0, canceled: 1, completed: true });
   });
 
   it("does not take the one along that is left when the batch is invalid", async () => {
     const pair = LIST.slice(0, 2);
-    const { submission } = await recordJob(io.db, pair, { now: NOW, dueAt: NOW });
-    await runPoller(io);
-    await deleteDocument(io.db, { collection: "default", id: "d0" }, NOW);
+    const { submission } = await recordJob(context.db, pair, { now: NOW, dueAt: NOW });
+    await runPoller(context);
+    await deleteDocument(context.db, { collection: "default", id: "d0" }, NOW);
     service.onPoll = ({ requestId }) =>
       requestId === "batch-1" ? Promise.reject(new Error("5006: invalid input")) : undefined;
-    await runUntilDone(io);
+    await runUntilDone(context);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(pair.slice(1)));
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 1, failed: 0, canceled: 1, completed: true });
   });

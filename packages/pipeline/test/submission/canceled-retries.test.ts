@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
-const io = () => ({ db, now: () => NOW, randomBytes: bytes });
+const context = () => ({ db, now: () => NOW, randomBytes: bytes });
 const all = (submission: SubmissionId) => ({ submission, code: "", token: "t" }) as const;
 const openJobs = () => rows("SELECT id FROM jobs WHERE due_at IS NOT NULL");
 const retryRows = () => rows("SELECT submission_id FROM retries UNION ALL SELECT submission_id FROM retry_parts");
@@ -28,11 +28,11 @@ describe("a cancellation while a retry is in progress", () => {
   it("ends the retry though every document had ended, and none is queued", async () => {
     const { submission } = await failedParts(db, [["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);
-    await continueRetry(io(), all(submission), 1);
+    await continueRetry(context(), all(submission), 1);
     await cancelSubmission(db, submission, NOW + 5);
     expect(await retryRows()).toEqual([]);
     expect(await readRetryProgress(db, [submission])).toEqual([]);
-    expect(await continueRetry(io(), all(submission), 10)).toEqual({ queued: 0, steps: 0, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 0, steps: 0, isThrough: true });
     expect(await openJobs()).toEqual([]);
     expect(await readSubmission(db, submission)).toMatchObject({
       cancelRequestedAt: NOW + 5,
@@ -43,13 +43,13 @@ describe("a cancellation while a retry is in progress", () => {
     expect(await requestRetry(db, all(submission), NOW + 6)).toBeNull();
   });
 
-  it("leaves as failed what the retry had not come to, and cancels what it had queued", async () => {
+  it("leaves as failed what the retry had not reached, and cancels what it had queued", async () => {
     const submission = await manyFailed(db, 3, 4_000);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(io(), all(submission), 3)).toMatchObject({ queued: 4_000, isThrough: false });
+    expect(await continueRetry(context(), all(submission), 3)).toMatchObject({ queued: 4_000, isThrough: false });
     await cancelSubmission(db, submission, NOW + 5);
     expect(await retryRows()).toEqual([]);
-    expect(await continueRetry(io(), all(submission), 10)).toMatchObject({ queued: 0, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 0, isThrough: true });
     for (const { id } of await openJobs()) {
       const job = { id: id as JobId, dispatchNumber: 0, status: "pending" } as const;
       await startDispatch(db, job, { until: NOW + 60_000, token: "t" }, NOW + 6);
@@ -66,7 +66,7 @@ describe("a cancellation while a retry is in progress", () => {
     const { submission, jobs } = await recordedParts(db, [["a"], ["b"]]);
     await failJob(db, jobs[0] ?? jobId(), submission, ["a"]);
     await requestRetry(db, all(submission), NOW);
-    await continueRetry(io(), all(submission), 1);
+    await continueRetry(context(), all(submission), 1);
     await cancelSubmission(db, submission, NOW);
     expect(await retryRows()).toEqual([]);
     expect(await openJobs()).toEqual([{ id: jobs[1] }]);
@@ -81,7 +81,7 @@ describe("a cancellation while a retry is in progress", () => {
     const [first] = await readRetryParts(db, retry, 10);
     if (first === undefined) expect.fail("no part");
     await cancelSubmission(db, submission, NOW);
-    const job = { id: jobId(), root: jobs[0] ?? expect.fail("no job"), documents: ["a", "b"] };
+    const job = { id: jobId(), root: jobs[0] ?? expect.fail("no job"), documentIds: ["a", "b"] };
     expect(await retryFailed(db, retry, "default", [first], [job], NOW)).toBeNull();
     expect(await listRetryParts(db, retry, '["","",""]', 100)).toBeNull();
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 2 });

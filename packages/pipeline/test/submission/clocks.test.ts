@@ -73,7 +73,7 @@ describe("a submission's id", () => {
     expect(Math.abs(before - Date.now())).toBeLessThan(HOUR);
   });
 
-  it("is the newest one plus one where that is ahead of the clock, and its other times are the clock's", async () => {
+  it("is the newest id plus one if that is ahead of the clock; its other times are the clock's", async () => {
     const newest = "sub_01a228a4-d3cc-7c43-8d13-7ed8df7c05ea";
     await plant(newest, NOW);
     const now = timeOf(newest) - DAY;
@@ -97,7 +97,7 @@ describe("a submission's id", () => {
     expect((await openAt(NOW - DAY)).id).toBe(`sub_01a228a4-d3cc-7c43-8d13-${next}`);
   });
 
-  it("goes to the next millisecond where the low bits are used up", async () => {
+  it("moves to the next millisecond if the low bits are used up", async () => {
     await plant("sub_01a228a4-dfff-7c43-8d13-ffffffffffff", NOW);
     const tail = token();
     expect((await openSubmission(db, NEW, tail, NOW - DAY)).id).toBe(`sub_01a228a4-e000-${tail}`);
@@ -153,7 +153,7 @@ describe("a try that is repeated since an error hid its commit", () => {
     expect((await readIdempotencyKey(db, CLAIM, NOW))?.submission).toBe(opened?.id);
   });
 
-  it("opens no second one where D1 takes the first try up late, after others", async () => {
+  it("opens no second one if D1 runs the first try late, after others", async () => {
     let takeUp = async (): Promise<void> => undefined;
     let isFirst = true;
     const stalling: D1Database = new Proxy(env.DB, {
@@ -173,7 +173,7 @@ describe("a try that is repeated since an error hid its commit", () => {
     expect(await rows("SELECT id FROM submissions ORDER BY id")).toEqual(ids);
   });
 
-  it("looks at those opened since its first try only, however many ids are ahead", async () => {
+  it("reads only those opened since its first try, however many ids are ahead", async () => {
     await plantMany(20_000, NOW + DAY, NOW + DAY);
     const { d1, counts } = countedDatabase(hiding());
     await openSubmission(openDatabase(d1, retryPolicy), NEW, token(), NOW);
@@ -185,7 +185,7 @@ describe("with 100,000 submissions whose ids are ahead of the clock", () => {
   it.each([
     ["their times too, of an isolate's clock that was wrong", NOW + DAY],
     ["their times not, since D1's clock was set back", NOW - HOUR],
-  ])("opens and looks keys up with as few rows as with none; %s", async (_, createdAt) => {
+  ])("opens submissions and reads keys with as few rows as without any; %s", async (_, createdAt) => {
     await plantMany(100_000, NOW + DAY, createdAt);
     const { d1, counts } = countedDatabase(env.DB);
     const counted = openDatabase(d1);

@@ -37,7 +37,7 @@ describe("deleting from a submission that is still open", () => {
 });
 
 describe("taking a paused submission out of a follow-up job", () => {
-  it("leaves it in the round that it has come to", async () => {
+  it("leaves it in the round that it has reached", async () => {
     const [paused, other] = [await open(db), await open(db)];
     const id = jobId();
     await record(db, id, [[part(paused, 0, [{ id: "a" }]), part(other, 0, [{ id: "b" }])]]);

@@ -79,7 +79,7 @@ describe("the end of a Queue", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ incomplete: true, lost: 2, completedAt: NOW + 1 });
   });
 
-  it("closes one whose opening had to be tried again, too: its token is no key of anybody", async () => {
+  it("closes one whose opening was retried, too: its token is not an Idempotency-Key", async () => {
     let isFirst = true;
     const refusing: D1Database = new Proxy(env.DB, {
       get(target, property) {

@@ -11,7 +11,17 @@ import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts";
 import { takeOverPush } from "../../src/submission/sql/take-over-push.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+import {
+  dispatch,
+  jobId,
+  MODEL,
+  NOW,
+  open,
+  part,
+  record,
+  succeed,
+  transactionOf,
+} from "../../test-support/fixtures.ts";
 
 /*
  * Two Workers at the same rows, one of them late: a write that is repeated after others wrote, and one
@@ -43,7 +53,7 @@ async function recorded(ids: readonly string[]) {
 }
 
 describe("a job that a pause keeps back", () => {
-  it("while a dispatch is open gives that dispatch up: who comes to confirm it does not get through", async () => {
+  it("while a dispatch is open gives that dispatch up: it can no longer be confirmed", async () => {
     const { submission, id } = await recorded(["a", "b"]);
     const lease = { until: NOW + MINUTE, token: "t" };
     await startDispatch(db, { id, dispatchNumber: 0, status: "pending" }, lease, NOW);
@@ -106,14 +116,14 @@ describe("a recording that is repeated late", () => {
     expect(await rows("SELECT count(*) AS n FROM jobs")).toEqual([{ n: 0 }]);
   });
 
-  it("after its job has ended adds nothing, and leaves a part that came with it to be brought again", async () => {
+  it("after its job has ended adds nothing, and leaves a part beside it to be delivered again", async () => {
     const submission = await open(db, { total: 2 });
     const id = jobId();
     const [first, second] = [part(submission, 0, [{ id: "a" }]), part(submission, 1, [{ id: "b" }], 1)];
     await record(db, id, [[first]]);
     await succeed(db, id, await dispatch(db, id));
     const job = { id, model: MODEL, lane: "bulk", leaseUntil: NOW + MINUTE } as const;
-    expect(await recordParts(db, job, [[[first, second]]], NOW)).toEqual([true, false]);
+    expect(await recordParts(db, job, transactionOf([[first, second]]), NOW)).toEqual([true, false]);
     expect(await readSubmission(db, submission)).toMatchObject({ recorded: 1, succeeded: 1 });
     expect(await rows("SELECT document_id FROM documents")).toEqual([{ document_id: "a" }]);
   });
@@ -135,7 +145,7 @@ describe("closing a push", () => {
     expect(await readSubmission(db, id)).toMatchObject({ incomplete: true });
   });
 
-  it("says so to who took it over, too", async () => {
+  it("says so to the request that took it over, too", async () => {
     const id = await open(db, { total: 1, closed: false });
     await takeOverPush(db, id, "one", NOW + MINUTE);
     const times = { now: NOW + 3 * HOUR, settledBy: NOW + HOUR, abandonedBefore: NOW + 2 * HOUR, lostBefore: 0 };
@@ -154,7 +164,7 @@ describe("opening a push again that could not be sent", () => {
     expect([await state(), await watched()]).toEqual([{ closed_at: null, completed_at: null }, 1]);
   });
 
-  it("leaves one alone that another took over: it may have been answered as accepted", async () => {
+  it("leaves one unchanged that another took over: it may have been answered as accepted", async () => {
     const id = await open(db, { total: 1 });
     await takeOverPush(db, id, "one", NOW + MINUTE);
     await reopenSubmission(db, id);

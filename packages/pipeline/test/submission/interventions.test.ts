@@ -10,7 +10,17 @@ import { readDocument } from "../../src/document/sql/read-document.ts";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
-import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+import {
+  dispatch,
+  jobId,
+  MODEL,
+  NOW,
+  open,
+  part,
+  record,
+  succeed,
+  transactionOf,
+} from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -85,7 +95,7 @@ describe("pausing", () => {
     until: NOW + MINUTE,
   } as const;
 
-  it("is in force until its time, and is not weakened by a fault when it was asked for", async () => {
+  it("is in force until its end, and a fault does not replace a requested one", async () => {
     await pauseDispatching(db, pause);
     expect(await readPauses(db, NOW)).toEqual([pause]);
     expect(await readPauses(db, NOW + MINUTE)).toEqual([]);
@@ -95,7 +105,7 @@ describe("pausing", () => {
     expect(await readPauses(db, NOW + MINUTE)).toEqual([requested]);
   });
 
-  it("asked for again keeps its start, and its message unless there is a new one", async () => {
+  it("requested again keeps its start, and its message unless there is a new one", async () => {
     const requested = (message: string | null, since: number) =>
       pauseDispatching(db, { scope: pause.scope, reason: "requested", message, since, until: null });
     await pauseDispatching(db, pause);
@@ -108,7 +118,7 @@ describe("pausing", () => {
     expect(await readPauses(db, NOW)).toEqual([{ ...kept, message: "on holiday" }]);
   });
 
-  it("asked for does not take a fault's message for its own", async () => {
+  it("that is requested does not keep a fault's message", async () => {
     await pauseDispatching(db, pause);
     await pauseDispatching(db, { ...pause, reason: "requested", message: null, until: null });
     expect(await readPauses(db, NOW)).toMatchObject([{ reason: "requested", message: null }]);
@@ -124,7 +134,7 @@ describe("pausing", () => {
 });
 
 describe("deleting", () => {
-  it("forgets every version, ends the one in flight as canceled, and drops its answer", async () => {
+  it("deletes every version, ends an open one as canceled, and drops its answer", async () => {
     const first = await recorded(["a", "b"]);
     await succeed(db, first.id, await dispatch(db, first.id));
     const second = await recorded(["a"], NOW + 1);
@@ -139,7 +149,7 @@ describe("deleting", () => {
     expect(await readSubmission(db, second.submission)).toMatchObject({ succeeded: 0, canceled: 1 });
   });
 
-  it("forgets the texts of every version, and its neighbours' nowhere", async () => {
+  it("deletes the texts of every version, and none of its neighbors", async () => {
     await recorded(["a", "b"]);
     await recorded(["c", "a", "d"], NOW + 1);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
@@ -155,12 +165,12 @@ describe("deleting", () => {
       });
   });
 
-  it("forgets its texts where those of other pushes lie beside them", async () => {
+  it("deletes its texts from a row that it shares with other pushes", async () => {
     const [first, second] = [await open(db, { total: 2 }), await open(db, { total: 1, collection: "other" }, NOW + 1)];
     const own = (id: string) => ({ id, contexts: [`text of ${id}`, "another"] });
     const parts = [part(first, 0, [own("a"), own("b")]), part(second, 0, [own("a")], 0, "other")];
     const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
-    await recordParts(db, job, [[parts]], NOW);
+    await recordParts(db, job, transactionOf([parts]), NOW);
     await deleteDocument(db, { collection: "other", id: "a" }, NOW + 2);
     expect(await contextsKept()).toEqual([[own("a").contexts, own("b").contexts, null]]);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
@@ -197,7 +207,7 @@ describe("the sweep", () => {
     expect(await readSubmission(db, fresh)).toMatchObject({ incomplete: true });
   });
 
-  it("counts what no message can bring any more as lost, and a late arrival undoes it", async () => {
+  it("counts documents as lost that no message can deliver anymore; a late arrival undoes it", async () => {
     const submission = await open(db, { total: 2 });
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW);
@@ -217,7 +227,7 @@ describe("the sweep", () => {
     });
   });
 
-  it("does not look at settled submissions again", async () => {
+  it("does not read settled submissions again", async () => {
     const { id } = await recorded(["a"]);
     await succeed(db, id, await dispatch(db, id));
     await sweepSubmissions(db, times(NOW + 11 * MINUTE));
@@ -226,7 +236,7 @@ describe("the sweep", () => {
     expect(await rows("SELECT * FROM watched_submissions")).toEqual([]);
   });
 
-  it("finds staged parts whose message does not come", async () => {
+  it("finds staged parts whose message does not arrive", async () => {
     const submission = await open(db, { total: 1 });
     const { body } = part(submission, 0, [{ id: "a" }]);
     await stagePart(db, submission, { part: 0, body, total: 1 }, NOW);

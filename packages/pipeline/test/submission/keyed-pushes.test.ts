@@ -32,7 +32,7 @@ const NEW = {
 const openKeyed = (tail = uuidTail(bytes(10)), now = NOW) => openKeyedSubmission(db, NEW, CLAIM, tail, now);
 
 describe("a key", () => {
-  it("is claimed with the submission: the second to claim it opens none", async () => {
+  it("is claimed with the submission: a second claim opens none", async () => {
     const first = await openKeyed();
     expect(await openKeyed()).toBeNull();
     expect(await readIdempotencyKey(db, CLAIM, NOW)).toEqual({
@@ -74,7 +74,7 @@ describe("a key", () => {
     });
   });
 
-  it("that expired is taken away by those that come, a few at a time", async () => {
+  it("that expired is deleted by new ones, a few at a time", async () => {
     const insert = env.DB.prepare(
       "INSERT INTO idempotency_keys (api_key, key, submission_id, created_at) VALUES ('name', ?1, 'sub', ?2)",
     );
@@ -86,7 +86,7 @@ describe("a key", () => {
   });
 });
 
-describe("taking a push over", () => {
+describe("taking over a push", () => {
   const broken = async () => open(db, { total: 3, closed: false });
 
   it("is possible after 60 seconds without activity, for one of those who try", async () => {
@@ -98,7 +98,7 @@ describe("taking a push over", () => {
     expect(await takeOverPush(db, id, "one", NOW + MINUTE)).toBe(true);
   });
 
-  it("is possible at once where its holder let it go", async () => {
+  it("is possible at once if its holder released it", async () => {
     const id = await broken();
     await letGoOfPush(db, id, "someone else");
     expect(await takeOverPush(db, id, "one", NOW)).toBe(false);
@@ -126,7 +126,7 @@ describe("taking a push over", () => {
     expect(await rows("SELECT total, closed_at FROM submissions")).toEqual([{ total: 10, closed_at: NOW + MINUTE }]);
   });
 
-  it("is told from a push that was given up as abandoned: that one is nobody's, and stays closed", async () => {
+  it("differs from a push that was given up as abandoned: it has no holder and stays closed", async () => {
     const id = await broken();
     await env.DB.prepare("UPDATE submissions SET closed_at = ?1, incomplete = 1").bind(NOW).run();
     expect(await closeSubmission(db, id, NOW + MINUTE)).toBe("given_up");

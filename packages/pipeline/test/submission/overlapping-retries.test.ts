@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
-const io = () => ({ db, now: () => NOW, randomBytes: bytes });
+const context = () => ({ db, now: () => NOW, randomBytes: bytes });
 
 /** A submission of three documents, of which `a` and `b` failed with `model_error`, and `c` with `no_answer`. */
 async function failedDocuments() {
@@ -37,19 +37,22 @@ it("a retry of one code is part of the one of every code that is in progress", a
   expect(await progress()).toEqual([3, 0]);
 });
 
-it("a retry of every code takes the place of those of one code, with what they had not come to", async () => {
+it("a retry of every code replaces those of one code, with what they had not reached", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("model_error");
   await request("no_answer");
   expect(await progress()).toEqual([3, 0]);
-  await continueRetry(io(), { submission, code: "model_error" }, 1);
+  await continueRetry(context(), { submission, code: "model_error" }, 1);
   expect(await rows("SELECT DISTINCT code FROM retry_parts")).toEqual([{ code: "model_error" }]);
   expect(await request("", NOW + 1)).toEqual({ submission, code: "" });
   expect(await listRetries(db, 10)).toEqual([{ submission, code: "" }]);
   expect(await rows("SELECT * FROM retry_parts")).toEqual([]);
   expect(await progress()).toEqual([3, 0]);
-  expect(await continueRetry(io(), { submission, code: "model_error" }, 10)).toMatchObject({ steps: 0, queued: 0 });
-  expect(await continueRetry(io(), { submission, code: "" }, 10)).toMatchObject({ queued: 3, isThrough: true });
+  expect(await continueRetry(context(), { submission, code: "model_error" }, 10)).toMatchObject({
+    steps: 0,
+    queued: 0,
+  });
+  expect(await continueRetry(context(), { submission, code: "" }, 10)).toMatchObject({ queued: 3, isThrough: true });
   expect(await progress()).toBeNull();
 });
 

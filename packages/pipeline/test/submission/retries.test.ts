@@ -4,29 +4,29 @@ import { continueRetry } from "../../src/submission/continue-retry.ts";
 import { readRetryProgress, requestRetry } from "../../src/submission/sql/request-retry.ts";
 import { nextRun, runUntilDone } from "../../test-support/drive.ts";
 import { manyFailed } from "../../test-support/failed-documents.ts";
-import { BatchService, documents, jobs, NOW, recordJob, rows, testIo, type TestIo } from "../../test-support/index.ts";
-import { expect, it } from "vitest";
+import { documents, jobs, NOW, recordJob, rows } from "../../test-support/index.ts";
+import { expect } from "vitest";
+import { context, it } from "../../test-support/pipeline-test.ts";
 
 /** A submission of three documents that failed, with a retry that its request left. */
-async function retried(io: TestIo) {
-  const { submission } = await recordJob(io.db, documents("d", 3), { now: NOW, dueAt: NOW });
+async function retried() {
+  const { submission } = await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   await env.DB.prepare(
     `INSERT INTO outcomes (collection, document_id, submission_id, status, model, attempts, job_id, code, message, finalized_at)
      SELECT collection, document_id, submission_id, 'failed', 'm', 3, (SELECT id FROM jobs), 'model_error', 'm', 1 FROM documents`,
   ).run();
   await env.DB.prepare("UPDATE submissions SET failed = 3, completed_at = 1, closed_at = 1").run();
   await env.DB.prepare("UPDATE jobs SET status = 'failed', due_at = NULL, ended_at = 1, finalized_sequence = 1").run();
-  await requestRetry(io.db, { submission, code: "", token: "t" }, NOW);
+  await requestRetry(context.db, { submission, code: "", token: "t" }, NOW);
   return submission;
 }
 
 it("carries a retry on that its request left, at the next run, until every document of it ended", async () => {
-  const io = testIo(env.DB, new BatchService());
-  await retried(io);
-  await nextRun(io);
+  await retried();
+  await nextRun(context);
   expect(await rows(env.DB, "SELECT * FROM retries")).toEqual([]);
   expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["failed", "pending"]);
-  await runUntilDone(io);
+  await runUntilDone(context);
   expect(await rows(env.DB, "SELECT status, count(*) AS n FROM outcomes GROUP BY status")).toEqual([
     { status: "succeeded", n: 3 },
   ]);
@@ -34,24 +34,22 @@ it("carries a retry on that its request left, at the next run, until every docum
 });
 
 it("carries a retry on while everything is paused", async () => {
-  const io = testIo(env.DB, new BatchService());
-  await retried(io);
-  await pauseDispatching(io.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
-  await nextRun(io);
+  await retried();
+  await pauseDispatching(context.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
+  await nextRun(context);
   expect(await rows(env.DB, "SELECT * FROM retries")).toEqual([]);
   expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["failed", "pending"]);
 });
 
 it("queues all of a retry of 30,000 documents at the next run, of which its request only listed the parts", async () => {
-  const io = testIo(env.DB, new BatchService());
-  await pauseDispatching(io.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
-  const submission = await manyFailed(io.db, 100, 300);
+  await pauseDispatching(context.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
+  const submission = await manyFailed(context.db, 100, 300);
   const retry = { submission, code: "", token: "t" } as const;
-  await requestRetry(io.db, retry, NOW);
-  await continueRetry(io, retry, 3);
-  expect(await readRetryProgress(io.db, [submission])).toMatchObject([{ documents: 30_000, queued: 0 }]);
-  await nextRun(io);
-  expect(await readRetryProgress(io.db, [submission])).toEqual([]);
+  await requestRetry(context.db, retry, NOW);
+  await continueRetry(context, retry, 3);
+  expect(await readRetryProgress(context.db, [submission])).toMatchObject([{ documents: 30_000, queued: 0 }]);
+  await nextRun(context);
+  expect(await readRetryProgress(context.db, [submission])).toEqual([]);
   expect(await rows(env.DB, "SELECT sum(document_count) AS n FROM jobs WHERE due_at IS NOT NULL")).toEqual([
     { n: 30_000 },
   ]);

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
-const io = (from = db, now = NOW) => ({ db: from, now: () => now, randomBytes: bytes });
+const context = (from = db, now = NOW) => ({ db: from, now: () => now, randomBytes: bytes });
 
 const all = (submission: SubmissionId) => ({ submission, code: "", token: "t" }) as const;
 const waiting = () =>
@@ -35,7 +35,7 @@ describe("a retry", () => {
   it("queues failed documents under their version, those of a root in one job, once", async () => {
     const { submission, jobs } = await failedParts(db, [["b", "a"], ["c"]]);
     expect(await requestRetry(db, all(submission), NOW)).toEqual({ submission, code: "" });
-    expect(await continueRetry(io(), all(submission), 10)).toEqual({ queued: 3, steps: 2, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 3, steps: 2, isThrough: true });
     expect(await waiting()).toMatchObject(
       [
         { parent_id: jobs[0], round: 1, members: JSON.stringify([[submission, ["b", "a"]]]) },
@@ -58,7 +58,7 @@ describe("a retry", () => {
     const retry = { submission, code: "too_large", token: "t" } as const;
     expect(await requestRetry(db, { ...retry, code: "no_answer" }, NOW)).toBeNull();
     await requestRetry(db, retry, NOW);
-    expect(await continueRetry(io(), retry, 10)).toMatchObject({ queued: 1, isThrough: true });
+    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 1, isThrough: true });
     expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
   });
 
@@ -76,30 +76,30 @@ describe("a retry", () => {
     await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW);
     const retry = { submission, code: "too_large", token: "t" } as const;
     await requestRetry(db, retry, NOW);
-    expect(await continueRetry(io(), retry, 10)).toMatchObject({ queued: 2, isThrough: true });
+    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 2, isThrough: true });
     expect(await waiting()).toMatchObject([{ members: JSON.stringify([[submission, ["a", "c"]]]) }]);
     expect(await rows("SELECT document_id, code FROM outcomes")).toEqual([{ document_id: "b", code: "model_error" }]);
   });
 
-  it("says how far it is, goes on where it was, and is the same one asked for again", async () => {
+  it("reports its progress, continues from there, and is the same when requested again", async () => {
     const { submission } = await failedParts(db, [["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(io(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isThrough: false });
+    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isThrough: false });
     expect(await readRetryProgress(db, [submission])).toEqual([
       { submission, documents: 2, queued: 0, requestedAt: NOW },
     ]);
     expect(await requestRetry(db, all(submission), NOW + 5)).toEqual({ submission, code: "" });
     expect(await rows("SELECT requested_at FROM retries")).toEqual([{ requested_at: NOW }]);
     expect(await listRetries(db, 10)).toEqual([{ submission, code: "" }]);
-    expect(await continueRetry(io(), all(submission), 1)).toEqual({ queued: 2, steps: 1, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 2, steps: 1, isThrough: true });
   });
 
   it("passes documents by that were deleted in between", async () => {
     const { submission } = await failedParts(db, [["a", "b"], ["c"]]);
     await requestRetry(db, all(submission), NOW);
-    await continueRetry(io(), all(submission), 1);
+    await continueRetry(context(), all(submission), 1);
     for (const id of ["a", "c"]) await deleteDocument(db, { collection: "default", id }, NOW);
-    expect(await continueRetry(io(), all(submission), 10)).toMatchObject({ queued: 1, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 1, isThrough: true });
     expect(await rows("SELECT members FROM jobs WHERE due_at IS NOT NULL")).toEqual([
       { members: JSON.stringify([[submission, ["b"]]]) },
     ]);
@@ -110,7 +110,7 @@ describe("a retry", () => {
     while (await rollUpTotals(db, NOW + 3_600_000));
     for (let retries = 0; retries < 2; retries += 1) {
       await requestRetry(db, all(submission), NOW);
-      await continueRetry(io(), all(submission), 10);
+      await continueRetry(context(), all(submission), 10);
       expect(await rows("SELECT total, failed FROM totals WHERE kind = 'lane'")).toEqual([{ total: 0, failed: 0 }]);
       for (const { id } of await waiting()) await failJob(db, id as JobId, submission, ["a"]);
     }
@@ -128,7 +128,7 @@ describe("a step of a retry that is repeated late", () => {
     const [first] = await readRetryParts(db, retry, 10);
     const root = jobs[0] ?? expect.fail("no job");
     if (first === undefined) expect.fail("no part");
-    const job = { id: jobId(), root, documents: ["a", "b"] };
+    const job = { id: jobId(), root, documentIds: ["a", "b"] };
     return { submission, retry, listed, parts: [first] as const, job };
   }
 
@@ -175,7 +175,7 @@ describe("a retry of many documents", () => {
     let through = false;
     for (let calls = 0; !through; calls += 1) {
       counts.length = 0;
-      const { isThrough, steps } = await continueRetry(io(counted), all(submission), 3);
+      const { isThrough, steps } = await continueRetry(context(counted), all(submission), 3);
       through = isThrough;
       expect(steps).toBeLessThanOrEqual(3);
       expect(counts.length).toBeLessThanOrEqual(3 * 12 + 3);
@@ -189,7 +189,7 @@ describe("a retry of many documents", () => {
   it("queues a root that is larger than a step with its neighbors in one job", async () => {
     const submission = await manyFailed(db, 1, 9_000);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(io(), all(submission), 2)).toMatchObject({ queued: 9_000, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 2)).toMatchObject({ queued: 9_000, isThrough: true });
     expect(await rows("SELECT document_count FROM jobs WHERE due_at IS NOT NULL")).toEqual([{ document_count: 9_000 }]);
   });
 

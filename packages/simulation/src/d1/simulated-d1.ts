@@ -123,7 +123,7 @@ function labelOf(statements: readonly Bound[]): string {
   let label = labels.get(writes.sql);
   if (label === undefined) {
     const found = /\b(INSERT INTO|UPDATE|DELETE FROM)\s+"?(\w+)|\b(FROM)\s+"?(\w+)/i.exec(writes.sql);
-    label = found === null ? "statement" : `${found[1] ?? "SELECT"} ${found[2] ?? found[4]}`;
+    label = found === null ? "statement" : `${found[1]?.toUpperCase() ?? "SELECT"} ${found[2] ?? found[4]}`;
     labels.set(writes.sql, label);
   }
   return statements.length > 1 ? `${label} +${statements.length - 1}` : label;

@@ -59,7 +59,7 @@ export const CLOCKS: readonly Mutation[] = [
     "claims-of-isolate-clock",
     "the poller claims what is due by its own clock",
     "workThrough",
-    "[io.databaseTime(), isolate.now()]",
+    "[context.databaseTime(), isolate.now()]",
     "[isolate.now(), isolate.now()]",
   ),
 ];

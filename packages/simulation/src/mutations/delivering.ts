@@ -14,9 +14,9 @@ export const DELIVERING: readonly Mutation[] = [
     mutation(
       "versions-share-a-row",
       "two versions of a document have their texts in one row, where a deletion finds one of them",
-      "chunkParts",
-      "|| documents.some((document) => inRow.has(document))",
-      "",
+      "hasRoom",
+      "return !documents.some((document) => row.documents.has(document));",
+      "return true;",
     ),
   ),
   withKind(
@@ -63,8 +63,8 @@ export const DELIVERING: readonly Mutation[] = [
     "chain-taken-again",
     "a stale or repeated message takes the chain from the run that has it",
     "takeChain",
-    "token = ${holder} WHERE name = 'chain' AND token = ${token}",
-    "token = ${holder} WHERE name = 'chain'",
+    "token: holder }).where(isChainOf(token))",
+    'token: holder }).where(eq(heartbeats.name, "chain"))',
   ),
   withKind(
     "load",
@@ -72,7 +72,7 @@ export const DELIVERING: readonly Mutation[] = [
       "broken-chain-stays",
       "a chain that broke is never replaced",
       "handOnChain",
-      "OR heartbeats.at < ${timeAfter(now, -CHAIN_ALIVE_MS)}",
+      "OR ${heartbeats.at} < ${timeAfter(now, -CHAIN_ALIVE_MS)}",
       "",
     ),
   ),

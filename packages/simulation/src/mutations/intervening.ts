@@ -27,8 +27,8 @@ export const INTERVENING: readonly Mutation[] = [
     "cancel-ignored-at-start",
     "a dispatch sends documents of a canceled submission",
     "listLive",
-    "CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL",
-    "CROSS JOIN submissions s ON s.id = g.value ->> 0",
+    "CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NULL",
+    "CROSS JOIN submissions s ON s.id = ${memberSubmission}",
   ),
   mutation(
     "cancel-ignored-at-recording",
@@ -90,8 +90,8 @@ export const INTERVENING: readonly Mutation[] = [
     "staged-part-forgotten",
     "a staged part whose message is lost is not recorded",
     "runMaintenance",
-    "&& (await recordStagedParts(io, now))",
-    "&& now < 0 && (await recordStagedParts(io, now))",
+    "&& (await recordStagedParts(context, now))",
+    "&& now < 0 && (await recordStagedParts(context, now))",
   ),
   mutation(
     "accepted-before-sent",

@@ -27,7 +27,7 @@ export const LIMITING: readonly Mutation[] = [
     "pieces-start-over",
     "the pieces and follow-ups of a job have ten batches of their own",
     "insertChildren",
-    "batches - (entry ->> 6), halvings",
+    'batches - (${entry("refused")}), halvings',
     "0, halvings",
   ),
   mutation(
@@ -53,7 +53,7 @@ export const LIMITING: readonly Mutation[] = [
       "last-batch-shared",
       "a bad document has its last batch together with good ones",
       "hasBatchLeft",
-      "if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;",
+      "if (!isUsedUp && !(await isPieceOfInvalid(context.db, job.id))) return true;",
       "if (!isUsedUp) return true;",
     ),
   ),

@@ -20,7 +20,7 @@ export const READING: readonly Mutation[] = [
     "stale-not-told",
     "a document whose newest version has no scores shows none, though an older one has",
     "documentShape",
-    "const stale = row.older_submission_id !== null;",
+    "const stale = row.olderSubmissionId !== null;",
     "const stale = false;",
   ),
   mutation(

@@ -6,8 +6,8 @@ export const RETRYING: readonly Mutation[] = [
     "retry-keeps-outcome",
     "a failed document that is queued again keeps its failure",
     "retryFailed",
-    "CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,",
-    "CROSS JOIN json_each(g.value, '$[2]') i WHERE false)`,",
+    "CROSS JOIN ${jobDocuments} i WHERE ${isNext})`,",
+    "CROSS JOIN ${jobDocuments} i WHERE false)`,",
   ),
   mutation(
     "retry-repeated-later",

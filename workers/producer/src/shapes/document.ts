@@ -89,44 +89,43 @@ export function documentShape(
   view: DocumentView,
   { now, pauses }: { readonly now: number; readonly pauses: readonly Pause[] },
 ): DocumentShape {
-  const stale = row.older_submission_id !== null;
+  const stale = row.olderSubmissionId !== null;
   return {
-    id: row.document_id,
+    id: row.documentId,
     collection: row.collection,
     status: row.status ?? "processing",
     query: row.query,
     model: row.model,
     lane: row.lane,
     scores: scoreShapes(
-      stale ? row.older_scores : row.scores,
-      view.include.includes("text") ? { contexts: stale ? row.older_contexts : row.contexts } : null,
+      stale ? row.olderScores : row.scores,
+      view.include.includes("text") ? { contexts: stale ? row.olderContexts : row.contexts } : null,
       view.topK,
     ),
-    scored_submission_id: stale ? row.older_submission_id : row.status === "succeeded" ? row.submission_id : null,
+    scored_submission_id: stale ? row.olderSubmissionId : row.status === "succeeded" ? row.submissionId : null,
     stale,
     error: errorShape(row),
     attempts: row.attempts ?? attemptsOf(job),
-    submission_id: row.submission_id,
-    job_id: row.status === null ? (job?.id ?? row.root_job_id) : row.outcome_job_id,
-    waiting: row.status === null ? waitingOf(row, job, pauses, now) : null,
-    created_at: time(row.created_at),
-    dispatched_at: time(row.status === null ? (job?.dispatched_at ?? null) : row.outcome_dispatched_at),
-    finalized_at: time(row.finalized_at),
+    submission_id: row.submissionId,
+    job_id: row.status === null ? (job?.id ?? row.rootJobId) : row.outcomeJobId,
+    waiting: row.status === null ? waitingOfDocument(row, job, pauses, now) : null,
+    created_at: time(row.createdAt),
+    dispatched_at: time(row.status === null ? (job?.dispatchedAt ?? null) : row.outcomeDispatchedAt),
+    finalized_at: time(row.finalizedAt),
   };
 }
 
 /** The job that recorded a document, if it certainly still holds it. */
 export function rootJob(row: DocumentRow): HoldingJob | null {
-  if (row.root_divided === 1 || row.root_job_id === null || row.root_status === null || row.root_due_at === null)
-    return null;
+  if (row.rootDivided === 1 || row.rootJobId === null || row.rootStatus === null || row.rootDueAt === null) return null;
   return {
-    id: row.root_job_id,
-    status: row.root_status,
-    dispatchNumber: row.root_dispatch_number ?? 0,
-    round: row.root_round ?? 1,
-    refusals: row.root_refusals ?? 0,
-    dispatched_at: row.root_dispatched_at,
-    due_at: row.root_due_at,
+    id: row.rootJobId,
+    status: row.rootStatus,
+    dispatchNumber: row.rootDispatchNumber ?? 0,
+    round: row.rootRound ?? 1,
+    refusals: row.rootRefusals ?? 0,
+    dispatchedAt: row.rootDispatchedAt,
+    dueAt: row.rootDueAt,
   };
 }
 
@@ -163,10 +162,15 @@ function attemptsOf(job: HoldingJob | null): number {
   return job.dispatchNumber > 0 ? job.round : job.round - 1;
 }
 
-function waitingOf(row: DocumentRow, job: HoldingJob | null, pauses: readonly Pause[], now: number): Waiting | null {
+function waitingOfDocument(
+  row: DocumentRow,
+  job: HoldingJob | null,
+  pauses: readonly Pause[],
+  now: number,
+): Waiting | null {
   // A cancellation takes effect at once, even during a pause.
-  const scopes = row.is_canceled === 1 ? [] : [EVERYTHING, modelScope(row.model), submissionScope(row.submission_id)];
+  const scopes = row.isCanceled === 1 ? [] : [EVERYTHING, modelScope(row.model), submissionScope(row.submissionId)];
   const pause = lastPause(pauses, scopes);
   if (job === null) return waitingShape({ reason: "dispatch", until: null });
-  return waitingShape(waitingOfJob({ ...job, dueAt: job.due_at }, pause, now));
+  return waitingShape(waitingOfJob(job, pause, now));
 }

@@ -88,7 +88,7 @@ export function jobShape(row: JobRow, pauses: readonly Pause[], now: number): Jo
     payload_bytes: row.payloadBytes,
     age_seconds: Math.max(0, Math.floor(((row.endedAt ?? now) - row.createdAt) / 1_000)),
     next_poll_at: row.status === "dispatched" ? time(row.dueAt) : null,
-    waiting: waitingOf(row, pauses, now),
+    waiting: waitingOfJobRow(row, pauses, now),
     usage: { tokens: row.tokens, unconfirmed_dispatches: row.unconfirmed, repeated_dispatches: row.repeated },
     created_at: time(row.createdAt),
     dispatched_at: time(row.dispatchedAt),
@@ -100,7 +100,7 @@ export function submissionsOf(row: JobRow): JobSubmissions {
   return JSON.parse(row.submissions) as JobSubmissions;
 }
 
-function waitingOf(row: JobRow, pauses: readonly Pause[], now: number): Waiting | null {
+function waitingOfJobRow(row: JobRow, pauses: readonly Pause[], now: number): Waiting | null {
   const live = submissionsOf(row).filter(([, , isCanceled]) => isCanceled === 0);
   // A cancellation takes effect at once, even during a pause.
   if (live.length === 0) return waitingShape(waitingOfJob(row, null, now));

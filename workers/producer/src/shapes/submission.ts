@@ -92,7 +92,7 @@ export function submissionShape(row: SubmissionRow, around: SubmissionSurroundin
     },
     incomplete: row.incomplete,
     stalled: stalledShape(row, now),
-    waiting: waitingOf(row, around, now),
+    waiting: waitingOfSubmission(row, around, now),
     retry: retryShape(around.retry),
     usage: { tokens: row.tokens, jobs: row.jobs, unconfirmed_dispatches: row.unconfirmedDispatches },
     created_at: time(row.createdAt),
@@ -140,7 +140,11 @@ export function processing(row: CountedRow): number {
 /** A submission shows the first of these that one of its jobs waits for: refused jobs come before those with an answer to come. */
 const REASONS = ["retry", "answer", "dispatch"] as const;
 
-function waitingOf(row: SubmissionRow, { jobs, pauses }: SubmissionSurroundings, now: number): Waiting | null {
+function waitingOfSubmission(
+  row: SubmissionRow,
+  { jobs, pauses }: SubmissionSurroundings,
+  now: number,
+): Waiting | null {
   if (row.completedAt !== null && !row.isRetrying) return null;
   // A cancellation takes effect at once, even during a pause.
   const scopes = row.cancelRequestedAt === null ? [EVERYTHING, modelScope(row.model), submissionScope(row.id)] : [];

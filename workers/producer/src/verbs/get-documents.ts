@@ -41,7 +41,7 @@ export async function getDocuments(
     return err(invalid([{ pointer: "?id", detail: "these documents are more than 20 MB: ask for fewer at once" }]));
   }
   const rows = await readDocuments(db, collection, ids, include.includes("text"));
-  const found = new Set(rows.map((row) => row.document_id));
+  const found = new Set(rows.map((row) => row.documentId));
   const documents = await describeDocuments(context, rows, { topK, include });
   return ok({ documents, missing: ids.filter((id) => !found.has(id)) });
 }

@@ -1,10 +1,11 @@
 import { sql } from "drizzle-orm";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, transact } from "@sluice/db";
+import { isSameDocument } from "./is-document.ts";
 
 /**
- * Forgets every version of a document: inputs and outcomes. A version that has not ended counts as
- * canceled, and an answer that comes for it later is dropped. Gives how many versions there were.
+ * Deletes every version of a document: inputs and outcomes. A version that has not ended counts as
+ * canceled, and a later answer for it is dropped. Returns how many versions there were.
  * Repeated, it finds none. Reads rows in proportion to the versions.
  */
 export async function deleteDocument(
@@ -20,8 +21,7 @@ export async function deleteDocument(
           THEN ${now} END
       WHERE id IN (
         SELECT d.submission_id FROM documents d WHERE ${key}
-          AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.document_id = d.document_id
-            AND o.collection = d.collection AND o.submission_id = d.submission_id))`,
+          AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE ${isSameDocument(sql`o`, sql`d`)}))`,
     sql`
       UPDATE contexts SET texts = json_replace(texts, (
         SELECT '$[' || d.contexts_at || ']' FROM documents d WHERE ${key} AND d.contexts_id = contexts.id), NULL)

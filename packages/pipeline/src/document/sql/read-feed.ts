@@ -1,6 +1,8 @@
 import { sql } from "drizzle-orm";
 import type { JobId, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { memberDocuments, memberSubmission } from "../../job/sql/members.ts";
+import { isDocument, isSameDocument } from "./is-document.ts";
 
 /** A job that ended, in the order of ends. */
 export interface EndedJob {
@@ -9,7 +11,7 @@ export interface EndedJob {
   readonly documents: number;
 }
 
-/** The jobs that ended with this sequence and after it. Reads as many as it gives. */
+/** The jobs that ended with this sequence and after it. Reads as many as it returns. */
 export async function listEndedJobs(db: Database, from: number, limit: number): Promise<EndedJob[]> {
   return query<EndedJob>(
     db,
@@ -67,12 +69,11 @@ export async function listFeedEntries(
       d.payload_bytes + 40 * d.context_count AS bytes
     FROM json_each(${JSON.stringify(jobs)}) a CROSS JOIN jobs j ON j.id = a.value
     CROSS JOIN json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND (${collection} IS NULL OR s.collection = ${collection})
-    CROSS JOIN json_each(g.value, '$[1]') i
-    CROSS JOIN outcomes o ON o.document_id = i.value AND o.collection = s.collection AND o.submission_id = s.id
-      AND o.job_id = j.id
-    CROSS JOIN documents d ON d.document_id = o.document_id AND d.collection = o.collection
-      AND d.submission_id = o.submission_id
+    CROSS JOIN submissions s ON s.id = ${memberSubmission} AND (${collection} IS NULL OR s.collection = ${collection})
+    CROSS JOIN ${memberDocuments} i
+    CROSS JOIN outcomes o
+      ON ${isDocument(sql`o`, { id: sql`i.value`, collection: sql`s.collection`, submission: sql`s.id` })} AND o.job_id = j.id
+    CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)}
     WHERE a.key > 0 OR g.key > ${from.group} OR (g.key = ${from.group} AND i.key > ${from.index})
     LIMIT ${limit}`,
   );

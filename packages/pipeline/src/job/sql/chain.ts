@@ -1,6 +1,6 @@
-import { sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { timeAfter, type Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { heartbeats, query, transact, type Database } from "@sluice/db";
 
 /*
  * The chain: runs of the poller that continue one another, each in a fresh invocation. Its row in `heartbeats` holds a
@@ -16,11 +16,15 @@ export const CHAIN_ALIVE_MS = 90_000;
  */
 export async function handOnChain(db: Database, holder: string | null, next: string, now: Time): Promise<boolean> {
   const rows = await transact(db, [
-    sql`
-      INSERT INTO heartbeats (name, at, token) VALUES ('chain', ${now}, ${next})
-      ON CONFLICT DO UPDATE SET at = excluded.at, token = excluded.token
-      WHERE heartbeats.token = ${holder ?? ""} OR heartbeats.at < ${timeAfter(now, -CHAIN_ALIVE_MS)}`,
-    sql`SELECT 1 FROM heartbeats WHERE name = 'chain' AND token = ${next}`,
+    db
+      .insert(heartbeats)
+      .values({ name: "chain", at: now, token: next })
+      .onConflictDoUpdate({
+        target: heartbeats.name,
+        set: { at: sql`excluded.at`, token: sql`excluded.token` },
+        setWhere: sql`${heartbeats.token} = ${holder ?? ""} OR ${heartbeats.at} < ${timeAfter(now, -CHAIN_ALIVE_MS)}`,
+      }),
+    db.select({ at: heartbeats.at }).from(heartbeats).where(isChainOf(next)),
   ]);
   return rows.length > 0;
 }
@@ -28,13 +32,18 @@ export async function handOnChain(db: Database, holder: string | null, next: str
 /** Exchanges the token of a message for that of the run that it starts. A token is valid once. Safe to repeat. */
 export async function takeChain(db: Database, token: string, holder: string, now: Time): Promise<boolean> {
   const rows = await transact(db, [
-    sql`UPDATE heartbeats SET at = ${now}, token = ${holder} WHERE name = 'chain' AND token = ${token}`,
-    sql`SELECT 1 FROM heartbeats WHERE name = 'chain' AND token = ${holder}`,
+    db.update(heartbeats).set({ at: now, token: holder }).where(isChainOf(token)),
+    db.select({ at: heartbeats.at }).from(heartbeats).where(isChainOf(holder)),
   ]);
   return rows.length > 0;
 }
 
 /** Ends the chain whose token this is, so that the next may start at once. */
 export async function endChain(db: Database, token: string): Promise<void> {
-  await query(db, sql`DELETE FROM heartbeats WHERE name = 'chain' AND token = ${token}`);
+  await query(db, db.delete(heartbeats).where(isChainOf(token)));
+}
+
+/** The chain's row, if this is its token. */
+function isChainOf(token: string) {
+  return and(eq(heartbeats.name, "chain"), eq(heartbeats.token, token));
 }

@@ -24,16 +24,18 @@ interface ClaimedHead {
   readonly createdAt: number;
 }
 /** A claimed job that is to be dispatched, without its list: that is read when it is needed. */
-export type WaitingJob = ClaimedHead & { readonly status: "pending" | "dispatching" };
+export type UndispatchedJob = ClaimedHead & { readonly status: "pending" | "dispatching" };
 /** A claimed job whose batch is polled. */
 export type DispatchedJob = ClaimedHead & {
   readonly status: "dispatched";
   readonly requestId: RequestId;
   readonly dispatchedAt: number;
 };
-export type ClaimedJob = WaitingJob | DispatchedJob;
+export type ClaimedJob = UndispatchedJob | DispatchedJob;
 
-/** What a claim takes at most. A third of each limit is for the lane `bulk`, so that interactive work never starves it. */
+/**
+ * What a claim takes at most. A third of each limit is for the lane `bulk`, so that interactive work never starves it.
+ */
 export interface ClaimLimits {
   /** Dispatched jobs. */
   readonly polls: number;
@@ -58,7 +60,7 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
 
 /**
  * The same as a run begins. In the same call: the poller's heartbeat, the release of what pauses held that ended by
- * themselves before `pausesEndedBy`, and whether a retry is not through, which reads one row.
+ * themselves before `pausesEndedBy`, and whether a retry is in progress, which reads one row.
  */
 export async function claimAtStart(
   db: Database,
@@ -67,7 +69,7 @@ export async function claimAtStart(
   pausesEndedBy: Time,
 ): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean }> {
   const results = await transactAll<ClaimedRow>(db, [
-    beatOfPoller(now),
+    beatOfPoller(db, now),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
     anyRetry,

@@ -8,7 +8,7 @@ import { CLAIMED_COLUMNS, nextPoll, type DispatchedJob } from "./claim-due-jobs.
 /**
  * Claims the jobs whose current dispatch is one of these batches, by moving each one's `due_at` to its next poll, so
  * that a run of the poller does not poll it too. One statement, a row read and written per job found; batches that
- * belong to nobody, to an older dispatch or to a job that has ended cost an index lookup.
+ * belong to no job, to an older dispatch or to a job that has ended cost an index lookup.
  */
 export async function claimReportedJobs(
   db: Database,

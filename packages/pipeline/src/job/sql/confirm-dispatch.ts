@@ -1,11 +1,11 @@
-import { sql } from "drizzle-orm";
+import { and, eq, or, sql } from "drizzle-orm";
 import type { JobId, RequestId } from "@sluice/core";
-import { type Database, query } from "@sluice/db";
+import { jobs, query, type Database } from "@sluice/db";
 
 /**
- * Records the `request_id` that Workers AI gave for a dispatch; `dueAt` is the first poll. Gives
- * whether the job is dispatched under it: false means that another dispatch was started meanwhile,
- * and this one's answer is nobody's.
+ * Records the `request_id` that Workers AI returned for a dispatch; `dueAt` is the first poll. Returns whether the job
+ * is dispatched under it: false means that another dispatch was started meanwhile, and no job takes the answer to this
+ * one.
  */
 export async function confirmDispatch(
   db: Database,
@@ -15,12 +15,23 @@ export async function confirmDispatch(
 ): Promise<boolean> {
   const rows = await query(
     db,
-    sql`
-    UPDATE jobs SET status = 'dispatched', request_id = ${requestId}, due_at = ${dueAt}, refusals = 0,
-      dispatches = json_set(dispatches, '$[#-1].request_id', ${requestId})
-    WHERE id = ${job.id} AND dispatch_number = ${job.dispatchNumber}
-      AND (status = 'dispatching' OR (status = 'dispatched' AND request_id = ${requestId}))
-    RETURNING id`,
+    db
+      .update(jobs)
+      .set({
+        status: "dispatched",
+        requestId,
+        dueAt,
+        refusals: 0,
+        dispatches: sql`json_set(${jobs.dispatches}, '$[#-1].request_id', ${requestId})`,
+      })
+      .where(
+        and(
+          eq(jobs.id, job.id),
+          eq(jobs.dispatchNumber, job.dispatchNumber),
+          or(eq(jobs.status, "dispatching"), and(eq(jobs.status, "dispatched"), eq(jobs.requestId, requestId))),
+        ),
+      )
+      .returning({ id: jobs.id }),
   );
   return rows.length > 0;
 }

@@ -1,11 +1,12 @@
 import { sql, type SQL } from "drizzle-orm";
 import { MAX_JOB_DOCUMENTS, type JobId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
+import { isMemberDocument, memberDocuments, memberSubmission } from "./members.ts";
 
 /** What a job weighs that may be merged with others. */
 export interface MergeableJob {
   readonly id: JobId;
-  readonly documents: number;
+  readonly documentCount: number;
   readonly contexts: number;
   readonly payloadBytes: number;
   /** Of its list. */
@@ -26,13 +27,13 @@ export async function weighMergeableJobs(db: Database, jobs: readonly JobId[]): 
   return query(
     db,
     sql`
-    SELECT j.id, j.document_count AS documents, j.context_count AS contexts, j.payload_bytes AS payloadBytes,
+    SELECT j.id, j.document_count AS documentCount, j.context_count AS contexts, j.payload_bytes AS payloadBytes,
       length(CAST(j.members AS BLOB)) AS memberBytes, (
         SELECT coalesce(sum(length(CAST(d.context_ids AS BLOB))), 0)
         FROM json_each(j.members) g
-        CROSS JOIN submissions s ON s.id = g.value ->> 0
-        CROSS JOIN json_each(g.value, '$[1]') i
-        CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
+        CROSS JOIN submissions s ON s.id = ${memberSubmission}
+        CROSS JOIN ${memberDocuments} i
+        CROSS JOIN documents d ON ${isMemberDocument}
       ) AS contextIdBytes
     FROM json_each(${JSON.stringify(jobs)}) a CROSS JOIN jobs j ON j.id = a.value
     WHERE ${isFresh(sql`j`)} AND j.document_count BETWEEN 1 AND ${MAX_JOB_DOCUMENTS / 2} AND j.members <> '[]'

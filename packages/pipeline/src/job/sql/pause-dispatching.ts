@@ -1,9 +1,10 @@
-import { sql, type SQL } from "drizzle-orm";
+import { gt, isNull, or, sql, type SQL } from "drizzle-orm";
 import { EVERYTHING, modelScope, SUBMISSION_SCOPE } from "../pause-scopes.ts";
 import { NEVER_DUE, RELEASE_SPACING_MS } from "../schedule.ts";
 import type { JobId, ModelName, PauseReason, SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { pauses, query, transact, type Database } from "@sluice/db";
+import { memberSubmission } from "./members.ts";
 
 /** Why something is not dispatched, and until when (milliseconds); `null`: until it is resumed. */
 export interface Pause {
@@ -19,23 +20,28 @@ export interface Pause {
  * keeps its start. Asked for again, it keeps its message too unless there is a new one.
  */
 export async function pauseDispatching(db: Database, pause: Pause): Promise<void> {
+  const isRequested = sql`${pauses.reason} = 'requested'`;
   await query(
     db,
-    sql`
-    INSERT INTO pauses (scope, reason, message, since, until)
-    VALUES (${pause.scope}, ${pause.reason}, ${pause.message}, ${pause.since}, ${pause.until})
-    ON CONFLICT (scope) DO UPDATE SET
-      reason = excluded.reason,
-      message = iif(pauses.reason = 'requested', coalesce(excluded.message, pauses.message), excluded.message),
-      since = iif(pauses.reason <> 'requested' AND excluded.reason = 'requested', excluded.since, pauses.since),
-      until = excluded.until
-    WHERE pauses.reason <> 'requested' OR excluded.reason = 'requested'`,
+    db
+      .insert(pauses)
+      .values(pause)
+      .onConflictDoUpdate({
+        target: pauses.scope,
+        set: {
+          reason: sql`excluded.reason`,
+          message: sql`iif(${isRequested}, coalesce(excluded.message, ${pauses.message}), excluded.message)`,
+          since: sql`iif(NOT ${isRequested} AND excluded.reason = 'requested', excluded.since, ${pauses.since})`,
+          until: sql`excluded.until`,
+        },
+        setWhere: sql`NOT ${isRequested} OR excluded.reason = 'requested'`,
+      }),
   );
 }
 
 /**
- * Ends a pause and makes the jobs that it holds due, spread out; touches no other job. Gives the pause that
- * ended; `null`: none was in force, or D1 committed an earlier try whose answer was lost.
+ * Ends a pause and makes the jobs that it holds due, spread out; touches no other job. Returns the pause
+ * that ended; `null`: none was in force, or D1 committed an earlier try whose answer was lost.
  */
 export async function resumeDispatching(db: Database, scope: string, now: number): Promise<Pause | null> {
   const [ended] = await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));
@@ -44,11 +50,10 @@ export async function resumeDispatching(db: Database, scope: string, now: number
 
 /** The pauses in force. A handful of rows. */
 export async function readPauses(db: Database, now: Time): Promise<Pause[]> {
-  return query<Pause>(
-    db,
-    sql`
-    SELECT scope, reason, message, since, until FROM pauses WHERE until IS NULL OR until > ${now}`,
-  );
+  return db
+    .select()
+    .from(pauses)
+    .where(or(isNull(pauses.until), gt(pauses.until, now)));
 }
 
 /**
@@ -72,9 +77,9 @@ export async function dropEndedPauses(db: Database, now: number): Promise<void> 
 }
 
 /**
- * Ends the pauses whose time was over before `endedBefore`, in two statements of a transaction. The job
- * whose refusal put up such a pause is due at its end, and puts it up again where the fault lasts: the
- * others are released only once that had its chance. Reads the pauses, and the jobs of those that end.
+ * Ends the pauses that expired before `endedBefore`, in two statements of a transaction. The job whose refusal started
+ * such a pause is due at its end, and starts it again if the fault persists: the others are released only after that
+ * job was tried. Reads the pauses, and the jobs of those that end.
  */
 export function releaseEndedPauses(endedBefore: Time, now: Time): SQL[] {
   return endPauses(sql`SELECT scope FROM pauses WHERE until <= ${endedBefore}`, now);
@@ -104,13 +109,13 @@ export function firstSubmissionScope(members: SQL): SQL {
 /** Whether a job's list holds documents of a canceled submission. */
 export function holdsCanceled(members: SQL): SQL {
   return sql`EXISTS (SELECT 1 FROM json_each(${members}) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL)`;
+    CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NOT NULL)`;
 }
 
 /**
  * What holding a job by the pause of a scope sets: nothing but the end of the pause makes it due before
- * `until`. Where the pause has ended meanwhile, the job is due now; and where its list, `members`, holds documents
- * of a canceled submission: those end at once, and the rest is held then. Without `members` it has none.
+ * `until`. If the pause has ended meanwhile, the job is due now; so it is if its list, `members`, holds documents of
+ * a canceled submission: those end at once, and the rest is held then. Without `members` it has none.
  */
 export function holdingBy(
   scope: SQL,
@@ -132,12 +137,12 @@ const MAX_HELD = 5_000;
 export type Paused =
   | { readonly kind: "everything" }
   | { readonly kind: "model"; readonly model: ModelName }
-  | { readonly kind: "submissions"; readonly submissions: readonly SubmissionId[] };
+  | { readonly kind: "submissions"; readonly submissionIds: readonly SubmissionId[] };
 
 /**
  * Holds jobs that pauses cover: those of `claimed`, and others that are due. Left out are jobs that need
  * a step of their own: with an open dispatch, or with documents of a canceled submission, which end at once
- * whatever is paused. Gives the jobs that it held. Reads about 15 rows a job of one submission.
+ * even while paused. Returns the jobs that it held. Reads about 15 rows a job of one submission.
  */
 export async function holdPausedJobs(
   db: Database,
@@ -177,7 +182,7 @@ function coverage(paused: Paused): { readonly scope: SQL; readonly covers: SQL }
       return {
         scope: firstSubmissionScope(sql`members`),
         covers: sql`NOT EXISTS (SELECT 1 FROM json_each(j.members) g
-          WHERE g.value ->> 0 NOT IN (SELECT value FROM json_each(${JSON.stringify(paused.submissions)})))`,
+          WHERE ${memberSubmission} NOT IN (SELECT value FROM json_each(${JSON.stringify(paused.submissionIds)})))`,
       };
   }
 }

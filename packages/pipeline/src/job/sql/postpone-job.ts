@@ -3,11 +3,11 @@ import type { JobId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 import { holdingBy } from "./pause-dispatching.ts";
 
-/** Why a job did not get through, as its dispatches tell it. */
+/** Why a dispatch of a job ended without an answer, as `jobs.dispatches` records it. */
 export interface DispatchError {
   /** A class of refusal, or what happened. */
   readonly reason: string;
-  /** The service's own words, bounded. */
+  /** The message of the service, truncated. */
   readonly message: string;
 }
 
@@ -21,7 +21,7 @@ export type DispatchCount = "none" | "unconfirmed" | "repeated";
 /** What a dispatch that ended without an answer adds to its job's counts. */
 export interface DispatchCounts {
   readonly dispatch: DispatchCount;
-  /** Whether the job itself was turned away: a fault of the account or the model says nothing about it. */
+  /** Whether the job itself was refused: a fault of the account or the model says nothing about it. */
   readonly refused: boolean;
 }
 

@@ -1,6 +1,8 @@
 import { sql } from "drizzle-orm";
 import type { JobId, JobStatus, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { columns } from "../../platform/sql/columns.ts";
+import { memberDocuments, memberSubmission } from "./members.ts";
 
 /** The job that has a document which has not ended: how far it is. */
 export interface HoldingJob {
@@ -9,9 +11,11 @@ export interface HoldingJob {
   readonly dispatchNumber: number;
   readonly round: number;
   readonly refusals: number;
-  readonly dispatched_at: number | null;
-  readonly due_at: number | null;
+  readonly dispatchedAt: number | null;
+  readonly dueAt: number | null;
 }
+
+const ASKED = columns("submission", "id");
 
 /**
  * The open jobs that hold documents whose first job has ended: its follow-ups and pieces, the job that it was
@@ -23,7 +27,8 @@ export async function readHoldingJobs(
 ): Promise<(HoldingJob & { readonly submission: SubmissionId; readonly document: string })[]> {
   if (documents.length === 0) return [];
   const roots = JSON.stringify([...new Set(documents.map((document) => document.root))]);
-  const asked = JSON.stringify(documents.map((document) => [document.submission, document.id]));
+  const asked = JSON.stringify(documents.map((document) => ASKED.list(document)));
+  const askedFor = ASKED.row(sql`value`);
   return query(
     db,
     sql`
@@ -34,10 +39,10 @@ export async function readHoldingJobs(
       UNION
       SELECT absorbed.merged_into FROM line
       CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
-    SELECT g.value ->> 0 AS submission, i.value AS document,
-      j.id, j.status, j.dispatch_number AS dispatchNumber, j.round, j.refusals, j.dispatched_at, j.due_at
+    SELECT ${memberSubmission} AS submission, i.value AS document,
+      j.id, j.status, j.dispatch_number AS dispatchNumber, j.round, j.refusals, j.dispatched_at AS dispatchedAt, j.due_at AS dueAt
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
-    CROSS JOIN json_each(j.members) g CROSS JOIN json_each(g.value, '$[1]') i
-    WHERE (g.value ->> 0, i.value) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${asked}))`,
+    CROSS JOIN json_each(j.members) g CROSS JOIN ${memberDocuments} i
+    WHERE (${memberSubmission}, i.value) IN (SELECT ${askedFor("submission")}, ${askedFor("id")} FROM json_each(${asked}))`,
   );
 }

@@ -1,12 +1,16 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { JobId, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { isDocument } from "../../document/sql/is-document.ts";
+import { columns } from "../../platform/sql/columns.ts";
+import { MEMBER, memberSubmission } from "./members.ts";
 
-/** A document as it stands in a job's list: its number is its index in the batch. */
+/** A document of a job's list: its position in the list is its index in the batch. */
 export interface JobDocument {
   readonly submission: SubmissionId;
   readonly document: string;
-  readonly place: number;
+  /** In its push. */
+  readonly index: number;
   readonly contexts: number;
   /** `null`: each context's id is its index. */
   readonly contextIds: readonly string[] | null;
@@ -17,15 +21,29 @@ interface JobDispatch {
   readonly dispatchNumber: number;
 }
 
-/** For `WITH`: the jobs' lists, taken apart by submission once: a join that refers to one serializes it for each document. */
+const DISPATCH = columns("id", "dispatchNumber");
+
+/** Whether `d` is the document that the id `i` names in the list `l`. */
+const isListedDocument = isDocument(sql`d`, {
+  id: sql`i.value`,
+  collection: sql`l.collection`,
+  submission: sql`l.submission`,
+});
+
+/**
+ * For `WITH`: the jobs' lists, taken apart by submission once: a join that refers to one serializes it for each
+ * document.
+ */
 function listed(jobs: readonly JobDispatch[]): SQL {
+  const asked = DISPATCH.row(sql`a.value`);
   return sql`
     WITH listed AS MATERIALIZED (
-      SELECT j.id AS job, g.key, s.id AS submission, s.collection, s.truncate_inputs, g.value -> 1 AS documents
-      FROM json_each(${JSON.stringify(jobs.map(({ id, dispatchNumber }) => [id, dispatchNumber]))}) a
-      CROSS JOIN jobs j ON j.id = a.value ->> 0 AND j.dispatch_number = a.value ->> 1
+      SELECT j.id AS job, g.key, s.id AS submission, s.collection, s.truncate_inputs,
+        ${MEMBER.row(sql`g.value`).json("documents")} AS documents
+      FROM json_each(${JSON.stringify(jobs.map((job) => DISPATCH.list(job)))}) a
+      CROSS JOIN jobs j ON j.id = ${asked("id")} AND j.dispatch_number = ${asked("dispatchNumber")}
       CROSS JOIN json_each(j.members) g
-      CROSS JOIN submissions s ON s.id = g.value ->> 0)`;
+      CROSS JOIN submissions s ON s.id = ${memberSubmission})`;
 }
 
 /**
@@ -40,30 +58,30 @@ export async function readJobDocuments(
     job: JobId;
     submission: SubmissionId;
     document: string;
-    place: number | null;
+    index: number | null;
     contexts: number;
     contextIds: string | null;
     group: number;
-    index: number;
+    position: number;
   }>(
     db,
     sql`
     ${listed(jobs)}
-    SELECT l.job AS job, l.submission AS submission, i.value AS document, d.place AS place, d.context_count AS contexts,
-      d.context_ids AS contextIds, l.key AS "group", i.key AS "index"
+    SELECT l.job AS job, l.submission AS submission, i.value AS document, d.place AS "index", d.context_count AS contexts,
+      d.context_ids AS contextIds, l.key AS "group", i.key AS position
     FROM listed l CROSS JOIN json_each(l.documents) i
-    LEFT JOIN documents d ON d.document_id = i.value AND d.collection = l.collection AND d.submission_id = l.submission`,
+    LEFT JOIN documents d ON ${isListedDocument}`,
   );
-  // Sorted here, since D1 bills a sort as one more row read a document; as they come they are in order.
-  const sorted = rows.toSorted((a, b) => a.group - b.group || a.index - b.index);
+  // Sorted here, since D1 bills a sort as one more row read a document; they arrive in order already.
+  const sorted = rows.toSorted((a, b) => a.group - b.group || a.position - b.position);
   const lists = new Map<JobId, (JobDocument | null)[]>();
-  for (const { job, submission, document, place, contexts, contextIds } of sorted) {
+  for (const { job, submission, document, index, contexts, contextIds } of sorted) {
     const list = lists.get(job) ?? [];
     lists.set(job, list);
-    if (place === null) list.push(null);
+    if (index === null) list.push(null);
     else {
       const ids = contextIds === null ? null : (JSON.parse(contextIds) as string[]);
-      list.push({ submission, document, place, contexts, contextIds: ids });
+      list.push({ submission, document, index, contexts, contextIds: ids });
     }
   }
   return lists;
@@ -73,7 +91,7 @@ export async function readJobDocuments(
 export interface DocumentContent {
   readonly submission: SubmissionId;
   readonly document: string;
-  readonly place: number;
+  readonly index: number;
   readonly query: string;
   readonly contexts: readonly string[];
   readonly truncateInputs: boolean;
@@ -87,10 +105,10 @@ export async function readJobContent(db: Database, job: JobDispatch): Promise<Do
     db,
     sql`
     ${listed([job])}
-    SELECT l.submission AS submission, d.document_id AS document, d.place, d.query, t.texts -> d.contexts_at AS contexts,
+    SELECT l.submission AS submission, d.document_id AS document, d.place AS "index", d.query, t.texts -> d.contexts_at AS contexts,
       l.truncate_inputs AS truncates
     FROM listed l CROSS JOIN json_each(l.documents) i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = l.collection AND d.submission_id = l.submission
+    CROSS JOIN documents d ON ${isListedDocument}
     CROSS JOIN contexts t ON t.id = d.contexts_id`,
   );
   return rows.map(({ contexts, truncates, ...row }) => ({

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { JobId, JobStatus, Lane, ModelName, RequestId, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { memberSubmission } from "./members.ts";
 
 /** Everything about a job but its documents. Times in milliseconds. */
 export interface JobRow {
@@ -34,7 +35,7 @@ const columns = sql`
   j.unconfirmed_dispatches AS unconfirmed, j.repeated_dispatches AS repeated, j.created_at AS createdAt,
   j.dispatched_at AS dispatchedAt, j.ended_at AS endedAt, j.due_at AS dueAt, j.dispatches,
   (SELECT json_group_array(json_array(s.id, s.collection, s.cancel_requested_at IS NOT NULL)) FROM json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0) AS submissions`;
+    CROSS JOIN submissions s ON s.id = ${memberSubmission}) AS submissions`;
 
 export async function readJob(db: Database, id: JobId): Promise<JobRow | null> {
   const [row] = await query<JobRow>(db, sql`SELECT ${columns} FROM jobs j WHERE j.id = ${id}`);
@@ -45,9 +46,9 @@ export async function readJob(db: Database, id: JobId): Promise<JobRow | null> {
 const OPEN: readonly JobStatus[] = ["pending", "dispatching", "dispatched"];
 
 /**
- * Jobs, the newest first, after the cursor's. Reads as many as it gives, and a row a submission of each;
- * for a status of open jobs it reads all the open ones. Of ended ones of a status, or of a lane, look
- * through what it gives without either.
+ * Jobs, the newest first, after the cursor. Reads as many as it returns, and a row for each submission of each; for the
+ * status of an open job it reads all open jobs. It cannot filter by the status of ended jobs or by lane: filter its
+ * result.
  */
 export async function listJobs(
   db: Database,

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { JobStatus, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { memberSubmission } from "./members.ts";
 
 /** An open job with documents of a submission. */
 export interface WaitingJobRow {
@@ -10,12 +11,12 @@ export interface WaitingJobRow {
   readonly dueAt: number;
 }
 
-/** A submission's parts, the last ones, whose jobs are looked at: what waits is mostly there. */
+/** The last parts of a submission, whose jobs are read: most waiting documents are there. */
 const LAST_PARTS = 20;
 
 /**
- * The open jobs that hold documents of submissions: those that recorded their last 20 parts, and what
- * came of them. Reads rows in proportion to the submissions asked for.
+ * The open jobs that hold documents of submissions: those that recorded their last 20 parts, and the jobs that follow
+ * them. Reads rows in proportion to the submissions.
  */
 export async function readWaitingJobs(db: Database, ids: readonly SubmissionId[]): Promise<WaitingJobRow[]> {
   if (ids.length === 0) return [];
@@ -34,6 +35,6 @@ export async function readWaitingJobs(db: Database, ids: readonly SubmissionId[]
       CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
     SELECT line.submission, j.status, j.refusals, j.due_at AS dueAt
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
-    WHERE EXISTS (SELECT 1 FROM json_each(j.members) g WHERE g.value ->> 0 = line.submission)`,
+    WHERE EXISTS (SELECT 1 FROM json_each(j.members) g WHERE ${memberSubmission} = line.submission)`,
   );
 }

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { JobId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
+import { columns } from "../../platform/sql/columns.ts";
 
 /** A job that was recorded or claimed to be dispatched, and was not. */
 export interface HeldJob {
@@ -8,6 +9,9 @@ export interface HeldJob {
   readonly dispatchNumber: number;
   readonly status: "pending" | "dispatching";
 }
+
+const DISPATCHED = columns("id", "dispatchNumber");
+const HELD = columns("id", "dispatchNumber", "status");
 
 /**
  * Makes dispatched jobs due at once that were claimed and not polled, those first that were dispatched first. Reads
@@ -18,25 +22,28 @@ export async function releasePolls(
   jobs: readonly { readonly id: JobId; readonly dispatchNumber: number }[],
   now: number,
 ): Promise<void> {
+  const dispatched = DISPATCHED.row(sql`value`);
   await query(
     db,
     sql`
     UPDATE jobs SET due_at = min(${now}, dispatched_at)
     WHERE (id, dispatch_number) IN (
-        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(jobs.map(({ id, dispatchNumber }) => [id, dispatchNumber]))}))
+        SELECT ${dispatched("id")}, ${dispatched("dispatchNumber")}
+        FROM json_each(${JSON.stringify(jobs.map((job) => DISPATCHED.list(job)))}))
       AND status = 'dispatched' AND due_at > ${now}`,
   );
 }
 
-/** Makes jobs due at once that whoever holds them leaves to another run. Reads two rows a job. */
+/** Makes jobs due at once that their holder leaves to another run. Reads two rows a job. */
 export async function releaseJobs(db: Database, jobs: readonly HeldJob[], now: number): Promise<void> {
+  const held = HELD.row(sql`value`);
   await query(
     db,
     sql`
     UPDATE jobs SET due_at = ${now}
     WHERE (id, dispatch_number, status) IN (
-        SELECT value ->> 0, value ->> 1, value ->> 2
-        FROM json_each(${JSON.stringify(jobs.map(({ id, dispatchNumber, status }) => [id, dispatchNumber, status]))}))
+        SELECT ${held("id")}, ${held("dispatchNumber")}, ${held("status")}
+        FROM json_each(${JSON.stringify(jobs.map((job) => HELD.list(job)))}))
       AND paused_by IS NULL AND due_at > ${now}`,
   );
 }

@@ -4,6 +4,8 @@ import type { JobId } from "@sluice/core";
 import type { JobMembers } from "../job.ts";
 import { type Database, transact } from "@sluice/db";
 import { firstSubmissionScope, holdingBy, type Holder } from "./pause-dispatching.ts";
+import { isSameDocument } from "../../document/sql/is-document.ts";
+import { isMemberDocument, MEMBER, memberDocuments, memberSubmission } from "./members.ts";
 
 /** What a dispatch sends: decided here, in the order here, and never again. */
 export interface StartedDispatch {
@@ -35,11 +37,10 @@ function endCanceled(held: SQL, now: number): SQL[] {
   const canceled = sql`
     SELECT d.document_id, d.collection, s.id AS submission_id, s.model
     FROM jobs j CROSS JOIN json_each(j.members) g
-    CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NOT NULL
-    CROSS JOIN json_each(g.value, '$[1]') i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
-    WHERE ${held} AND NOT EXISTS (SELECT 1 FROM outcomes o
-      WHERE o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id)`;
+    CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NOT NULL
+    CROSS JOIN ${memberDocuments} i
+    CROSS JOIN documents d ON ${isMemberDocument}
+    WHERE ${held} AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE ${isSameDocument(sql`o`, sql`d`)})`;
   return [
     sql`
       WITH counted AS MATERIALIZED (SELECT submission_id, count(*) AS count FROM (${canceled}) GROUP BY submission_id)
@@ -56,45 +57,45 @@ function endCanceled(held: SQL, now: number): SQL[] {
 
 /**
  * Counts a job's dispatches of which it is not known whether they were run at the submissions that have
- * nothing left in it: those that stay are told when it ends. Reads the job and no more where there were none.
+ * nothing left in it: the others are counted when it ends. Reads only the job if there are none.
  */
 function countAtLeaving(held: SQL): SQL {
   return sql`
     WITH leaving AS MATERIALIZED (
       SELECT s.id AS submission, j.unconfirmed_dispatches + (j.status = 'dispatching') AS unconfirmed
       FROM jobs j CROSS JOIN json_each(j.members) g
-      CROSS JOIN submissions s ON s.id = g.value ->> 0
+      CROSS JOIN submissions s ON s.id = ${memberSubmission}
       WHERE ${held} AND j.unconfirmed_dispatches + (j.status = 'dispatching') > 0
       GROUP BY s.id
       HAVING s.cancel_requested_at IS NOT NULL OR NOT max(EXISTS (
-        SELECT 1 FROM json_each(g.value, '$[1]') i
-        CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id)))
+        SELECT 1 FROM ${memberDocuments} i
+        CROSS JOIN documents d ON ${isMemberDocument})))
     UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches + leaving.unconfirmed
     FROM leaving WHERE submissions.id = leaving.submission`;
 }
 
-/** The place in the order of ends of a job that ends as canceled; null where it was never dispatched. */
+/** The place in the order of ends of a job that ends as canceled; null if it was never dispatched. */
 const sequenceOfCanceled = sql`
   iif(listed.count = 0 AND unconfirmed_dispatches + repeated_dispatches + (status = 'dispatching') > 0,
     (SELECT coalesce(max(finalized_sequence), 0) + 1 FROM jobs WHERE finalized_sequence IS NOT NULL), NULL)`;
 
 /** What is left of a job's list, as the one row `listed`: for `WITH`. */
 function listLive(held: SQL): SQL {
-  // One subquery a group: GROUP BY would read each document twice more, to sort them. The order that
-  // comes out is the order that is sent; it need not be the one before.
+  // One subquery a group: GROUP BY would read each document twice more, to sort them. The resulting
+  // order is the order that is sent; it may differ from the previous one.
   return sql`
     live AS MATERIALIZED (
       SELECT s.id AS submission, (
           SELECT json_object('documents', json_group_array(d.document_id), 'count', count(*),
             'contexts', coalesce(sum(d.context_count), 0), 'bytes', coalesce(sum(d.payload_bytes), 0))
-          FROM json_each(g.value, '$[1]') i
-          CROSS JOIN documents d ON d.document_id = i.value AND d.collection = s.collection AND d.submission_id = s.id
+          FROM ${memberDocuments} i
+          CROSS JOIN documents d ON ${isMemberDocument}
         ) AS part
       FROM jobs j CROSS JOIN json_each(j.members) g
-      CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL
+      CROSS JOIN submissions s ON s.id = ${memberSubmission} AND s.cancel_requested_at IS NULL
       WHERE ${held}),
     listed AS MATERIALIZED (
-      SELECT coalesce(json_group_array(json_array(submission, part -> 'documents'))
+      SELECT coalesce(json_group_array(${MEMBER.array({ submission: sql`submission`, documents: sql`part -> 'documents'` })})
           FILTER (WHERE part ->> 'count' > 0), '[]') AS members,
         coalesce(sum(part ->> 'count'), 0) AS count, coalesce(sum(part ->> 'contexts'), 0) AS contexts,
         coalesce(sum(part ->> 'bytes'), 0) AS bytes
@@ -108,7 +109,7 @@ function listLive(held: SQL): SQL {
  *
  * `dispatchNumber` is that of the last one known, a guard against anyone who started another. A dispatch found
  * without a `request_id` (status `dispatching`, its lease run out) may have been run: it is counted as
- * unconfirmed. `token` is random and tells this dispatch from another's.
+ * unconfirmed. `token` is random and identifies this dispatch.
  *
  * The same transaction reserves a place in the rate of submits of the model. Returns `null` if the guard does not
  * hold, or the rate allows no submit now: see `deferJob`.
@@ -159,7 +160,7 @@ export async function startDispatch(
     : { dispatchNumber: row.dispatchNumber, members: JSON.parse(row.members) as JobMembers };
 }
 
-/** Why a job is deferred: by a pause, by the rate of submits of its model, or `null` to be looked at again now. */
+/** Why a job is deferred: by a pause, by the rate of submits of its model, or `null` to be due again now. */
 export type Deferral = Holder | "submit_rate" | null;
 
 /**

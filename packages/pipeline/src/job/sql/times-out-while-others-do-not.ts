@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { JobId, Lane } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 
-/** Jobs of each lane, and ended ones, that are looked at. */
+/** Jobs of each lane, and ended ones, that are read. */
 const LOOKED_AT = 50;
 
 /**

@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
-import { type Database, query } from "@sluice/db";
+import { and, eq, sql } from "drizzle-orm";
+import { malformedMessages, query, type Database } from "@sluice/db";
 
-/** Under what a quarantined message is kept. */
+/** The key of a quarantined message. */
 export interface MalformedKey {
   readonly queue: string;
   readonly id: string;
@@ -16,28 +16,34 @@ export interface MalformedRow extends MalformedKey {
   readonly head: string;
 }
 
-/** Quarantined messages by queue and id, after a key. Reads as many rows as it gives. */
+/** Quarantined messages by queue and id, after a key. Reads as many rows as it returns. */
 export async function listMalformedMessages(
   db: Database,
   after: MalformedKey | null,
   limit: number,
 ): Promise<MalformedRow[]> {
-  const from = after === null ? sql`` : sql`WHERE (queue, message_id) > (${after.queue}, ${after.id})`;
-  return query<MalformedRow>(
-    db,
-    sql`
-    SELECT queue, message_id AS id, reason, received_at AS receivedAt, length(CAST(body AS BLOB)) AS bytes,
-      substr(body, 1, 400) AS head
-    FROM malformed_messages ${from} ORDER BY queue, message_id LIMIT ${limit}`,
-  );
+  const { queue, messageId, reason, receivedAt, body } = malformedMessages;
+  return db
+    .select({
+      queue,
+      id: messageId,
+      reason,
+      receivedAt,
+      bytes: sql<number>`length(CAST(${body} AS BLOB))`,
+      head: sql<string>`substr(${body}, 1, 400)`,
+    })
+    .from(malformedMessages)
+    .where(after === null ? undefined : sql`(${queue}, ${messageId}) > (${after.queue}, ${after.id})`)
+    .orderBy(queue, messageId)
+    .limit(limit);
 }
 
-/** The body of a quarantined message; `null`: it is not kept, or not any more. */
+/** The body of a quarantined message; `null`: it is not quarantined, or no longer. */
 export async function readMalformedBody(db: Database, { queue, id }: MalformedKey): Promise<string | null> {
-  const [row] = await query<{ body: string }>(
-    db,
-    sql`SELECT body FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}`,
-  );
+  const [row] = await db
+    .select({ body: malformedMessages.body })
+    .from(malformedMessages)
+    .where(and(eq(malformedMessages.queue, queue), eq(malformedMessages.messageId, id)));
   return row?.body ?? null;
 }
 

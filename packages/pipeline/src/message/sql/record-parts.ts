@@ -1,6 +1,20 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { JobId, Lane, ModelName, SubmissionId } from "@sluice/core";
 import { type Database, transact } from "@sluice/db";
+import { MEMBER } from "../../job/sql/members.ts";
+import { columns } from "../../platform/sql/columns.ts";
+
+/** What `documents` is filled from: a row of `PartToRecord.rows`. */
+export const DOCUMENT = columns("id", "index", "bytes", "contextCount", "query", "contextIds", "metadata");
+/** A part, for the guard and the counters. */
+const KEY = columns("submission", "part", "documentCount");
+/** A part, with what `jobs` and `parts` hold of it. */
+const PART = columns("submission", "part", "hash", "documentCount", "contextCount", "payloadBytes", "documentIds");
+/**
+ * A part, with the rows of its documents. Their texts are in the row of `contexts` that is `behind` rows before the
+ * newest one, from its element `at` on.
+ */
+const ENTRY = columns("submission", "part", "behind", "at", "rows");
 
 /** One part to record. */
 export interface PartToRecord {
@@ -9,11 +23,11 @@ export interface PartToRecord {
   readonly hash: string;
   readonly collection: string;
   /** Ids of its documents, in order. */
-  readonly documents: readonly string[];
+  readonly documentIds: readonly string[];
   /** How many contexts they have. */
   readonly contextCount: number;
   readonly payloadBytes: number;
-  /** JSON, a list for each document: `[[id, place, bytes, context count, query, context ids, metadata], …]`. */
+  /** JSON, a list of `DOCUMENT` rows. */
   readonly rows: string;
   /** JSON, the contexts of each document, in the same order: `[[text, …], …]`. At most 1 MB. */
   readonly texts: string;
@@ -24,51 +38,59 @@ export interface JobToRecord {
   readonly id: JobId;
   readonly model: ModelName;
   readonly lane: Lane;
-  /** Until when the recorder means to dispatch it; from then on the poller may. */
+  /** Until then the recorder may dispatch it; after that the poller may. */
   readonly leaseUntil: number;
 }
 
 /** Parts whose texts share a row of `contexts`. No two of their documents have the same id and collection. */
-export type ContextsRow = readonly PartToRecord[];
+export interface ContextsRow {
+  readonly parts: readonly PartToRecord[];
+}
 
-/** Parts whose documents one statement takes in, 1.9 MB of their `rows` (D1 binds at most 2 MB), by rows of `contexts`. */
-export type PartChunks = readonly (readonly ContextsRow[])[];
+/** A statement that fills `documents`: with 1.9 MB of `rows`, since D1 binds at most 2 MB. */
+export interface DocumentsStatement {
+  readonly contextsRows: readonly ContextsRow[];
+}
+
+/** What one transaction records. `planTransactions` cuts a job's parts into such ones. */
+export interface RecordingTransaction {
+  readonly statements: readonly DocumentsStatement[];
+}
 
 /**
  * Records parts, their documents and their job in one transaction: intent before dispatch.
  *
- * All of them or none: where one is recorded already, whoever did it, where one's submission is unknown,
- * or where the job's first dispatch has started, nothing is written, and the messages of those that are
- * not recorded must come again. So the transaction may be repeated after an error that hides a commit,
- * and texts that were deleted since are not stored again. Documents of a submission whose cancelation
- * was asked for end as canceled here and are no part of the job.
+ * All of them or none: if one is recorded already, by anyone, if the submission of one is unknown, or if the first
+ * dispatch of the job has started, nothing is written, and the messages of the parts that are not recorded must be
+ * delivered again. So the transaction may be repeated after an error that hides a commit, and texts that were deleted
+ * since are not stored again. Documents of a submission whose cancellation was requested end as canceled here and are
+ * not in the job.
  *
- * Every statement reads rows in proportion to the parts and documents given. Gives for each part
- * whether it is recorded now, by this transaction or another.
+ * Every statement reads rows in proportion to the parts and documents. Returns for each part whether it is recorded
+ * now, by this transaction or another.
  */
-export async function recordParts(db: Database, job: JobToRecord, chunks: PartChunks, now: number): Promise<boolean[]> {
-  const contextsRows = chunks.flat();
-  const parts = contextsRows.flat();
-  const keys = JSON.stringify(parts.map(({ submission, part, documents }) => [submission, part, documents.length]));
-  const list = JSON.stringify(
-    parts.map(({ submission, part, hash, contextCount, payloadBytes, documents }) => [
-      submission,
-      part,
-      hash,
-      documents.length,
-      contextCount,
-      payloadBytes,
-      documents,
-    ]),
-  );
+export async function recordParts(
+  db: Database,
+  job: JobToRecord,
+  { statements }: RecordingTransaction,
+  now: number,
+): Promise<boolean[]> {
+  const contextsRows = statements.flatMap((statement) => statement.contextsRows);
+  const parts = contextsRows.flatMap((row) => row.parts);
+  const counted = parts.map((part) => ({ ...part, documentCount: part.documentIds.length }));
+  const keys = JSON.stringify(counted.map((part) => KEY.list(part)));
+  const list = JSON.stringify(counted.map((part) => PART.list(part)));
+  const key = KEY.row(sql`n.value`);
+  const part = PART.row(sql`n.value`);
+  const isRecorded = sql`p.submission_id = ${key("submission")} AND p.part = ${key("part")}`;
   const guard = areNew(keys, job.id);
 
   const recorded = await transact<{ recorded: number }>(db, [
     sql`
       WITH counted AS MATERIALIZED (
-        SELECT s.id AS submission, sum(n.value ->> 2) AS count,
-          sum(iif(s.cancel_requested_at IS NULL, 0, n.value ->> 2)) AS canceled
-        FROM json_each(${keys}) n CROSS JOIN submissions s ON s.id = n.value ->> 0
+        SELECT s.id AS submission, sum(${key("documentCount")}) AS count,
+          sum(iif(s.cancel_requested_at IS NULL, 0, ${key("documentCount")})) AS canceled
+        FROM json_each(${keys}) n CROSS JOIN submissions s ON s.id = ${key("submission")}
         WHERE ${guard} GROUP BY s.id)
       UPDATE submissions SET
         recorded = recorded + counted.count,
@@ -80,9 +102,10 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: PartCh
       FROM counted WHERE submissions.id = counted.submission`,
     sql`
       INSERT INTO jobs (id, model, lane, status, round, document_count, context_count, payload_bytes, due_at, created_at, members)
-      SELECT ${job.id}, ${job.model}, ${job.lane}, 'pending', 1, sum(n.value ->> 3), sum(n.value ->> 4), sum(n.value ->> 5),
-        ${job.leaseUntil}, ${now}, json_group_array(json_array(s.id, n.value -> 6) ORDER BY n.key)
-      FROM json_each(${list}) n CROSS JOIN submissions s ON s.id = n.value ->> 0
+      SELECT ${job.id}, ${job.model}, ${job.lane}, 'pending', 1, sum(${part("documentCount")}),
+        sum(${part("contextCount")}), sum(${part("payloadBytes")}), ${job.leaseUntil}, ${now},
+        json_group_array(${MEMBER.array({ submission: sql`s.id`, documents: part.json("documentIds") })} ORDER BY n.key)
+      FROM json_each(${list}) n CROSS JOIN submissions s ON s.id = ${part("submission")}
       WHERE s.cancel_requested_at IS NULL AND ${guard} HAVING count(*) > 0
       ON CONFLICT (id) DO UPDATE SET
         document_count = document_count + excluded.document_count,
@@ -94,46 +117,50 @@ export async function recordParts(db: Database, job: JobToRecord, chunks: PartCh
       INSERT INTO outcomes (document_id, collection, submission_id, status, model, attempts, finalized_at)
       SELECT d.value, s.collection, s.id, 'canceled', s.model, 0, ${now}
       FROM json_each(${list}) n
-      CROSS JOIN submissions s ON s.id = n.value ->> 0 AND s.cancel_requested_at IS NOT NULL
-      CROSS JOIN json_each(n.value, '$[6]') d
+      CROSS JOIN submissions s ON s.id = ${part("submission")} AND s.cancel_requested_at IS NOT NULL
+      CROSS JOIN json_each(n.value, ${PART.path("documentIds")}) d
       WHERE ${guard}
       ON CONFLICT DO NOTHING`,
     ...insertContexts(contextsRows, guard),
-    ...insertDocuments(chunks, guard),
-    // Last of all, since the guard asks for them: repeated, they are not new, and what was deleted since stays gone.
+    ...insertDocuments(statements, guard),
+    // Last, since the guard checks them: repeated, they are not new, and what was deleted since is not stored again.
     sql`
       INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
-      SELECT n.value ->> 0, n.value ->> 1, ${job.id}, n.value ->> 2, n.value ->> 3, ${now}, n.value ->> 6
+      SELECT ${part("submission")}, ${part("part")}, ${job.id}, ${part("hash")}, ${part("documentCount")}, ${now},
+        ${part("documentIds")}
       FROM json_each(${list}) n WHERE ${guard}`,
     sql`
       DELETE FROM staged_parts WHERE (submission_id, part) IN (
         SELECT p.submission_id, p.part FROM json_each(${keys}) n
-        CROSS JOIN parts p ON p.submission_id = n.value ->> 0 AND p.part = n.value ->> 1)`,
+        CROSS JOIN parts p ON ${isRecorded})`,
     sql`
       SELECT p.part IS NOT NULL AS recorded FROM json_each(${keys}) n
-      LEFT JOIN parts p ON p.submission_id = n.value ->> 0 AND p.part = n.value ->> 1
+      LEFT JOIN parts p ON ${isRecorded}
       ORDER BY n.key`,
   ]);
   return recorded.map((row) => row.recorded === 1);
 }
 
 /**
- * Whether every part of a JSON list `[[submission, part, …], …]` is one of a known submission and recorded
+ * Whether every part of a JSON list of `KEY` rows is one of a known submission and recorded
  * nowhere, and the job has not started. Asked once a statement, not for each of its rows; reads three rows a part.
  */
 function areNew(keys: string, job: JobId): SQL {
+  const key = KEY.row(sql`k.value`);
   return sql`
     NOT EXISTS (
       SELECT 1 FROM json_each(${keys}) k
-      WHERE NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = k.value ->> 0)
-        OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = k.value ->> 0 AND p.part = k.value ->> 1))
+      WHERE NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = ${key("submission")})
+        OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${key("submission")} AND p.part = ${key("part")}))
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.dispatch_number > 0))`;
 }
 
 /** Rows of texts in a statement, each a parameter: D1 binds at most 100, and the guard takes two. */
 const MAX_TEXTS = 90;
 
-/** The texts, each row of them a value of its own, which D1 need not take out of anything. Their ids follow one another. */
+/**
+ * Inserts the texts, one parameter for each row of `contexts`, so that D1 parses nothing. Their ids are consecutive.
+ */
 function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
   const statements: SQL[] = [];
   for (let next = 0; next < rows.length; next += MAX_TEXTS) {
@@ -145,40 +172,45 @@ function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
   return statements;
 }
 
-/** The lists of all parts as one. Every part has a document, so that none of the lists is empty. */
-function textsOf(row: ContextsRow): string {
-  const [first] = row;
-  return row.length === 1 && first !== undefined
+/** Joins the lists of all parts. Every part has a document, so none of the lists is empty. */
+function textsOf({ parts }: ContextsRow): string {
+  const [first] = parts;
+  return parts.length === 1 && first !== undefined
     ? first.texts
-    : `[${row.map(({ texts }) => texts.slice(1, -1)).join(",")}]`;
+    : `[${parts.map(({ texts }) => texts.slice(1, -1)).join(",")}]`;
 }
 
-/** A statement a chunk, behind that of the texts: their rows of `contexts` are the newest ones. */
-function insertDocuments(chunks: PartChunks, guard: SQL): SQL[] {
-  let rowsBehind = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  return chunks.map((chunk) => {
+/** These run after the statements of the texts: those rows of `contexts` are the newest ones. */
+function insertDocuments(statements: readonly DocumentsStatement[], guard: SQL): SQL[] {
+  const entry = ENTRY.row(sql`n.value`);
+  const document = DOCUMENT.row(sql`d.value`);
+  let rowsBehind = statements.reduce((sum, { contextsRows }) => sum + contextsRows.length, 0);
+  return statements.map(({ contextsRows }) => {
     const entries: string[] = [];
-    for (const row of chunk) {
+    for (const { parts } of contextsRows) {
       rowsBehind -= 1;
       let at = 0;
-      for (const { submission, part, documents, rows } of row) {
-        entries.push(`["${submission}",${part},${rowsBehind},${at},${rows}]`);
-        at += documents.length;
+      for (const { submission, part, documentIds, rows } of parts) {
+        entries.push(
+          ENTRY.text({ submission: `"${submission}"`, part: `${part}`, behind: `${rowsBehind}`, at: `${at}`, rows }),
+        );
+        at += documentIds.length;
       }
     }
     // Taken apart once a part: a join that refers to the entry itself serializes it again for each document.
     // And once a document: `LIMIT -1` keeps the inner query apart, else each column does so again.
     return sql`
       WITH fresh AS MATERIALIZED (
-        SELECT s.id AS submission, s.collection, n.value ->> 1 AS part, n.value ->> 2 AS behind, n.value ->> 3 AS at,
-          n.value -> 4 AS documents
+        SELECT s.id AS submission, s.collection, ${entry("part")} AS part, ${entry("behind")} AS behind, ${entry("at")} AS at,
+          ${entry.json("rows")} AS documents
         FROM json_each(${`[${entries.join(",")}]`}) n
-        CROSS JOIN submissions s ON s.id = n.value ->> 0
+        CROSS JOIN submissions s ON s.id = ${entry("submission")}
         WHERE ${guard})
       INSERT INTO documents (document_id, collection, submission_id, part, place, contexts_id, contexts_at,
         payload_bytes, context_count, context_ids, metadata, query)
-      SELECT d.value ->> 0, d.collection, d.submission, d.part, d.value ->> 1, (SELECT max(id) FROM contexts) - d.behind, d.at,
-        d.value ->> 2, d.value ->> 3, d.value ->> 5, d.value ->> 6, d.value ->> 4
+      SELECT ${document("id")}, d.collection, d.submission, d.part, ${document("index")},
+        (SELECT max(id) FROM contexts) - d.behind, d.at, ${document("bytes")}, ${document("contextCount")},
+        ${document("contextIds")}, ${document("metadata")}, ${document("query")}
       FROM (
         SELECT f.submission, f.collection, f.part, f.behind, f.at + i.key AS at, i.value
         FROM fresh f CROSS JOIN json_each(f.documents) i LIMIT -1) d

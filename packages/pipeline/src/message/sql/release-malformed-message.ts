@@ -1,17 +1,18 @@
-import { sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { malformedMessages, query, transact, type Database } from "@sluice/db";
 import type { MalformedKey } from "./read-malformed-messages.ts";
 
-/** Forgets a quarantined message. Repeated, it changes nothing. */
+/** Deletes a quarantined message. Repeated, it changes nothing. */
 export async function dropMalformedMessage(db: Database, { queue, id }: MalformedKey): Promise<void> {
-  await query(db, sql`DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}`);
+  const isKey = and(eq(malformedMessages.queue, queue), eq(malformedMessages.messageId, id));
+  await query(db, db.delete(malformedMessages).where(isKey));
 }
 
 /**
- * Stages a quarantined body again as a part of a submission, and forgets the message in the same
- * transaction. Gives whether it did: not where the submission is unknown. Repeated, it changes nothing.
+ * Stages a quarantined body again as a part of a submission, and deletes the message in the same transaction. Returns
+ * false if the submission is unknown. Repeated, it changes nothing.
  */
 export async function restageMalformedMessage(
   db: Database,

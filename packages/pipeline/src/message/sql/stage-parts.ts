@@ -1,13 +1,12 @@
-import { sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { query, stagedParts, transact, type Database } from "@sluice/db";
 
 /**
- * Keeps the body of a part that no message can hold, and counts its documents in the same
- * transaction: from here on it may be recorded, and what is recorded must be in `total`. `total` is a
- * level as in `raiseTotal`. Staging a part again changes nothing. Gives whether the push is still the
- * caller's, and the part staged.
+ * Stores the body of a part that no message can hold, and counts its documents in the same transaction: from then on it
+ * may be recorded, and `total` must include what is recorded. `total` is a level as in `raiseTotal`. Staging a part
+ * again changes nothing. Returns whether the caller still holds the push and the part is staged.
  */
 export async function stagePart(
   db: Database,
@@ -32,20 +31,20 @@ export async function stagePart(
 
 /** The body of a staged part, or `null` when it was recorded already or never staged. */
 export async function readStagedPart(db: Database, id: SubmissionId, part: number): Promise<string | null> {
-  const [row] = await query<{ body: string }>(
-    db,
-    sql`
-    SELECT body FROM staged_parts WHERE submission_id = ${id} AND part = ${part}`,
-  );
+  const [row] = await db.select({ body: stagedParts.body }).from(stagedParts).where(isPart(id, part));
   return row?.body ?? null;
 }
 
-/** Puts a staged part behind the others: it counts as staged at `now`. */
+/** Moves a staged part after the others: it counts as staged at `now`. */
 export async function postponeStagedPart(db: Database, id: SubmissionId, part: number, now: number): Promise<void> {
-  await query(db, sql`UPDATE staged_parts SET staged_at = ${now} WHERE submission_id = ${id} AND part = ${part}`);
+  await query(db, db.update(stagedParts).set({ stagedAt: now }).where(isPart(id, part)));
 }
 
-/** Takes a staged part away without recording it. */
+/** Deletes a staged part without recording it. */
 export async function unstagePart(db: Database, id: SubmissionId, part: number): Promise<void> {
-  await query(db, sql`DELETE FROM staged_parts WHERE submission_id = ${id} AND part = ${part}`);
+  await query(db, db.delete(stagedParts).where(isPart(id, part)));
+}
+
+function isPart(id: SubmissionId, part: number) {
+  return and(eq(stagedParts.submissionId, id), eq(stagedParts.part, part));
 }

@@ -1,19 +1,24 @@
-import { sql, type SQL } from "drizzle-orm";
+import { eq, sql, type SQLWrapper } from "drizzle-orm";
 import type { Time } from "../clock.ts";
-import { type Database, query } from "@sluice/db";
+import { heartbeats, type Database } from "@sluice/db";
 
 /** Milliseconds: a run that follows another sooner writes no heartbeat. */
 const HEARTBEAT_INTERVAL_MS = 30_000;
 
 /** Notes that the poller runs. A statement, since it goes along with the claim that a run starts with. */
-export function beatOfPoller(now: Time): SQL {
-  return sql`
-    INSERT INTO heartbeats (name, at) VALUES ('poller', ${now})
-    ON CONFLICT DO UPDATE SET at = excluded.at WHERE excluded.at >= heartbeats.at + ${HEARTBEAT_INTERVAL_MS}`;
+export function beatOfPoller(db: Database, now: Time): SQLWrapper {
+  return db
+    .insert(heartbeats)
+    .values({ name: "poller", at: now })
+    .onConflictDoUpdate({
+      target: heartbeats.name,
+      set: { at: sql`excluded.at` },
+      setWhere: sql`excluded.at >= ${heartbeats.at} + ${HEARTBEAT_INTERVAL_MS}`,
+    });
 }
 
 /** When the poller ran last, to half a minute; `null`: it never did. */
 export async function readHeartbeat(db: Database): Promise<number | null> {
-  const [row] = await query<{ at: number }>(db, sql`SELECT at FROM heartbeats WHERE name = 'poller'`);
+  const [row] = await db.select({ at: heartbeats.at }).from(heartbeats).where(eq(heartbeats.name, "poller"));
   return row?.at ?? null;
 }

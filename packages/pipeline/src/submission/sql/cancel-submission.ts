@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, transact } from "@sluice/db";
+import { memberSubmission } from "../../job/sql/members.ts";
 
 /**
  * Requests a submission's cancellation and ends its retries: what they have not queued again stays failed. The
@@ -22,6 +23,6 @@ export async function cancelSubmission(db: Database, id: SubmissionId, now: Time
     sql`
       UPDATE jobs SET due_at = min(due_at, ${now})
       WHERE due_at IS NOT NULL AND status = 'pending' AND ${isCanceled}
-        AND EXISTS (SELECT 1 FROM json_each(members) g WHERE g.value ->> 0 = ${id})`,
+        AND EXISTS (SELECT 1 FROM json_each(members) g WHERE ${memberSubmission} = ${id})`,
   ]);
 }

@@ -1,17 +1,17 @@
-import { sql } from "drizzle-orm";
+import { and, isNull, sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, transact } from "@sluice/db";
+import { submissions, transact, type Database } from "@sluice/db";
 
 /**
- * Whether a push stands closed: `taken`, another request has it; `given_up`, the poller closed it as
- * abandoned with what it had sent. It must not be answered as accepted then.
+ * Whether a push is closed. `taken`: another request holds it. `given_up`: the poller closed it as abandoned, with what
+ * it had sent. In both cases it must not be answered as accepted.
  */
 export type Closing = "closed" | "taken" | "given_up";
 
 /**
- * Nothing more will be sent. Ends the submission where every document has ended already. Repeated, it
- * changes nothing and tells the same.
+ * Closes a push: nothing more will be sent. Completes the submission if every document has ended already. Repeated, it
+ * changes nothing and returns the same.
  */
 export async function closeSubmission(
   db: Database,
@@ -21,10 +21,14 @@ export async function closeSubmission(
 ): Promise<Closing> {
   const held = sql`id = ${id} AND holder IS ${holder}`;
   const [row] = await transact<{ whole: number }>(db, [
-    sql`
-      UPDATE submissions SET closed_at = ${now}, active_at = ${now},
-        completed_at = CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END
-      WHERE ${held} AND closed_at IS NULL`,
+    db
+      .update(submissions)
+      .set({
+        closedAt: now,
+        activeAt: now,
+        completedAt: sql`CASE WHEN succeeded + failed + canceled + lost = total THEN ${now} END`,
+      })
+      .where(and(held, isNull(submissions.closedAt))),
     sql`
       DELETE FROM sent_parts WHERE submission_id = ${id}
         AND EXISTS (SELECT 1 FROM submissions WHERE ${held} AND closed_at IS NOT NULL AND NOT incomplete)`,
@@ -35,9 +39,9 @@ export async function closeSubmission(
 }
 
 /**
- * Opens again a submission that was closed as it was opened and could not be sent; the poller looks
- * after it again. What the Queue may have taken in all the same stays counted. One that was taken over,
- * by the caller or another, stays closed: the request that had it before may have been answered.
+ * Reopens a submission that was closed as it was opened and could not be sent; the poller sweeps it again. What the
+ * Queue may have accepted anyway stays counted. One that was taken over, by the caller or another, stays closed: the
+ * request that held it before may have been answered.
  */
 export async function reopenSubmission(db: Database, id: SubmissionId, holder: string | null = null): Promise<void> {
   if (holder !== null) return;

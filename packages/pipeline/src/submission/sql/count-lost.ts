@@ -11,7 +11,7 @@ export function stagedDocuments(id: SQL): SQL {
       AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = g.submission_id AND p.part = g.part))`;
 }
 
-/** Closes pushes among `which` as incomplete, with what they have sent: nobody resumes them. */
+/** Closes pushes among `which` as incomplete, with what they have sent: nobody resumed them. */
 export function closeIncomplete(which: SQL, now: number): SQL {
   return sql`
     UPDATE submissions SET closed_at = ${now}, incomplete = 1,

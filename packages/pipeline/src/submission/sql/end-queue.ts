@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { isNull, sql } from "drizzle-orm";
 import { ABANDONED_AFTER_MS, IDEMPOTENCY_KEY_LIFE_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
-import { type Database, query, transact } from "@sluice/db";
+import { query, submissions, transact, type Database } from "@sluice/db";
 import { closeIncomplete, countLost, lackingDocuments } from "./count-lost.ts";
 import { NOBODY } from "./open-submission.ts";
 
@@ -28,7 +28,10 @@ export async function endQueue(db: Database, now: number): Promise<LostWithQueue
       SELECT submission_id FROM idempotency_keys
       WHERE api_key <> ${NOBODY} AND created_at > ${now - IDEMPOTENCY_KEY_LIFE_MS} AND answer IS NULL))`;
   const gone = sql`completed_at IS NULL AND NOT ${resumable}`;
-  await transact(db, [sql`UPDATE submissions SET holder = '' WHERE completed_at IS NULL`, closeIncomplete(gone, now)]);
+  await transact(db, [
+    db.update(submissions).set({ holder: "" }).where(isNull(submissions.completedAt)),
+    closeIncomplete(gone, now),
+  ]);
   const rows = await query<{ submission: SubmissionId; documents: number; canceled: 0 | 1 }>(
     db,
     sql`

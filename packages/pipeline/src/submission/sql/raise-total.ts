@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, transact } from "@sluice/db";
+import { submissions, transact, type Database } from "@sluice/db";
 
 /** A part that is about to be sent. */
 export interface SentPart {
@@ -10,9 +10,9 @@ export interface SentPart {
 }
 
 /**
- * Sets how many documents a submission has sent, before they are: `total` is a level and only rises. `sent` are
- * the parts that a resumed push must not send differently: kept until it is closed.
- * Gives whether the push is still the caller's: false where it was closed, or taken over by another.
+ * Raises the number of documents that a submission has sent, before they are sent: `total` is a level and only rises.
+ * `sent` are the parts that a resumed push must send unchanged: stored until it is closed.
+ * Returns whether the caller still holds the push: false if it was closed or taken over.
  */
 export async function raiseTotal(
   db: Database,
@@ -36,8 +36,11 @@ export async function raiseTotal(
         ];
   const rows = await transact(db, [
     ...keep,
-    sql`
-      UPDATE submissions SET total = max(total, ${total}), active_at = ${now} WHERE ${held} RETURNING id`,
+    db
+      .update(submissions)
+      .set({ total: sql`max(${submissions.total}, ${total})`, activeAt: now })
+      .where(held)
+      .returning({ id: submissions.id }),
   ]);
   return rows.length > 0;
 }

@@ -36,7 +36,7 @@ export async function countFailures(
 }
 
 export interface SubmissionFilter {
-  /** Only those after which this one was opened: behind a cursor. */
+  /** Only those that were opened before this one: a cursor. */
   readonly before: SubmissionId | null;
   /** Opened at this time or later, in milliseconds. */
   readonly since: number | null;
@@ -44,8 +44,8 @@ export interface SubmissionFilter {
 }
 
 /**
- * Submissions, the newest first. Reads as many rows as it gives, with a label as many index entries besides, and a row
- * for each that is retried.
+ * Submissions, the newest first. Reads as many rows as it returns, with a label as many index entries besides, and a
+ * row for each that is retried.
  */
 export async function listSubmissions(db: Database, filter: SubmissionFilter, limit: number): Promise<SubmissionRow[]> {
   const { before, since, label } = filter;

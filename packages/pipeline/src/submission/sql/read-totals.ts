@@ -103,7 +103,7 @@ export async function readJobTotals(db: Database): Promise<JobTotals> {
   return row ?? { ended: 0, open: 0, tokens: 0, unconfirmed: 0, repeated: 0 };
 }
 
-/** Jobs that are looked at for a throughput: more than end in an hour (90 a run of the poller). */
+/** Jobs that are read to compute a throughput: more than end in an hour (90 a run of the poller). */
 const LAST_JOBS = 6_000;
 
 /** Documents that ended with a job at one of these times or later. Reads the jobs that ended last, 6,000 at most. */

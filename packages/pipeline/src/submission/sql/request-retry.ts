@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import type { FailureCode, SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { query, retries, transact, type Database } from "@sluice/db";
 
-/** A retry that is not through. */
+/** A retry in progress. */
 export interface RetryKey {
   readonly submission: SubmissionId;
   /** The failure code that it is limited to; `''`: every one. */
@@ -27,10 +27,10 @@ export interface RetryProgress {
 const FIRST = '["","",""]';
 
 /**
- * Requests that a submission's failed documents are queued again. `token` is random. Gives the retry that comes to
- * them: one of the same code, or of every code, that is not through goes on as it is. One of every code takes the
- * place of those of some. Beside one of another code each counts what it has not come to yet. `null` if nothing
- * failed, or the submission is canceled. Reads an index entry a failed document.
+ * Requests that a submission's failed documents are queued again. `token` is random. Returns the retry that will queue
+ * them: one in progress of the same code, or of every code, continues unchanged. One of every code replaces those of
+ * single codes. Retries of different codes each count the documents that they have not reached. `null` if nothing
+ * failed or the submission is canceled. Reads an index entry for each failed document.
  */
 export async function requestRetry(
   db: Database,
@@ -45,7 +45,7 @@ export async function requestRetry(
         AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)
       HAVING count(*) > 0
       ON CONFLICT DO NOTHING`,
-    // One of every code comes to all of them, this one's too.
+    // A retry of every code reaches all of them, those of this one too.
     ...["retry_parts", "retries"].map(
       (table) => sql`
       DELETE FROM ${sql.identifier(table)} WHERE submission_id = ${submission} AND code <> ''
@@ -63,20 +63,22 @@ export async function requestRetry(
   return retry ?? null;
 }
 
-/** One row where a retry is not through. */
+/** One row if a retry is in progress. */
 export const anyRetry = sql`SELECT 1 FROM retries LIMIT 1`;
 
-/** The retries that are not through, those that wait longest first. Reads all of them: a handful as a rule. */
+/** The retries in progress, the longest waiting first. Reads all of them: usually a few. */
 export async function listRetries(db: Database, limit: number): Promise<RetryKey[]> {
-  return query(
-    db,
-    sql`SELECT submission_id AS submission, code FROM retries ORDER BY requested_at, submission_id, code LIMIT ${limit}`,
-  );
+  const { submissionId, code, requestedAt } = retries;
+  return db
+    .select({ submission: submissionId, code })
+    .from(retries)
+    .orderBy(requestedAt, submissionId, code)
+    .limit(limit);
 }
 
 /**
- * How far the retries of submissions are that are not through, those of several codes together. One may queue more
- * documents than it was requested for: those that failed in one of its parts before it came there.
+ * The progress of the retries of submissions, summed over codes. A retry may queue more documents than it was requested
+ * for: those that failed in one of its parts before it reached the part.
  */
 export async function readRetryProgress(
   db: Database,

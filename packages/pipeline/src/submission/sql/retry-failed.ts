@@ -1,16 +1,19 @@
-import { sql, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { JobId } from "@sluice/core";
-import { type Database, query, transact } from "@sluice/db";
+import { query, retryParts, transact, type Database } from "@sluice/db";
 import { unrollSubmission } from "./roll-up-totals.ts";
 import type { RequestedRetry, RetryKey, RetryProgress } from "./request-retry.ts";
+import { isDocument, isSameDocument } from "../../document/sql/is-document.ts";
+import { MEMBER } from "../../job/sql/members.ts";
+import { columns } from "../../platform/sql/columns.ts";
 
-/** A part with failed documents that a retry has not come to. */
+/** A part with failed documents that a retry has not reached. */
 export interface RetryPart {
   /** The job that recorded it: a job that follows that one up is found by all of its documents. */
   readonly root: JobId;
   readonly part: number;
   /** All documents of the part. */
-  readonly documents: number;
+  readonly documentCount: number;
 }
 
 /** A failed document whose input is there, with what it weighs in a job. */
@@ -27,7 +30,7 @@ export interface FailedDocument {
 export interface RetryJob {
   readonly id: JobId;
   readonly root: JobId;
-  readonly documents: readonly string[];
+  readonly documentIds: readonly string[];
 }
 
 /** How far a retry is. */
@@ -35,10 +38,15 @@ export interface RetryState extends RetryProgress {
   readonly token: string;
   /** JSON: parts with failed documents are listed up to here; `null`: all are. */
   readonly listedThrough: string | null;
-  /** Whether parts are listed that it has not come to. */
+  /** Whether parts are listed that it has not reached. */
   readonly hasParts: boolean;
   readonly collection: string;
 }
+
+/** A failed document, in the order of the index on failures: the progress of `listRetryParts`. */
+const LISTED = columns("code", "collection", "document");
+const RETRY_JOB = columns("id", "root", "documentIds");
+const PAST_PART = columns("root", "part");
 
 const ofRetry = ({ submission, code }: RetryKey): SQL => sql`submission_id = ${submission} AND code = ${code}`;
 
@@ -63,7 +71,7 @@ function stateOf(row: StateRow | undefined): RetryState | null {
   return row === undefined ? null : { ...row, hasParts: row.hasParts === 1 };
 }
 
-/** How far a retry is; `null`: it is through, it ended with a cancellation, or there is none. */
+/** The progress of a retry; `null`: it is complete, it ended with a cancellation, or there is none. */
 export async function readRetry(db: Database, retry: RetryKey): Promise<RetryState | null> {
   const [row] = await query<StateRow>(db, selectState(retry));
   return stateOf(row);
@@ -71,7 +79,7 @@ export async function readRetry(db: Database, retry: RetryKey): Promise<RetrySta
 
 /**
  * Lists the parts of the next `limit` failed documents, in the order of the index on failures. Repeated from the
- * same place it changes nothing. Reads three rows a document. Gives how far the retry is.
+ * same position it changes nothing. Reads three rows a document. Returns the progress of the retry.
  */
 export async function listRetryParts(
   db: Database,
@@ -79,37 +87,43 @@ export async function listRetryParts(
   through: string,
   limit: number,
 ): Promise<RetryState | null> {
+  const from = LISTED.row(sql`${through}`);
   const isNext = sql`EXISTS (SELECT 1 FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token} AND listed_through = ${through})`;
   const failed = sql`
     SELECT o.code, o.collection, o.document_id FROM outcomes o INDEXED BY outcomes_failed
     WHERE o.submission_id = ${retry.submission} AND o.status = 'failed' AND (${retry.code} = '' OR o.code = ${retry.code})
-      AND (o.code, o.collection, o.document_id) > (${through} ->> 0, ${through} ->> 1, ${through} ->> 2)
+      AND (o.code, o.collection, o.document_id) > (${from("code")}, ${from("collection")}, ${from("document")})
     ORDER BY o.code, o.collection, o.document_id LIMIT ${limit}`;
   const [row] = await transact<StateRow>(db, [
     sql`
       INSERT INTO retry_parts (submission_id, code, root_id, part, documents)
       SELECT DISTINCT p.submission_id, ${retry.code}, p.job_id, p.part, p.document_count FROM (${failed}) f
       CROSS JOIN documents d
-        ON d.collection = f.collection AND d.document_id = f.document_id AND d.submission_id = ${retry.submission}
+        ON ${isDocument(sql`d`, { id: sql`f.document_id`, collection: sql`f.collection`, submission: retry.submission })}
       CROSS JOIN parts p ON p.submission_id = d.submission_id AND p.part = d.part
       WHERE ${isNext}
       ON CONFLICT DO NOTHING`,
     sql`
       UPDATE retries SET listed_through = (
-        SELECT json_array(code, collection, document_id) FROM (${failed}) LIMIT 1 OFFSET ${limit - 1})
+        SELECT ${LISTED.array({ code: sql`code`, collection: sql`collection`, document: sql`document_id` })} FROM (${failed}) LIMIT 1 OFFSET ${limit - 1})
       WHERE ${ofRetry(retry)} AND token = ${retry.token} AND listed_through = ${through}`,
     selectState(retry),
   ]);
   return stateOf(row);
 }
 
-/** The parts that a retry comes to next, in the order of their roots. */
-export async function readRetryParts(db: Database, retry: RetryKey, limit: number): Promise<RetryPart[]> {
-  return query(
-    db,
-    sql`
-    SELECT root_id AS root, part, documents FROM retry_parts WHERE ${ofRetry(retry)} ORDER BY root_id, part LIMIT ${limit}`,
-  );
+/** The next parts of a retry, in the order of their roots. */
+export async function readRetryParts(
+  db: Database,
+  { submission, code }: RetryKey,
+  limit: number,
+): Promise<RetryPart[]> {
+  return db
+    .select({ root: retryParts.rootId, part: retryParts.part, documentCount: retryParts.documents })
+    .from(retryParts)
+    .where(and(eq(retryParts.submissionId, submission), eq(retryParts.code, code)))
+    .orderBy(retryParts.rootId, retryParts.part)
+    .limit(limit);
 }
 
 /** The failed documents of parts, in the order of the parts and in theirs. Reads three rows a document of a part. */
@@ -127,10 +141,9 @@ export async function listFailed(
     FROM json_each(${JSON.stringify(parts.map(({ part }) => part))}) n
     CROSS JOIN parts p ON p.submission_id = ${submission} AND p.part = n.value
     CROSS JOIN json_each(p.documents) i
-    CROSS JOIN outcomes o ON o.collection = ${collection} AND o.document_id = i.value AND o.submission_id = ${submission}
+    CROSS JOIN outcomes o ON ${isDocument(sql`o`, { id: sql`i.value`, collection, submission })}
       AND o.status = 'failed' AND o.job_id IS NOT NULL AND (${code} = '' OR o.code = ${code})
-    CROSS JOIN documents d
-      ON d.collection = o.collection AND d.document_id = o.document_id AND d.submission_id = o.submission_id
+    CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)}
     ORDER BY n.key, i.key`,
   );
 }
@@ -152,18 +165,19 @@ export async function retryFailed(
 ): Promise<RetryState | null> {
   const { submission } = retry;
   const [first] = parts;
-  const list = JSON.stringify(jobs.map(({ id, root, documents }) => [id, root, documents]));
+  const past = PAST_PART.row(sql`value`);
+  const list = JSON.stringify(jobs.map((job) => RETRY_JOB.list(job)));
+  const job = RETRY_JOB.row(sql`g.value`);
+  const jobDocuments = sql`json_each(g.value, ${RETRY_JOB.path("documentIds")})`;
   // The first part goes with the last statement but one: until then this says whether it is this call's turn.
   const isNext = sql`
     ${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})`;
   const failedOf = (documents: SQL) => sql`
     FROM ${documents} i
-    CROSS JOIN documents d ON d.document_id = i.value AND d.collection = ${collection} AND d.submission_id = ${submission}
-    CROSS JOIN outcomes o
-      ON o.document_id = d.document_id AND o.collection = d.collection AND o.submission_id = d.submission_id
-        AND o.status = 'failed'`;
+    CROSS JOIN documents d ON ${isDocument(sql`d`, { id: sql`i.value`, collection, submission })}
+    CROSS JOIN outcomes o ON ${isSameDocument(sql`o`, sql`d`)} AND o.status = 'failed'`;
   const failed = sql`
-    SELECT d.document_id ${failedOf(sql`json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]')`)} WHERE ${isNext}`;
+    SELECT d.document_id ${failedOf(sql`json_each(${list}) g CROSS JOIN ${jobDocuments}`)} WHERE ${isNext}`;
   const [row] = await transact<StateRow>(db, [
     ...unrollSubmission(submission, sql`EXISTS (${failed})`),
     sql`
@@ -173,29 +187,29 @@ export async function retryFailed(
       UPDATE retries SET queued = queued + (SELECT count(*) FROM (${failed})) WHERE ${ofRetry(retry)}`,
     sql`
       WITH planned AS MATERIALIZED (
-        SELECT g.value ->> 0 AS id, g.value ->> 1 AS root, (
+        SELECT ${job("id")} AS id, ${job("root")} AS root, (
           SELECT json_object('count', count(*), 'contexts', sum(d.context_count), 'bytes', sum(d.payload_bytes),
-            'documents', json_group_array(d.document_id)) ${failedOf(sql`json_each(g.value, '$[2]')`)}) AS held
+            'documents', json_group_array(d.document_id)) ${failedOf(jobDocuments)}) AS held
         FROM json_each(${list}) g WHERE ${isNext})
       INSERT INTO jobs (id, model, lane, status, parent_id, round, document_count, context_count, payload_bytes, due_at,
         created_at, members)
       SELECT p.id, s.model, s.lane, 'pending', p.root, 1, p.held ->> 'count', p.held ->> 'contexts', p.held ->> 'bytes',
-        ${now}, ${now}, json_array(json_array(s.id, json(p.held -> 'documents')))
+        ${now}, ${now}, json_array(${MEMBER.array({ submission: sql`s.id`, documents: sql`json(p.held -> 'documents')` })})
       FROM planned p CROSS JOIN submissions s ON s.id = ${submission}
       WHERE p.held ->> 'count' > 0`,
     sql`
       DELETE FROM outcomes WHERE collection = ${collection} AND submission_id = ${submission} AND status = 'failed'
         AND document_id IN (
-          SELECT i.value FROM json_each(${list}) g CROSS JOIN json_each(g.value, '$[2]') i WHERE ${isNext})`,
+          SELECT i.value FROM json_each(${list}) g CROSS JOIN ${jobDocuments} i WHERE ${isNext})`,
     sql`
       DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isGoingOn(retry)} AND (root_id, part) IN (
-        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(parts.map(({ root, part }) => [root, part]))}))`,
+        SELECT ${past("root")}, ${past("part")} FROM json_each(${JSON.stringify(parts.map((part) => PAST_PART.list(part)))}))`,
     selectState(retry),
   ]);
   return stateOf(row);
 }
 
-/** Ends a retry that is through. Repeated, or too soon, it changes nothing. */
+/** Ends a retry that is complete. Repeated, or too early, it changes nothing. */
 export async function endRetry(db: Database, retry: RequestedRetry): Promise<void> {
   await query(
     db,

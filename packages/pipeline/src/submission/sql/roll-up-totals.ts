@@ -12,7 +12,7 @@ const jobsThrough = sql`(SELECT coalesce(max(jobs_through), 0) FROM folds)`;
 /**
  * Adds up what has ended: submissions opened before `settledBy`, and ended jobs. Each is counted once,
  * so that stats read these sums and what is newer or open, however much there was. A submission that
- * has not ended, or lost a message, is set aside and counted when it has. Gives whether there is more.
+ * has not ended, or lost a message, is set aside and counted when it has. Returns whether there is more.
  * Reads a row each, and an index entry a failed document.
  */
 export async function rollUpTotals(db: Database, settledBy: number): Promise<boolean> {
@@ -81,7 +81,7 @@ function addSubmissions(rows: SQL, sign: 1 | -1): SQL[] {
 }
 
 /**
- * Takes an ended submission out of the sums again, where it is in them: statements that come first in
+ * Takes an ended submission out of the sums again, if it is in them: statements that come first in
  * the transaction which opens it again. `again` says whether that does.
  */
 export function unrollSubmission(id: SubmissionId, again: SQL): SQL[] {

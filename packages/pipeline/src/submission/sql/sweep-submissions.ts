@@ -1,14 +1,14 @@
-import { sql } from "drizzle-orm";
+import { gt, lt, or, sql } from "drizzle-orm";
 import { IDEMPOTENCY_KEY_LIFE_MS, WRONG_CLOCK_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
-import { type Database, query, transact } from "@sluice/db";
+import { stagedParts, transact, type Database } from "@sluice/db";
 import { closeIncomplete, countLost } from "./count-lost.ts";
 import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
 /** Times in milliseconds: what was last active before them has been left alone for long enough. */
 export interface SweepTimes {
   readonly now: number;
-  /** Submissions created after this are looked at by a later sweep. */
+  /** Submissions created after this are left to a later sweep. */
   readonly settledBy: number;
   readonly abandonedBefore: number;
   readonly lostBefore: number;
@@ -18,11 +18,11 @@ export interface SweepTimes {
 const SWEEP_SIZE = 5_000;
 
 /**
- * Looks after submissions that stand still: closes an abandoned push as incomplete with what it had
- * sent, and counts documents as lost once no message can bring them any more.
+ * Sweeps submissions without activity: closes an abandoned push as incomplete with what it had sent, and counts
+ * documents as lost once no message can deliver them anymore.
  *
- * It remembers how far it has come, and the few that it left behind unsettled, so that its cost does
- * not grow with the submissions there are. Every statement may be repeated.
+ * It remembers how far it has come, and the few that it left behind unsettled, so that its cost does not grow with the
+ * submissions there are. Every statement may be repeated.
  */
 export async function sweepSubmissions(db: Database, times: SweepTimes): Promise<void> {
   const through = sql`(SELECT coalesce(max(swept_through), '') FROM sweeps)`;
@@ -41,7 +41,7 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
       times.now,
     ),
     countLost(sql`id IN ${watched} AND active_at < ${times.lostBefore}`, times.now),
-    // Of pushes that nobody can resume any more.
+    // Of pushes that can no longer be resumed.
     sql`
       DELETE FROM sent_parts WHERE (submission_id, part) IN (
         SELECT t.submission_id, t.part FROM sent_parts t CROSS JOIN submissions s ON s.id = t.submission_id
@@ -52,17 +52,17 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
   ]);
 }
 
-/** Staged parts that no message has brought to be recorded, the oldest first. */
+/** Staged parts that no message has caused to be recorded. */
 export async function listStagedParts(
   db: Database,
   stagedBefore: number,
   limit: number,
 ): Promise<{ readonly submission: SubmissionId; readonly part: number; readonly body: string }[]> {
-  return query(
-    db,
-    sql`
-    SELECT submission_id AS submission, part, body FROM staged_parts
-    WHERE staged_at < ${stagedBefore} OR staged_at > ${stagedBefore + WRONG_CLOCK_MS}
-    ORDER BY submission_id, part LIMIT ${limit}`,
-  );
+  const { submissionId, part, stagedAt, body } = stagedParts;
+  return db
+    .select({ submission: submissionId, part, body })
+    .from(stagedParts)
+    .where(or(lt(stagedAt, stagedBefore), gt(stagedAt, stagedBefore + WRONG_CLOCK_MS)))
+    .orderBy(submissionId, part)
+    .limit(limit);
 }

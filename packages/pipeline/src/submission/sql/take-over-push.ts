@@ -1,16 +1,16 @@
-import { sql, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import { PUSH_ALIVE_MS } from "../../job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
-import { type Database, query, transact } from "@sluice/db";
+import { query, submissions, transact, type Database } from "@sluice/db";
 import { unrollSubmission } from "./roll-up-totals.ts";
 
 /**
- * Takes over a push that broke off: one that was let go, or without activity for 60 s. Activity a minute ahead
- * of `now` is of a clock that was wrong, and counts as none. From here on
- * its former holder raises, stages and closes nothing. One that the poller closed as incomplete, or that
- * lost documents, is open again, and looked after again: the lost ones are missing again, until their
- * parts are sent anew. `token` is random. Gives whether the push is the caller's: of two at once it is one's.
+ * Takes over an interrupted push: one that was released, or that had no activity for 60 s. Activity a minute ahead of
+ * `now` is of a wrong clock and counts as none. From then on its former holder raises, stages and closes nothing. A
+ * push that the poller closed as incomplete, or that lost documents, is open and swept again: the lost documents are
+ * missing again until their parts are sent again. `token` is random. Returns whether the caller holds the push: of two
+ * at once, one does.
  */
 export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: Time): Promise<boolean> {
   const isAlive = sql`active_at > ${timeAfter(now, -PUSH_ALIVE_MS)} AND active_at < ${timeAfter(now, PUSH_ALIVE_MS)}`;
@@ -30,12 +30,13 @@ export async function takeOverPush(db: Database, id: SubmissionId, token: string
   return rows.length > 0;
 }
 
-/** Lets a push go that its holder knows broke off, so that the same key need not wait for 60 s. */
+/** Releases a push that its holder knows was interrupted, so that the same key need not wait for 60 s. */
 export async function letGoOfPush(db: Database, id: SubmissionId, holder: string | null): Promise<void> {
-  await query(db, sql`UPDATE submissions SET holder = '' WHERE id = ${id} AND holder IS ${holder}`);
+  const isHeld = and(eq(submissions.id, id), sql`${submissions.holder} IS ${holder}`);
+  await query(db, db.update(submissions).set({ holder: "" }).where(isHeld));
 }
 
-/** A part of a push, as far as D1 knows it. */
+/** A part of a push that D1 knows. */
 export interface CountedPart {
   readonly part: number;
   readonly hash: string;

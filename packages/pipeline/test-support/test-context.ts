@@ -12,7 +12,7 @@ export const RUN = 60_000;
 export const impatient: RetryPolicy = { tries: 1, bounded: (call) => call(), rest: () => Promise.resolve() };
 
 /** The world outside of a step, in a test's hands. */
-export interface TestIo extends Context {
+export interface TestContext extends Context {
   readonly stuckAfter: number;
   readonly continueLater: (token: string) => Promise<void>;
   /** Lets the clock go on. */
@@ -33,7 +33,11 @@ function risingBytes(count: number): Uint8Array {
   return bytes;
 }
 
-export function testIo(d1: D1Database, ai: BatchBinding, more: { readonly retryPolicy?: RetryPolicy } = {}): TestIo {
+export function testContext(
+  d1: D1Database,
+  ai: BatchBinding,
+  more: { readonly retryPolicy?: RetryPolicy } = {},
+): TestContext {
   const clock = { now: NOW };
   const events: LogEvent[] = [];
   const continued: string[] = [];

@@ -1,7 +1,7 @@
 import { MAX_PARAMETER_BYTES, MAX_SHARED_TEXT_BYTES, MAX_TRANSACTION_BYTES, type SubmissionId } from "@sluice/core";
-import type { PartToRecord } from "../../src/message/sql/record-parts.ts";
+import type { PartToRecord, RecordingTransaction } from "../../src/message/sql/record-parts.ts";
 import { describe, expect, it } from "vitest";
-import { chunkParts } from "../../src/message/chunk-parts.ts";
+import { planTransactions } from "../../src/message/sql/plan-transactions.ts";
 
 let submissions = 0;
 
@@ -13,7 +13,7 @@ function partOf(ids: readonly string[], more: { texts?: number; rows?: number; c
     part: 0,
     hash: "hash",
     collection: more.collection ?? "default",
-    documents: ids,
+    documentIds: ids,
     contextCount: ids.length,
     payloadBytes: 100,
     rows: "r".repeat(more.rows ?? 100),
@@ -24,15 +24,20 @@ function partOf(ids: readonly string[], more: { texts?: number; rows?: number; c
 const parts = (count: number, more: Parameters<typeof partOf>[1] = {}) =>
   Array.from({ length: count }, (_, n) => partOf([`d${n}`], more));
 
-/** How many parts lie in each row of texts, by chunks, by transactions. */
+/** How many parts are in each row of texts, by statements, by transactions. */
 const shape = (list: readonly PartToRecord[]) =>
-  chunkParts(list).map((chunks) => chunks.map((rows) => rows.map((row) => row.length)));
+  planTransactions(list).map(({ statements }) =>
+    statements.map(({ contextsRows }) => contextsRows.map((row) => row.parts.length)),
+  );
+
+const partsIn = ({ statements }: RecordingTransaction) =>
+  statements.flatMap(({ contextsRows }) => contextsRows.flatMap((row) => row.parts));
 
 describe("the parts of a job", () => {
-  it("keep their order, and none is left out", () => {
+  it("keep their order and are complete", () => {
     const list = [...parts(300, { texts: 60_000 }), ...parts(40, { rows: 700_000 })];
-    expect(chunkParts(list).flat(3)).toEqual(list);
-    expect(chunkParts([])).toEqual([]);
+    expect(planTransactions(list).flatMap(partsIn)).toEqual(list);
+    expect(planTransactions([])).toEqual([]);
   });
 
   it("share a row of texts as far as 128 KB go, and a larger one has a row to itself", () => {
@@ -45,7 +50,7 @@ describe("the parts of a job", () => {
     ]);
   });
 
-  it("share none where two of their documents have one id in one collection", () => {
+  it("share none if two of their documents have the same id in the same collection", () => {
     const list = [
       partOf(["a", "b"]),
       partOf(["c", "d"]),
@@ -57,7 +62,7 @@ describe("the parts of a job", () => {
     expect(shape(list)).toEqual([[[2, 3, 1]]]);
   });
 
-  it("begin a row with each chunk, and a chunk with each transaction", () => {
+  it("begin a row with each statement, and a statement with each transaction", () => {
     const half = MAX_PARAMETER_BYTES / 2;
     expect(shape(parts(4, { rows: half - 1_000 }))).toEqual([[[2], [2]]]);
     expect(shape(parts(3, { rows: half }))).toEqual([[[1], [1], [1]]]);
@@ -66,8 +71,8 @@ describe("the parts of a job", () => {
 
   it("with their texts, rows and ids keep each transaction within 5 MB", () => {
     // All but the last, which holds what is left.
-    for (const chunks of chunkParts(parts(400, { texts: 100_000, rows: 20_000 })).slice(0, -1)) {
-      const bytes = chunks.flat(2).reduce((sum, { texts, rows }) => sum + texts.length + rows.length, 0);
+    for (const transaction of planTransactions(parts(400, { texts: 100_000, rows: 20_000 })).slice(0, -1)) {
+      const bytes = partsIn(transaction).reduce((sum, { texts, rows }) => sum + texts.length + rows.length, 0);
       expect(bytes).toBeLessThanOrEqual(MAX_TRANSACTION_BYTES);
       expect(bytes).toBeGreaterThan(0.95 * MAX_TRANSACTION_BYTES);
     }

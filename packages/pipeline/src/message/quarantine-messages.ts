@@ -1,0 +1,26 @@
+import type { Context } from "../platform/context.ts";
+import { decide, type DeliveryState } from "./delivery-state.ts";
+import { submissionNamed } from "./message.ts";
+import type { ReadMalformed } from "./read-messages.ts";
+import { quarantineMessage } from "./sql/quarantine-message.ts";
+
+/** Quarantines messages that cannot be recorded, so that a person can look at them, and acknowledges them. */
+export async function quarantine(
+  context: Context,
+  delivery: DeliveryState,
+  malformed: readonly Omit<ReadMalformed, "kind">[],
+): Promise<void> {
+  const { queue } = delivery;
+  for (const { message, reason, body } of malformed) {
+    delivery.quarantined += 1;
+    await quarantineMessage(context.db, { queue, id: message.id, reason, body }, context.now());
+    context.log({
+      event: "message_malformed",
+      queue,
+      message: message.id,
+      reason,
+      submission: submissionNamed(body),
+    });
+    decide(delivery, [message], { kind: "ack" });
+  }
+}

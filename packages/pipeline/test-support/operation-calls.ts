@@ -1,0 +1,210 @@
+import type { JobId, RequestId, SubmissionId } from "@sluice/core";
+import { openDatabase, type Database } from "@sluice/db";
+import { deleteDocument } from "../src/document/sql/delete-document.ts";
+import * as readDocument from "../src/document/sql/read-document.ts";
+import * as readFeed from "../src/document/sql/read-feed.ts";
+import * as chain from "../src/job/sql/chain.ts";
+import { claimAtStart, claimDueJobs } from "../src/job/sql/claim-due-jobs.ts";
+import { claimReportedJobs } from "../src/job/sql/claim-reported-jobs.ts";
+import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";
+import { isPieceOfInvalid } from "../src/job/sql/is-piece-of-invalid.ts";
+import { mergeJobs, weighMergeableJobs } from "../src/job/sql/merge-jobs.ts";
+import * as pauses from "../src/job/sql/pause-dispatching.ts";
+import { postponeJob } from "../src/job/sql/postpone-job.ts";
+import { readHoldingJobs } from "../src/job/sql/read-holding-jobs.ts";
+import { readJobContent, readJobDocuments } from "../src/job/sql/read-job-documents.ts";
+import { listJobs, readJob } from "../src/job/sql/read-jobs.ts";
+import { readWaitingJobs } from "../src/job/sql/read-waiting-jobs.ts";
+import { releaseJobs, releasePolls } from "../src/job/sql/release-jobs.ts";
+import { separateSubmissions } from "../src/job/sql/separate-submissions.ts";
+import { deferJob, startDispatch } from "../src/job/sql/start-dispatch.ts";
+import { timesOutWhileOthersDoNot } from "../src/job/sql/times-out-while-others-do-not.ts";
+import { lookUpParts } from "../src/message/sql/look-up-parts.ts";
+import { quarantineMessage } from "../src/message/sql/quarantine-message.ts";
+import * as malformed from "../src/message/sql/read-malformed-messages.ts";
+import { recordParts } from "../src/message/sql/record-parts.ts";
+import { dropMalformedMessage, restageMalformedMessage } from "../src/message/sql/release-malformed-message.ts";
+import * as staging from "../src/message/sql/stage-parts.ts";
+import { D1_TIME } from "../src/platform/clock.ts";
+import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
+import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
+import { cancelSubmission } from "../src/submission/sql/cancel-submission.ts";
+import { closeSubmission, reopenSubmission } from "../src/submission/sql/close-submission.ts";
+import { endQueue } from "../src/submission/sql/end-queue.ts";
+import { openKeyedSubmission, openSubmission, type NewSubmission } from "../src/submission/sql/open-submission.ts";
+import { raiseTotal } from "../src/submission/sql/raise-total.ts";
+import { keepAnswer, readIdempotencyKey } from "../src/submission/sql/read-idempotency-key.ts";
+import * as submissions from "../src/submission/sql/read-submission.ts";
+import * as totals from "../src/submission/sql/read-totals.ts";
+import { readUnfinished } from "../src/submission/sql/read-unfinished.ts";
+import { listRetries, readRetryProgress, requestRetry } from "../src/submission/sql/request-retry.ts";
+import * as retrying from "../src/submission/sql/retry-failed.ts";
+import { rollUpTotals } from "../src/submission/sql/roll-up-totals.ts";
+import { listStagedParts, sweepSubmissions } from "../src/submission/sql/sweep-submissions.ts";
+import { letGoOfPush, readCountedParts, takeOverPush } from "../src/submission/sql/take-over-push.ts";
+import { claimLimits, MODEL, NOW, part, transactionOf } from "./fixtures.ts";
+import { impatient, unreliableDatabase } from "./index.ts";
+
+const SUBMISSION = "sub_01a228a4-d3cc-7c43-8d13-7ed8df7c05ea" as SubmissionId;
+const JOB = "job_01a228a4-d3cc-7c43-8d13-7ed8df7c05ea" as JobId;
+const REQUEST = "request-1" as RequestId;
+const document = { collection: "default", id: "d1" };
+const submission = { id: SUBMISSION, collection: "default" };
+const position = { part: 0, index: 0 };
+const pending = { id: JOB, dispatchNumber: 0, status: "pending" } as const;
+const dispatched = { id: JOB, dispatchNumber: 1, status: "dispatched" } as const;
+const key = { queue: "sluice-bulk", id: "message-1" };
+const idempotencyKey = { apiKey: "key", key: "k1" };
+const retry = { submission: SUBMISSION, code: "model_error", token: "t" } as const;
+const retryPart = { root: JOB, part: 0, documentCount: 1 };
+const submissionToOpen: NewSubmission = {
+  collection: "default",
+  model: MODEL,
+  lane: "bulk",
+  label: "l",
+  truncateInputs: true,
+  total: 1,
+  closed: true,
+};
+const dispatchError = { reason: "late", message: "m" };
+const end = {
+  outcomes: [
+    { submission: SUBMISSION, document: "d1", scores: [[0, 0.5]] },
+    { submission: SUBMISSION, document: "d2", code: "model_error", message: "m" },
+  ],
+  children: [{ id: JOB, round: 2, members: [[SUBMISSION, ["d3"]]], dueAt: NOW }],
+  status: "succeeded",
+  tokens: 1,
+  error: null,
+} as const;
+
+/** Calls of every operation of the `sql` folders, by its name: one for each branch, so that every statement is sent. */
+export const operationCalls: Readonly<Record<string, readonly ((db: Database) => Promise<unknown>)[]>> = {
+  deleteDocument: [(db) => deleteDocument(db, document, NOW)],
+  readDocument: [true, false].map((texts) => (db) => readDocument.readDocument(db, document, texts)),
+  readDocuments: [(db) => readDocument.readDocuments(db, "default", ["d1"], true)],
+  readVersions: [(db) => readDocument.readVersions(db, [{ ...document, submission: SUBMISSION }], true)],
+  weighDocuments: [(db) => readDocument.weighDocuments(db, "default", ["d1"])],
+  readSubmissionDocuments: [(db) => readDocument.readSubmissionDocuments(db, submission, ["d1"], true)],
+  findPosition: [(db) => readDocument.findPosition(db, submission, "d1")],
+  listSubmissionDocuments: [(db) => readDocument.listSubmissionDocuments(db, submission, position, 10)],
+  listEndedJobs: [(db) => readFeed.listEndedJobs(db, 1, 10)],
+  readLastSequence: [(db) => readFeed.readLastSequence(db)],
+  listFeedEntries: [(db) => readFeed.listFeedEntries(db, [JOB], null, "default", 10)],
+
+  handOnChain: [(db) => chain.handOnChain(db, "a", "b", NOW)],
+  takeChain: [(db) => chain.takeChain(db, "a", "b", NOW)],
+  endChain: [(db) => chain.endChain(db, "a")],
+  claimDueJobs: [(db) => claimDueJobs(db, claimLimits(NOW), NOW)],
+  claimAtStart: [(db) => claimAtStart(db, claimLimits(NOW), D1_TIME, NOW)],
+  claimReportedJobs: [(db) => claimReportedJobs(db, [REQUEST], { waitMs: 1, eagerMs: 1 }, NOW)],
+  confirmDispatch: [(db) => confirmDispatch(db, dispatched, REQUEST, NOW)],
+  isPieceOfInvalid: [(db) => isPieceOfInvalid(db, JOB)],
+  weighMergeableJobs: [(db) => weighMergeableJobs(db, [JOB])],
+  mergeJobs: [(db) => mergeJobs(db, JOB, [JOB], NOW)],
+  pauseDispatching: [
+    (db) =>
+      pauses.pauseDispatching(db, { scope: "everything", reason: "requested", message: null, since: NOW, until: null }),
+  ],
+  resumeDispatching: [(db) => pauses.resumeDispatching(db, "everything", NOW)],
+  readPauses: [(db) => pauses.readPauses(db, NOW)],
+  dropEndedPauses: [(db) => pauses.dropEndedPauses(db, NOW)],
+  holdPausedJobs: (
+    [
+      { kind: "everything" },
+      { kind: "model", model: MODEL },
+      { kind: "submissions", submissionIds: [SUBMISSION] },
+    ] as const
+  ).map((paused) => (db) => pauses.holdPausedJobs(db, paused, [JOB], NOW)),
+  postponeJob: [null, "everything"].map(
+    (scope) => (db) => postponeJob(db, dispatched, dispatchError, { dispatch: "none", refused: true }, NOW, NOW, scope),
+  ),
+  readHoldingJobs: [(db) => readHoldingJobs(db, [{ root: JOB, submission: SUBMISSION, id: "d1" }])],
+  readJobDocuments: [(db) => readJobDocuments(db, [dispatched])],
+  readJobContent: [(db) => readJobContent(db, dispatched)],
+  readJob: [(db) => readJob(db, JOB)],
+  listJobs: ([null, "pending", "succeeded"] as const).map(
+    (status) => (db) => listJobs(db, { before: JOB, status }, 10),
+  ),
+  readWaitingJobs: [(db) => readWaitingJobs(db, [SUBMISSION])],
+  releaseJobs: [(db) => releaseJobs(db, [pending], NOW)],
+  releasePolls: [(db) => releasePolls(db, [dispatched], NOW)],
+  separateSubmissions: [(db) => separateSubmissions(db, pending, [SUBMISSION], JOB, NOW)],
+  startDispatch: [(db) => startDispatch(db, pending, { until: NOW, token: "t" }, NOW)],
+  deferJob: ([null, "submit_rate", "first_submission", { scope: "everything" }] as const).map(
+    (deferral) => (db) => deferJob(db, pending, deferral, NOW),
+  ),
+  timesOutWhileOthersDoNot: [(db) => timesOutWhileOthersDoNot(db, dispatched)],
+
+  lookUpParts: [(db) => lookUpParts(db, [{ submission: SUBMISSION, part: 0 }])],
+  quarantineMessage: [(db) => quarantineMessage(db, { ...key, reason: "r", body: "b" }, NOW)],
+  listMalformedMessages: [null, key].map((after) => (db) => malformed.listMalformedMessages(db, after, 10)),
+  readMalformedBody: [(db) => malformed.readMalformedBody(db, key)],
+  countMalformedMessages: [(db) => malformed.countMalformedMessages(db, 10)],
+  recordParts: [
+    (db) =>
+      recordParts(
+        db,
+        { id: JOB, model: MODEL, lane: "bulk", leaseUntil: NOW },
+        transactionOf([[part(SUBMISSION, 0, [{ id: "d1" }])]]),
+        NOW,
+      ),
+  ],
+  dropMalformedMessage: [(db) => dropMalformedMessage(db, key)],
+  restageMalformedMessage: [(db) => restageMalformedMessage(db, key, { submission: SUBMISSION, part: 0 }, NOW)],
+  stagePart: [(db) => staging.stagePart(db, SUBMISSION, { part: 0, body: "{}", total: 1 }, NOW)],
+  readStagedPart: [(db) => staging.readStagedPart(db, SUBMISSION, 0)],
+  postponeStagedPart: [(db) => staging.postponeStagedPart(db, SUBMISSION, 0, NOW)],
+  unstagePart: [(db) => staging.unstagePart(db, SUBMISSION, 0)],
+
+  readHeartbeat: [(db) => readHeartbeat(db)],
+
+  finalizeJobs: [(db) => finalizeJobs(db, [{ job: dispatched, end }], NOW)],
+
+  cancelSubmission: [(db) => cancelSubmission(db, SUBMISSION, NOW)],
+  closeSubmission: [(db) => closeSubmission(db, SUBMISSION, NOW)],
+  reopenSubmission: [(db) => reopenSubmission(db, SUBMISSION)],
+  endQueue: [(db) => endQueue(db, NOW)],
+  openSubmission: [(db) => openSubmission(db, submissionToOpen, "aaaa-aaaaaaaaaaaa", NOW), openAfterFault],
+  openKeyedSubmission: [
+    (db) =>
+      openKeyedSubmission(db, submissionToOpen, { ...idempotencyKey, fingerprint: null }, "bbbb-bbbbbbbbbbbb", NOW),
+  ],
+  raiseTotal: [(db) => raiseTotal(db, SUBMISSION, 1, NOW, null, [{ part: 0, hash: "h" }])],
+  readIdempotencyKey: [(db) => readIdempotencyKey(db, idempotencyKey, NOW)],
+  keepAnswer: [
+    (db) => keepAnswer(db, idempotencyKey, { submission: SUBMISSION, fingerprint: "f", status: 202, text: "{}" }),
+  ],
+  readSubmission: [(db) => submissions.readSubmission(db, SUBMISSION)],
+  countFailures: [(db) => submissions.countFailures(db, [SUBMISSION])],
+  listSubmissions: [(db) => submissions.listSubmissions(db, { before: SUBMISSION, since: NOW, label: "l" }, 10)],
+  readLaneTotals: [(db) => totals.readLaneTotals(db)],
+  readLabelTotals: [(db) => totals.readLabelTotals(db, "l")],
+  readFailureTotals: [(db) => totals.readFailureTotals(db)],
+  readJobTotals: [(db) => totals.readJobTotals(db)],
+  countEndedSince: [(db) => totals.countEndedSince(db, [NOW])],
+  readUnfinished: [(db) => readUnfinished(db)],
+  requestRetry: [(db) => requestRetry(db, retry, NOW)],
+  listRetries: [(db) => listRetries(db, 10)],
+  readRetryProgress: [(db) => readRetryProgress(db, [SUBMISSION])],
+  readRetry: [(db) => retrying.readRetry(db, retry)],
+  listRetryParts: [(db) => retrying.listRetryParts(db, retry, '["","",""]', 10)],
+  readRetryParts: [(db) => retrying.readRetryParts(db, retry, 10)],
+  listFailed: [(db) => retrying.listFailed(db, retry, "default", [retryPart])],
+  retryFailed: [
+    (db) => retrying.retryFailed(db, retry, "default", [retryPart], [{ id: JOB, root: JOB, documentIds: ["d1"] }], NOW),
+  ],
+  endRetry: [(db) => retrying.endRetry(db, retry)],
+  rollUpTotals: [(db) => rollUpTotals(db, NOW)],
+  sweepSubmissions: [(db) => sweepSubmissions(db, { now: NOW, settledBy: NOW, abandonedBefore: NOW, lostBefore: NOW })],
+  listStagedParts: [(db) => listStagedParts(db, NOW, 10)],
+  takeOverPush: [(db) => takeOverPush(db, SUBMISSION, "t", NOW)],
+  letGoOfPush: [(db) => letGoOfPush(db, SUBMISSION, null)],
+  readCountedParts: [(db) => readCountedParts(db, SUBMISSION)],
+};
+
+/** As `openSubmission` does where the first try fails: the second looks for the row further back. */
+async function openAfterFault(db: Database): Promise<unknown> {
+  const { d1 } = unreliableDatabase(db.$client, (call) => (call === 1 ? "before" : null));
+  return openSubmission(openDatabase(d1, { ...impatient, tries: 2 }), submissionToOpen, "cccc-cccccccccccc", NOW);
+}
