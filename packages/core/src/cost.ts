@@ -115,7 +115,7 @@ export interface PushCost {
 
 /** The assumptions of `estimateCost`, in a sentence for people and programs. */
 export const COST_ASSUMPTION =
-  "one push, messages and batches as full as they can be, ten polls per batch, no retries; list prices without free tiers";
+  "one push, full messages and batches, ten polls per batch, no retries; list prices without free tiers";
 
 /** Messages in a delivery, from which jobs are made. */
 export const DELIVERY_MESSAGES = 100;

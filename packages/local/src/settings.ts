@@ -26,9 +26,9 @@ const MAX_TICK_SECONDS = 3_600;
 /** The environment variables of `dev` and `demo`, for their `--help`. */
 export function describeEnvironment(tickSeconds: number): string {
   return `Environment:
-  SLUICE_PORT          the port: 0–65535, 0 = any free one          (default ${DEFAULT_PORT})
+  SLUICE_PORT          the port: 0–65535, 0 = any free one           (default ${DEFAULT_PORT})
   SLUICE_STATE         the folder for all data                       (default .sluice)
-  SLUICE_TICK_SECONDS  seconds between poller runs: 1–${MAX_TICK_SECONDS}             (default ${tickSeconds})
+  SLUICE_TICK_SECONDS  seconds between poller runs: 1–${MAX_TICK_SECONDS}           (default ${tickSeconds})
   SLUICE_LOCAL_AI      how to score: minilm (a real model), lexical (shared
                        words), instant (constant work)               (default minilm)
   SLUICE_EVENTS        on: the poller learns of a batch's end at once;

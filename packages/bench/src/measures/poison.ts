@@ -72,7 +72,7 @@ async function bisect(stack: Stack, k: number): Promise<Poison> {
     if (succeeded + failed < DOCUMENTS) continue;
     const { submit } = await stack.aiCalls();
     const bound = 2 * k * Math.log2(DOCUMENTS) + 2;
-    if (succeeded !== good) throw new Error(`of ${good} good documents ${succeeded} have their scores`);
+    if (succeeded !== good) throw new Error(`only ${succeeded} of ${good} good documents have scores`);
     return { strategy: "bisection", documents: DOCUMENTS, bad: k, calls: submit.calls, bound, minutes, good };
   }
   throw new Error(`${k} bad documents keep ${DOCUMENTS} from ending within ${MAX_RUNS} runs of the poller`);

@@ -17,7 +17,7 @@ async function run(bench: Bench, command: string, name: string, ...args: string[
   return { code, ...output };
 }
 
-/** In the fake API a document fails by its query, so the example's documents get that query. */
+/** The fake API fails documents with the query "fail", so the example's document gets that query. */
 function failing(bench: Bench, id: string): void {
   const { fetch } = bench.api;
   bench.api.instead.push(async (request) => {

@@ -1,5 +1,5 @@
-import { Sluice, type Io, type SluiceOptions } from "../../src/index.ts";
-import { KEY, type FakeApi } from "../fake-api.ts";
+import { Sluice, type Document, type Io, type SluiceOptions } from "../../src/index.ts";
+import { FakeApi, KEY } from "../fake-api.ts";
 
 /** A client of `api` that does not really wait. `waits` collects the delays in milliseconds. */
 export function clientOf(api: Pick<FakeApi, "fetch">, options: Partial<SluiceOptions> = {}, io: Partial<Io> = {}) {
@@ -24,6 +24,20 @@ export function clientOf(api: Pick<FakeApi, "fetch">, options: Partial<SluiceOpt
 export function documents(count: number, text = "a text"): { id: string; query: string; contexts: string[] }[] {
   return Array.from({ length: count }, (_, index) => ({ id: `d${index + 1}`, query: "a query", contexts: [text] }));
 }
+
+/** A client of a fake API with one submission of `count` documents, whose id is `id`. */
+export async function pushed(count: number) {
+  const api = new FakeApi();
+  const made = clientOf(api);
+  const { submissions } = await made.client.push(documents(count), { collection: "c", label: "l" });
+  api.received.length = 0;
+  return { api, ...made, id: submissions[0]?.id ?? "" };
+}
+
+export const idsOf = (found: readonly Document[]) => found.map(({ id }) => id);
+
+export const pathsOf = (api: FakeApi) =>
+  api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -1,18 +1,7 @@
 import { expect, test } from "vitest";
-import { type Document } from "../../src/index.ts";
-import { FakeApi, problem } from "../fake-api.ts";
-import { clientOf, collect, documents } from "./client.ts";
-
-async function pushed(count: number) {
-  const api = new FakeApi();
-  const made = clientOf(api);
-  const { submissions } = await made.client.push(documents(count), { collection: "c", label: "l" });
-  api.received.length = 0;
-  return { api, ...made, id: submissions[0]?.id ?? "" };
-}
-
-const ids = (found: readonly Document[]) => found.map(({ id }) => id);
-const pathsOf = (api: FakeApi) => api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
+import type { Document } from "../../src/index.ts";
+import { problem } from "../fake-api.ts";
+import { clientOf, collect, documents, idsOf, pathsOf, pushed } from "./client.ts";
 
 test("the feed is endless, and its cursor follows processed documents", async () => {
   const { api, client, waits } = await pushed(3);
@@ -25,7 +14,7 @@ test("the feed is endless, and its cursor follows processed documents", async ()
     if (found.length === 3) await clientOf(api).client.push(documents(1), { collection: "c" });
     if (found.length === 4) break;
   }
-  expect(ids(found)).toEqual(["d1", "d2", "d3", "d1"]);
+  expect(idsOf(found)).toEqual(["d1", "d2", "d3", "d1"]);
   expect(cursors).toEqual([null, null, null, "3"]);
   expect(waits).toEqual([]);
   expect(pathsOf(api).at(-1)).toBe("GET /v1/results?cursor=3&collection=c&wait=5");

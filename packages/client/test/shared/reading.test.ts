@@ -2,18 +2,7 @@ import { expect, test } from "vitest";
 import { Sluice, type Document } from "../../src/index.ts";
 import { FakeApi, KEY, problem } from "../fake-api.ts";
 import { malformedOf } from "../shapes.ts";
-import { clientOf, collect, documents } from "./client.ts";
-
-async function pushed(count: number) {
-  const api = new FakeApi();
-  const made = clientOf(api);
-  const { submissions } = await made.client.push(documents(count), { collection: "c", label: "l" });
-  api.received.length = 0;
-  return { api, ...made, id: submissions[0]?.id ?? "" };
-}
-
-const ids = (found: readonly Document[]) => found.map(({ id }) => id);
-const pathsOf = (api: FakeApi) => api.received.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
+import { clientOf, collect, documents, idsOf, pathsOf, pushed } from "./client.ts";
 
 /** An answer whose body is truncated. */
 function brokenOff(): Response {
@@ -33,7 +22,7 @@ test("reads the results of a submission page by page, each once and in order", a
   const found = await collect(
     client.results(id, { limit: 10, topK: 3, include: ["text", "metadata"], status: "queued" }),
   );
-  expect(ids(found)).toEqual(documents(25).map((document) => document.id));
+  expect(idsOf(found)).toEqual(documents(25).map((document) => document.id));
   const query = "status=queued&top_k=3&include=text%2Cmetadata&limit=10";
   expect(pathsOf(api)).toEqual([
     `GET /v1/submissions/${id}/results?${query}`,
@@ -49,7 +38,7 @@ test("results continue after a broken connection without gaps or repeats", async
     if (found.length === 0) api.instead.push(brokenOff, brokenOff);
     found.push(document);
   }
-  expect(ids(found)).toEqual(documents(25).map((document) => document.id));
+  expect(idsOf(found)).toEqual(documents(25).map((document) => document.id));
 });
 
 test("aborts the pending request when the reader stops", async () => {
@@ -64,7 +53,7 @@ test("aborts the pending request when the reader stops", async () => {
     },
   }).client;
   await reading.push(documents(25));
-  expect(ids(await collect(client.results(id)))).toHaveLength(25);
+  expect(idsOf(await collect(client.results(id)))).toHaveLength(25);
   for await (const document of reading.results("sub_0001", { limit: 10 })) {
     expect(document.id).toBe("d1");
     break;
@@ -77,7 +66,7 @@ test("reads a single page", async () => {
   const list = client.results(id, { limit: 10 });
   const first = await list.page();
   const second = await list.page(first.next_cursor ?? "");
-  expect(ids([...first.data, ...second.data])).toEqual(documents(20).map((document) => document.id));
+  expect(idsOf([...first.data, ...second.data])).toEqual(documents(20).map((document) => document.id));
 });
 
 test("lists submissions with the given filters", async () => {
@@ -105,7 +94,7 @@ test("reads any number of documents in the given order, in requests that fit", a
     "unknown",
   ];
   const found = await client.documents("c", asked);
-  expect(ids(found.data)).toEqual(asked.slice(0, -1));
+  expect(idsOf(found.data)).toEqual(asked.slice(0, -1));
   expect(found.missing).toEqual(["unknown"]);
   expect(api.received.map(({ url }) => url.searchParams.getAll("id").length)).toEqual([100, 31]);
 

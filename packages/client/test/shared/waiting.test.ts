@@ -1,14 +1,5 @@
 import { expect, test } from "vitest";
-import { FakeApi } from "../fake-api.ts";
-import { clientOf, documents } from "./client.ts";
-
-async function pushed(count: number) {
-  const api = new FakeApi();
-  const made = clientOf(api);
-  const { submissions } = await made.client.push(documents(count), { collection: "c", label: "l" });
-  api.received.length = 0;
-  return { api, ...made, id: submissions[0]?.id ?? "" };
-}
+import { pushed } from "./client.ts";
 
 test("wait reads less and less often until the submission ends", async () => {
   const { api, client, waits, id } = await pushed(3);
