@@ -8,10 +8,9 @@ import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
 import { dispatch, jobId, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
-import { parseKeys } from "../src/http/keys.ts";
 import type { JobShape } from "../src/shapes/job.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
-import { KEY, NOW, keyRecord, testApi } from "./api.ts";
+import { NOW, testApi } from "./api.ts";
 import {
   allPages,
   ask,
@@ -20,16 +19,15 @@ import {
   endJob,
   failed,
   ids,
+  limited,
+  type Page,
   recorded,
   refused,
   scored,
   scoresOf,
-  type Page,
 } from "./stored.ts";
 
 const HOUR = 3_600_000;
-const limited = async () =>
-  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 type SubmissionPage = Page<SubmissionShape> & { readonly counts?: SubmissionShape["counts"] };
 
 /** Rows read by all statements of a request. */
