@@ -76,7 +76,7 @@ async function answer(c: Context<Environment>, route: Route): Promise<Result<Res
   return call.ok ? route.handle(c.env, call.value) : err(invalid(call.error));
 }
 
-/** The request as its handler takes it, or what is wrong with it for any route. */
+/** The request as its handler gets it, or the errors that every route refuses. */
 async function toCall(
   c: Context<Environment>,
   route: Route,

@@ -14,7 +14,7 @@ import { pause } from "./verbs/pause.ts";
 import { replayMalformed } from "./verbs/replay-malformed.ts";
 import { resume } from "./verbs/resume.ts";
 
-const PAUSE_LIMIT = { maxBytes: 10_000, instead: "it holds a model or a submission, and a reason" };
+const PAUSE_LIMIT = { maxBytes: 10_000, instead: "it has a model or a submission, and a reason" };
 
 /** The routes for operators: jobs, pauses, statistics and quarantined messages. */
 export const operatingRoutes: readonly Route[] = [

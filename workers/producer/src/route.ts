@@ -76,11 +76,9 @@ type RouteOf<Path extends string, Schema extends Query, Shape extends z.ZodRawSh
 };
 
 /** A route whose path, query and body are parsed here, by what it says about them, before its verb is called. */
-export function route<
-  const Path extends string,
-  Schema extends Query,
-  Shape extends z.ZodRawShape = Record<never, z.ZodType>,
->(definition: RouteOf<Path, Schema, Shape>): Route {
+export function route<const Path extends string, Schema extends Query, Shape extends z.ZodRawShape = z.ZodRawShape>(
+  definition: RouteOf<Path, Schema, Shape>,
+): Route {
   const { handle, query: schema, body: jsonBody } = definition;
   return {
     ...definition,

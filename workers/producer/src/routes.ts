@@ -87,7 +87,7 @@ export const routes: readonly Route[] = [
     scope: "ingest",
     handle: answerWith(cancelSubmission),
     id: "cancelSubmission",
-    summary: "Cancel what is not dispatched yet",
+    summary: "Cancel documents that are not dispatched yet",
     notes:
       "Dispatched documents finish. Documents in the Queue are `canceled` when their message arrives, or fail as " +
       "`message_lost` once it can no longer arrive (8.5 days on Cloudflare; locally, at the next start); `counts` and " +

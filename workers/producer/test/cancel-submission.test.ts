@@ -1,17 +1,11 @@
-import { env } from "cloudflare:test";
 import { MESSAGE_LIFE_MS } from "@sluice/pipeline/job/schedule.ts";
 import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { sweepSubmissions } from "@sluice/pipeline/submission/sql/sweep-submissions.ts";
 import { describe, expect, it } from "vitest";
 import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
-import { parseKeys } from "../src/http/keys.ts";
-import { KEY, NOW, keyRecord, testApi } from "./api.ts";
-import { ask, db, ids, post, recorded, refused, scored } from "./stored.ts";
-
-const limited = async () =>
-  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
-const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+import { NOW } from "./api.ts";
+import { ask, db, ids, limited, post, recorded, refused, rows, scored } from "./stored.ts";
 
 describe("canceling a submission", () => {
   it("is shown, and ends undispatched documents when their turn comes", async () => {

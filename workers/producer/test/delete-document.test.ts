@@ -1,16 +1,7 @@
-import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { dispatch } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
-import { parseKeys } from "../src/http/keys.ts";
-import { KEY, keyRecord, testApi } from "./api.ts";
-import { ask, db, endJob, ids, recorded, refused, scored, scoresOf } from "./stored.ts";
-
-const limited = async () =>
-  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
-const documentPath = (id: string, collection = "default") =>
-  `/v1/collections/${collection}/documents/${encodeURIComponent(id)}`;
-const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+import { ask, db, documentPath, endJob, ids, limited, recorded, refused, rows, scored, scoresOf } from "./stored.ts";
 
 describe("deleting a document", () => {
   it("deletes all its versions from every read", async () => {

@@ -1,9 +1,7 @@
-import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { testApi } from "./api.ts";
 import { lines, problem, queuesUntil, sendLines } from "./keyed-push.ts";
-
-const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+import { rows } from "./stored.ts";
 
 describe("an interrupted NDJSON push whose parts are still in the Queue", () => {
   it.each([

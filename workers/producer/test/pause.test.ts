@@ -2,14 +2,11 @@ import { claimAtStart } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { holdPausedJobs } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { describe, expect, it } from "vitest";
 import { claimLimits, dispatch, MODEL } from "@sluice/pipeline/test-support/fixtures.ts";
-import { parseKeys } from "../src/http/keys.ts";
 import type { PauseShape } from "../src/shapes/pause.ts";
-import { KEY, NOW, keyRecord, testApi } from "./api.ts";
-import { ask, at, db, ids, post, recorded, refused } from "./stored.ts";
+import { NOW } from "./api.ts";
+import { ask, at, db, ids, limited, post, recorded, refused } from "./stored.ts";
 
 const MINUTE = 60_000;
-const limited = async () =>
-  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 const pausesOf = async (path: string, body?: unknown) => (await ask<{ data: PauseShape[] }>(path, post(body))).data;
 const poller = async (now: number) => (await claimAtStart(db(), claimLimits(now), now, now - MINUTE)).jobs;
 

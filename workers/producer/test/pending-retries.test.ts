@@ -7,9 +7,8 @@ import type { DocumentShape } from "../src/shapes/document.ts";
 import type { JobShape } from "../src/shapes/job.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
 import { NOW } from "./api.ts";
-import { ask, at, db, ids, post, recorded, type Page } from "./stored.ts";
+import { ask, at, db, ids, type Page, post, recorded, rows } from "./stored.ts";
 
-const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const listed = async (status: string) =>
   (await ask<Page<SubmissionShape>>(`/v1/submissions?status=${status}`)).data.map(({ id }) => id);
 

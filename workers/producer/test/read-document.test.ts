@@ -7,13 +7,13 @@ import { dispatch, jobId, succeed } from "@sluice/pipeline/test-support/fixtures
 import type { DocumentShape } from "../src/shapes/document.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
 import { NOW, testApi, type ProblemBody } from "./api.ts";
-import { at, db, documentPath, end, read, recorded, scored, type Page } from "./reading.ts";
+import { ask, at, db, documentPath, dispatchAndEnd, recorded, scored, type Page } from "./stored.ts";
 
 describe("GET a document", () => {
   it("gives its scores best first, under every key of the shape", async () => {
-    const submission = await scored([{ id: "one", query: "q?", contexts: ["a", "b"], contextIds: ["x", "y"] }]);
+    const { submission } = await scored([{ id: "one", query: "q?", contexts: ["a", "b"], contextIds: ["x", "y"] }]);
     const job = await env.DB.prepare("SELECT id FROM jobs").first("id");
-    expect(await read<DocumentShape>(documentPath("one"))).toEqual({
+    expect(await ask<DocumentShape>(documentPath("one"))).toEqual({
       id: "one",
       collection: "default",
       status: "succeeded",
@@ -39,19 +39,19 @@ describe("GET a document", () => {
 
   it("gives texts, metadata and only the best score if requested", async () => {
     await scored([{ id: "one", contexts: ["a", "b"] }]);
-    const document = await read<DocumentShape>(`${documentPath("one")}?include=text,metadata&top_k=1`);
+    const document = await ask<DocumentShape>(`${documentPath("one")}?include=text,metadata&top_k=1`);
     expect(document.scores).toEqual([{ rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "b" }]);
     expect(document).toHaveProperty("metadata", null);
   });
 
   it.each(["a/b", "a%2Fb", "ü €😀", "100%", "a?b#c", "%2e", "a+b"])("finds the id %j, decoded once", async (id) => {
     await scored([{ id }]);
-    expect((await read<DocumentShape>(documentPath(id))).id).toBe(id);
+    expect((await ask<DocumentShape>(documentPath(id))).id).toBe(id);
   });
 
   it("that is recorded and has not ended is processing, with its job", async () => {
     const { submission, job } = await recorded([{ id: "one" }]);
-    expect(await read<DocumentShape>(documentPath("one"))).toMatchObject({
+    expect(await ask<DocumentShape>(documentPath("one"))).toMatchObject({
       status: "processing",
       scores: [],
       scored_submission_id: null,
@@ -63,7 +63,7 @@ describe("GET a document", () => {
       finalized_at: null,
     });
     await dispatch(db(), job);
-    expect(await read<DocumentShape>(documentPath("one"))).toMatchObject({
+    expect(await ask<DocumentShape>(documentPath("one"))).toMatchObject({
       attempts: 1,
       dispatched_at: at(NOW),
       waiting: { reason: "answer", until: at(NOW + 30_000) },
@@ -87,26 +87,26 @@ describe("GET a document", () => {
       NOW + 60_000,
       NOW,
     );
-    const document = await read<DocumentShape>(documentPath("one"));
+    const document = await ask<DocumentShape>(documentPath("one"));
     expect(document.waiting).toEqual({ reason: "retry", until: at(NOW + 60_000) });
   });
 
   it("without a usable answer is found at the follow-up job", async () => {
     const { submission, job } = await recorded([{ id: "one" }, { id: "two" }]);
     const child = { id: jobId(), round: 2, members: [[submission, ["two"]]], dueAt: NOW + 5_000 } as const;
-    await end(job, {
+    await dispatchAndEnd(job, {
       status: "succeeded",
       outcomes: [{ submission, document: "one", scores: rankScores([1, 2], null) }],
       children: [child],
       tokens: null,
       error: null,
     });
-    expect(await read<DocumentShape>(documentPath("two"))).toMatchObject({
+    expect(await ask<DocumentShape>(documentPath("two"))).toMatchObject({
       status: "processing",
       job_id: child.id,
       attempts: 1,
     });
-    const page = await read<Page<DocumentShape>>(`/v1/submissions/${submission}/results`);
+    const page = await ask<Page<DocumentShape>>(`/v1/submissions/${submission}/results`);
     expect(page.data.map((one) => [one.id, one.job_id])).toEqual([
       ["one", job],
       ["two", child.id],
@@ -116,13 +116,13 @@ describe("GET a document", () => {
   it("that failed says why, and whether a retry may help", async () => {
     const { submission, job } = await recorded([{ id: "one" }]);
     const outcome = { submission, document: "one", code: "model_error", message: "the model's words" } as const;
-    await end(job, { status: "failed", outcomes: [outcome], children: [], tokens: null, error: null });
-    expect(await read<DocumentShape>(documentPath("one"))).toMatchObject({
+    await dispatchAndEnd(job, { status: "failed", outcomes: [outcome], children: [], tokens: null, error: null });
+    expect(await ask<DocumentShape>(documentPath("one"))).toMatchObject({
       status: "failed",
       error: { code: "model_error", message: "the model's words", retryable: true },
       scores: [],
     });
-    expect(await read<SubmissionShape>(`/v1/submissions/${submission}`)).toMatchObject({
+    expect(await ask<SubmissionShape>(`/v1/submissions/${submission}`)).toMatchObject({
       status: "completed",
       failures: { model_error: 1 },
       counts: { failed: 1, total: 1 },
@@ -130,10 +130,10 @@ describe("GET a document", () => {
   });
 
   it("keeps the scores and texts of an older version until the new one has scores", async () => {
-    const first = await scored([{ id: "one", contexts: ["old a", "old b"] }]);
+    const { submission: first } = await scored([{ id: "one", contexts: ["old a", "old b"] }]);
     const { submission, job } = await recorded([{ id: "one", contexts: ["new a", "new b"] }]);
     const path = `${documentPath("one")}?include=text`;
-    expect(await read<DocumentShape>(path)).toMatchObject({
+    expect(await ask<DocumentShape>(path)).toMatchObject({
       status: "processing",
       stale: true,
       submission_id: submission,
@@ -141,14 +141,14 @@ describe("GET a document", () => {
       scores: [{ text: "old b" }, { text: "old a" }],
     });
     await succeed(db(), job, await dispatch(db(), job), NOW, [0.9, 0.1]);
-    expect(await read<DocumentShape>(path)).toMatchObject({
+    expect(await ask<DocumentShape>(path)).toMatchObject({
       status: "succeeded",
       stale: false,
       scored_submission_id: submission,
       scores: [{ text: "new a" }, { text: "new b" }],
     });
     // The older submission's own results stay what they were.
-    const page = await read<Page<DocumentShape>>(`/v1/submissions/${first}/results`);
+    const page = await ask<Page<DocumentShape>>(`/v1/submissions/${first}/results`);
     expect(page.data).toMatchObject([{ stale: false, scored_submission_id: first }]);
   });
 

@@ -4,12 +4,8 @@ import { describe, expect, it } from "vitest";
 import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
 import { jobId, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
-import { parseKeys } from "../src/http/keys.ts";
-import { KEY, keyRecord, testApi } from "./api.ts";
-import { ask, db, ids, recorded, refused, scored } from "./stored.ts";
-
-const limited = async () =>
-  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
+import { testApi } from "./api.ts";
+import { ask, db, ids, limited, recorded, refused, scored } from "./stored.ts";
 
 describe("documents by their ids", () => {
   const path = (...asked: string[]) =>

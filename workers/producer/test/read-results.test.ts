@@ -6,13 +6,13 @@ import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.
 import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import { testApi, type ProblemBody } from "./api.ts";
-import { db, end, read, text, type Page } from "./reading.ts";
+import { ask, db, dispatchAndEnd, ids, type Page } from "./stored.ts";
+
+/** A body of any type as text. */
+const text = async (response: Response) => new TextDecoder().decode(await response.arrayBuffer());
 
 describe("the results of a submission", () => {
-  const ids = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, index) => ({ id: `d${from + index}` }));
-
-  /** 30 documents in three parts; the second part's failed, the third's are under way. */
+  /** 30 documents in three parts; those of the second failed, those of the third are in progress. */
   async function mixed(): Promise<SubmissionId> {
     const submission = await open(db(), { total: 30 });
     const jobs = [jobId(), jobId(), jobId()] as const;
@@ -23,14 +23,14 @@ describe("the results of a submission", () => {
     const outcomes = ids(10, 20).map(
       ({ id }) => ({ submission, document: id, code: "model_error", message: "m" }) as const,
     );
-    await end(jobs[1], { status: "failed", outcomes, children: [], tokens: null, error: null });
+    await dispatchAndEnd(jobs[1], { status: "failed", outcomes, children: [], tokens: null, error: null });
     return submission;
   }
 
   async function pages(path: string): Promise<string[][]> {
     const all: string[][] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
-      const page: Page<DocumentShape> = await read(`${path}${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      const page: Page<DocumentShape> = await ask(`${path}${cursor === "" ? "" : `&cursor=${cursor}`}`);
       all.push(page.data.map((one) => one.id));
       cursor = page.next_cursor;
     }
@@ -69,7 +69,7 @@ describe("the results of a submission", () => {
       .map((line) => JSON.parse(line) as DocumentShape);
     expect(lines.map((one) => one.id)).toEqual(ids(0, 30).map((one) => one.id));
     expect(lines[0]?.scores).toEqual([{ rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "two" }]);
-    const { data } = await read<Page<DocumentShape>>(`/v1/submissions/${submission}/results?include=text&top_k=1`);
+    const { data } = await ask<Page<DocumentShape>>(`/v1/submissions/${submission}/results?include=text&top_k=1`);
     expect(lines).toEqual(data);
   });
 

@@ -3,24 +3,24 @@ import { describe, expect, it } from "vitest";
 import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
 import { NOW, testApi, type ProblemBody } from "./api.ts";
-import { db, end, read, recorded, type Page } from "./reading.ts";
+import { ask, db, dispatchAndEnd, recorded, type Page } from "./stored.ts";
 
 describe("GET a submission", () => {
   it("counts its documents by status", async () => {
     const submission = await open(db(), { total: 3 });
     const path = `/v1/submissions/${submission}`;
-    expect(await read<SubmissionShape>(path)).toMatchObject({
+    expect(await ask<SubmissionShape>(path)).toMatchObject({
       status: "queued",
       counts: { total: 3, queued: 3, processing: 0 },
     });
     const job = jobId();
     await record(db(), job, [[part(submission, 0, [{ id: "a" }, { id: "b" }])]]);
-    expect(await read<SubmissionShape>(path)).toMatchObject({
+    expect(await ask<SubmissionShape>(path)).toMatchObject({
       status: "processing",
       counts: { total: 3, queued: 1, processing: 2 },
     });
     await succeed(db(), job, await dispatch(db(), job));
-    expect(await read<SubmissionShape>(path)).toMatchObject({
+    expect(await ask<SubmissionShape>(path)).toMatchObject({
       status: "processing",
       counts: { total: 3, queued: 1, processing: 0, succeeded: 2 },
       usage: { tokens: 1_000, jobs: 1, unconfirmed_dispatches: 0 },
@@ -48,7 +48,7 @@ describe("the list of submissions", () => {
     const seen: string[] = [];
     let query = "?limit=2";
     for (let pages = 0; pages < 3; pages += 1) {
-      const page = await read<Page<SubmissionShape>>(`/v1/submissions${query}`);
+      const page = await ask<Page<SubmissionShape>>(`/v1/submissions${query}`);
       expect(page.data).toHaveLength(pages === 2 ? 1 : 2);
       seen.push(...page.data.map((one) => one.id));
       query = `?limit=2&cursor=${page.next_cursor ?? ""}`;
@@ -60,7 +60,7 @@ describe("the list of submissions", () => {
   it("counts failures per submission", async () => {
     const failing = async (code: "model_error" | "too_large") => {
       const { submission, job } = await recorded([{ id: code }]);
-      await end(job, {
+      await dispatchAndEnd(job, {
         status: "failed",
         outcomes: [{ submission, document: code, code, message: "m" }],
         children: [],
@@ -70,7 +70,7 @@ describe("the list of submissions", () => {
     };
     await failing("model_error");
     await failing("too_large");
-    const page = await read<Page<SubmissionShape>>("/v1/submissions");
+    const page = await ask<Page<SubmissionShape>>("/v1/submissions");
     expect(page.data.map((one) => one.failures)).toEqual([{ too_large: 1 }, { model_error: 1 }]);
   });
 

@@ -84,8 +84,8 @@ describe("a push with an Idempotency-Key", () => {
     const response = await send(api, joined, FRANCE);
     expect([response.status, (await problem(response)).detail]).toEqual([
       422,
-      "the header Idempotency-Key is given more than once, or holds a comma: " +
-        'give one key, and one with a comma as a quoted string, such as "a,b"',
+      "the header Idempotency-Key is given more than once, or has a comma: " +
+        'give one key, and quote a key that has a comma, such as "a,b"',
     ]);
     expect(await storedRows()).toBe(0);
   });

@@ -6,11 +6,7 @@ import { dispatch, jobId, open, part, record } from "@sluice/pipeline/test-suppo
 import type { DocumentShape } from "../src/shapes/document.ts";
 import type { SubmissionShape } from "../src/shapes/submission.ts";
 import { NOW, testApi } from "./api.ts";
-import { ask, db, endJob, failed, ids, post, recorded, refused, scored } from "./stored.ts";
-
-const documentPath = (id: string, collection = "default") =>
-  `/v1/collections/${collection}/documents/${encodeURIComponent(id)}`;
-const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
+import { ask, db, documentPath, endJob, failed, ids, post, recorded, refused, rows, scored } from "./stored.ts";
 
 describe("retrying a submission", () => {
   it("queues its failed documents again under the same version, in one job, and opens it again", async () => {

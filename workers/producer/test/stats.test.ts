@@ -5,14 +5,11 @@ import { rollUpTotals } from "@sluice/pipeline/submission/sql/roll-up-totals.ts"
 import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { describe, expect, it } from "vitest";
 import { claimLimits, dispatch, jobId, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
-import { parseKeys } from "../src/http/keys.ts";
 import type { StatsShape } from "../src/shapes/stats.ts";
-import { KEY, NOW, keyRecord, testApi } from "./api.ts";
-import { ask, at, db, endJob, failed, ids, recorded, refused, scored, scoresOf } from "./stored.ts";
+import { NOW, testApi } from "./api.ts";
+import { ask, at, db, endJob, failed, ids, limited, recorded, refused, scored, scoresOf } from "./stored.ts";
 
 const MINUTE = 60_000;
-const limited = async () =>
-  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 const poller = async (now: number) => (await claimAtStart(db(), claimLimits(now), now, now - MINUTE)).jobs;
 
 describe("the stats", () => {

@@ -14,7 +14,8 @@ import {
   succeed,
   type TestDocument,
 } from "@sluice/pipeline/test-support/fixtures.ts";
-import { NOW, testApi, type ProblemBody, type TestApi } from "./api.ts";
+import { parseKeys } from "../src/http/keys.ts";
+import { KEY, keyRecord, NOW, testApi, type ProblemBody, type TestApi } from "./api.ts";
 
 /*
  * Rows that tests start with: submissions whose documents are recorded, and possibly ended.
@@ -67,6 +68,12 @@ export async function endJob(job: JobId, end: JobEnd, now = NOW): Promise<void> 
   await finalizeJobs(db(), [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], now);
 }
 
+/** Dispatches a job and ends it. */
+export async function dispatchAndEnd(job: JobId, end: JobEnd): Promise<void> {
+  await dispatch(db(), job);
+  await endJob(job, end);
+}
+
 /** Two scores for a document. */
 export const scoresOf = (submission: SubmissionId, document: string) => ({
   submission,
@@ -76,6 +83,16 @@ export const scoresOf = (submission: SubmissionId, document: string) => ({
 
 export const ids = (from: number, to: number): { readonly id: string }[] =>
   Array.from({ length: to - from }, (_, index) => ({ id: `d${from + index}` }));
+
+export const rows = async (sql: string): Promise<Record<string, unknown>[]> =>
+  (await env.DB.prepare(sql).all()).results;
+
+export const documentPath = (id: string, collection = "default"): string =>
+  `/v1/collections/${collection}/documents/${encodeURIComponent(id)}`;
+
+/** The API with a key of the collection `mine` only. */
+export const limited = async (): Promise<TestApi> =>
+  testApi({ keys: parseKeys(JSON.stringify([await keyRecord(KEY, { collections: ["mine"] })])) });
 
 export const at = (time: number): string => new Date(time).toISOString();
 

@@ -6,14 +6,13 @@ import type {
   PauseReason as CorePauseReason,
 } from "@sluice/core";
 import type { WaitingReason as CoreWaitingReason } from "@sluice/pipeline/job/waiting.ts";
-import type { pauseBody } from "../../../../workers/producer/src/shapes/pause.ts";
 import type { PROBLEMS } from "../../../../workers/producer/src/http/problems.ts";
 import type { pushQuerySchema } from "../../../../workers/producer/src/push/options.ts";
 import type * as answers from "../../../../workers/producer/src/shapes/answers.ts";
 import type { documentShape } from "../../../../workers/producer/src/shapes/document.ts";
 import type { jobShape } from "../../../../workers/producer/src/shapes/job.ts";
 import type { malformedShape } from "../../../../workers/producer/src/shapes/malformed.ts";
-import type { pauseShape } from "../../../../workers/producer/src/shapes/pause.ts";
+import type { pauseBody, pauseShape } from "../../../../workers/producer/src/shapes/pause.ts";
 import type { acceptedSchema } from "../../../../workers/producer/src/shapes/push.ts";
 import type { statsShape } from "../../../../workers/producer/src/shapes/stats.ts";
 import type { submissionShape } from "../../../../workers/producer/src/shapes/submission.ts";

@@ -68,7 +68,7 @@ export async function* readStream(body: ReadableStream<Uint8Array>): AsyncGenera
       yield piece;
     }
   } finally {
-    // Nobody needs the rest, so nobody waits for the end of the cancellation.
+    // The rest is not needed: do not wait for the end of the cancellation.
     reader.cancel().catch(() => {});
   }
 }
@@ -76,7 +76,7 @@ export async function* readStream(body: ReadableStream<Uint8Array>): AsyncGenera
 /** White space in JSON: a body of nothing else is empty. */
 const JSON_SPACE = [0x20, 0x09, 0x0a, 0x0d];
 
-/** Whether a request has a body that is not empty. It is read as far as that takes, since the runtime cannot tell without. */
+/** Whether a request has a body that is not empty. It reads up to the first content: the runtime cannot tell without. */
 export async function hasBody(request: Request): Promise<boolean> {
   const body: ReadableStream<Uint8Array> | null = request.body;
   if (body === null) return false;

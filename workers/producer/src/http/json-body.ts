@@ -13,7 +13,7 @@ export interface JsonBody<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly instead: string;
 }
 
-/** No body is an empty object: the runtime tells it from one of no bytes only by reading. */
+/** Reads a JSON body. No body, or an empty one, is an empty object. */
 export async function readJsonBody<Shape extends z.ZodRawShape>(
   request: Request,
   { schema, maxBytes, instead }: JsonBody<Shape>,

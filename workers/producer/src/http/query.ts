@@ -65,7 +65,7 @@ export function parseQuery<Shape extends z.ZodRawShape>(
       repeated.map((name) => ({ pointer: queryPointer(name), detail: "is given more than once: give it once" })),
     );
   }
-  const values = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)]);
+  const values = names.map((name) => [name, isList(name) ? parameters.getAll(name) : parameters.get(name)] as const);
   return parseParameters(schema, Object.fromEntries(values));
 }
 

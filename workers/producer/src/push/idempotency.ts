@@ -34,7 +34,7 @@ export const RETRY_AFTER_SECONDS = 2;
 const RULE = "must have 1 to 255 characters of printable ASCII, from the space to ~";
 /** Repeated headers arrive as one, with a comma between their values. */
 const TWO_KEYS =
-  'is given more than once, or holds a comma: give one key, and one with a comma as a quoted string, such as "a,b"';
+  'is given more than once, or has a comma: give one key, and quote a key that has a comma, such as "a,b"';
 
 /**
  * The `Idempotency-Key` of a request (IETF draft httpapi-idempotency-key-header), bare or quoted as in the draft; both are

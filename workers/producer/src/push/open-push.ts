@@ -9,7 +9,7 @@ import type { ApiContext } from "../context.ts";
 import type { PushOptions } from "./options.ts";
 
 export type SendingContext = Pick<ApiContext, "db" | "queues" | "databaseTime" | "random" | "log"> & {
-  /** Without it, nobody waits for a Queue that pushes back. */
+  /** Without it, a Queue that pushes back is not waited for. */
   readonly sleep?: ApiContext["sleep"];
 };
 

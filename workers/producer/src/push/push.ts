@@ -128,7 +128,7 @@ async function breakOff(
   return { kind: inProgress === "taken" ? "taken" : failure, submission: sending.push.submission };
 }
 
-/** Ends a push early; gives how its calls in progress ended. Without a key nobody can resume it, so it is not let go. */
+/** Ends a push early; gives how its calls in progress ended. Only a push with a key can be resumed, so only that is let go. */
 async function giveUp(
   context: SendingContext,
   sending: Sending | null,

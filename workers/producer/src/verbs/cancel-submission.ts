@@ -6,7 +6,7 @@ import type { Problem } from "../http/problems.ts";
 import type { SubmissionShape } from "../shapes/submission.ts";
 import { findSubmission, type SubmissionKey } from "./get-submission.ts";
 
-/** Cancels what is not dispatched yet, and ends a retry. Repeated, or after the end without a retry, it changes nothing. */
+/** Cancels what is not dispatched yet, and ends a retry. A second cancel, or one after the end, changes nothing. */
 export async function cancelSubmission(
   context: Reader,
   input: SubmissionKey,

@@ -51,7 +51,7 @@ interface FoundResults {
   readonly start: ResultPosition | null;
 }
 
-/** The submission whose results are asked for, and where they begin. */
+/** The submission of the requested results, and where they start. */
 export async function findResults(context: Reader, input: ResultsInput): Promise<Result<FoundResults, Problem>> {
   const { status = null, top_k: topK = null, include = [], after } = input.query;
   const cursor = readCursor(input.query.cursor, cursorSchema);
