@@ -96,14 +96,14 @@ it("0002 moves the contexts of each part into one row, where each document finds
   for (const [id, contexts] of Object.entries(texts)) {
     const row = await withTodaysNames(() => readDocument(db, { collection: "default", id }, true));
     expect(row).toMatchObject({
-      submission_id: first,
+      submissionId: first,
       query: "q",
       metadata: '{"m":1}',
       contexts: JSON.stringify(contexts),
     });
   }
   const other = await withTodaysNames(() => readDocument(db, { collection: "other", id: "a" }, true));
-  expect(other).toMatchObject({ submission_id: second, contexts: '["of the other"]' });
+  expect(other).toMatchObject({ submissionId: second, contexts: '["of the other"]' });
   expect(await rows("SELECT texts FROM contexts ORDER BY id")).toEqual(
     [[texts.a, null, texts.b], [null], [texts.c], [["of the other"]]].map((lists) => ({
       texts: JSON.stringify(lists),

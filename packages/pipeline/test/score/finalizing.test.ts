@@ -237,10 +237,10 @@ describe("the views", () => {
     const second = await push("a", "two", NOW + 1);
     expect(await rows("SELECT DISTINCT submission_id FROM scores")).toEqual([{ submission_id: first.submission }]);
     expect(await readDocument(db, { collection: "default", id: "a" }, false)).toMatchObject({
-      submission_id: second.submission,
+      submissionId: second.submission,
       query: "two",
       status: null,
-      older_submission_id: first.submission,
+      olderSubmissionId: first.submission,
     });
     const outcomes = [{ submission: second.submission, document: "a", code: "invalid_result", message: "no" }] as const;
     await finalizeJobs(
