@@ -1,5 +1,4 @@
-import type { FoundDocuments } from "../verbs/get-documents.ts";
-import type { Page } from "../shapes/page.ts";
+import type { FoundDocuments, Page } from "../shapes/page.ts";
 
 export const JSON_TYPE = "application/json";
 /** The media types in use for NDJSON: none was ever registered. */

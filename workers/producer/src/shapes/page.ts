@@ -4,3 +4,10 @@ export interface Page<Item> {
   /** `null`: the list ends here. */
   readonly next_cursor: string | null;
 }
+
+/** Documents asked for by their ids. */
+export interface FoundDocuments {
+  /** As JSON text. */
+  readonly documents: readonly string[];
+  readonly missing: readonly string[];
+}

@@ -6,6 +6,7 @@ import { describeDocuments } from "../describe.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
 import { invalid, type Problem } from "../http/problems.ts";
 import { viewParameters } from "../http/query.ts";
+import type { FoundDocuments } from "../shapes/page.ts";
 
 const MAX_IDS = 100;
 /** A document has up to 1 MB, and several copies of it are in memory while it is read and answered. */
@@ -21,12 +22,6 @@ interface Input {
   readonly key: ApiKey;
   readonly collection: string;
   readonly query: z.output<typeof documentsQuery>;
-}
-
-export interface FoundDocuments {
-  /** As JSON text. */
-  readonly documents: readonly string[];
-  readonly missing: readonly string[];
 }
 
 /** Documents of a collection by their ids, in the order asked: at most 100, of 20 MB. */
