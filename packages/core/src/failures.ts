@@ -43,4 +43,4 @@ export const FAILURES: Readonly<Record<FailureCode, FailureKind>> = {
 };
 
 /** How often a document may be answered about without a usable result. */
-export const MAX_ATTEMPTS = 3;
+export const MAX_ROUNDS = 3;

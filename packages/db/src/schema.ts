@@ -209,7 +209,7 @@ export const jobs = sqliteTable(
     /** Which answer its documents wait for, from 1. */
     round: integer("round").notNull(),
     /** Dispatches so far. */
-    attempt: integer("attempt").notNull().default(0),
+    dispatchNumber: integer("dispatch_number").notNull().default(0),
     /** Refusals in a row, for the backoff. */
     refusals: integer("refusals").notNull().default(0),
     documentCount: integer("document_count").notNull(),
@@ -232,8 +232,8 @@ export const jobs = sqliteTable(
     batches: integer("batches").notNull().default(0),
     /** How often it was halved because its submits timed out: inherited by children. */
     halvings: integer("halvings").notNull().default(0),
-    /** JSON, the last 20 attempts: `{ attempt, started_at, token, request_id?, ended_at?, error? }`. */
-    attempts: text("attempts").notNull().default("[]"),
+    /** JSON, the last 20 dispatches: `{ number, started_at, token, request_id?, ended_at?, error? }`. */
+    dispatches: text("dispatches").notNull().default("[]"),
     /** JSON `[[submission_id, [document_id, …]], …]`: what is to be sent, and once started what was sent. */
     members: text("members").notNull(),
   },
@@ -263,7 +263,7 @@ export const jobs = sqliteTable(
     check("jobs_request", sql`${table.status} <> 'dispatched' OR ${table.requestId} IS NOT NULL`),
     check("jobs_paused_by", sql`${table.pausedBy} IS NULL OR ${table.status} = 'pending'`),
     check("jobs_merged", sql`(${table.mergedInto} IS NOT NULL) = (${table.status} = 'merged')`),
-    check("jobs_started", sql`${table.status} NOT IN ('dispatching', 'dispatched') OR ${table.attempt} > 0`),
+    check("jobs_started", sql`${table.status} NOT IN ('dispatching', 'dispatched') OR ${table.dispatchNumber} > 0`),
   ],
 );
 

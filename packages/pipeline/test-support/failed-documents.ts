@@ -30,7 +30,7 @@ export async function failJob(
   const outcomes = documents.map((document) => ({ submission, document, code, message: "no" }) as const);
   const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
   await dispatch(db, job);
-  await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], NOW);
+  await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW);
 }
 
 /** The same, and all of them failed. */
@@ -54,7 +54,7 @@ export async function manyFailed(db: Database, roots: number, perRoot: number): 
   const root = (at: string) => `printf('job_%08d-0000-7000-8000-000000000000', ${at})`;
   await env.DB.batch([
     env.DB.prepare(
-      `${numbers(roots)} INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count,
+      `${numbers(roots)} INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count,
          payload_bytes, created_at, ended_at, members)
        SELECT ${root("i")}, 'm', 'bulk', 'succeeded', 1, 1, 1, 1, 1, 1, 1, '[]' FROM n`,
     ),

@@ -15,7 +15,7 @@ import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import { openSubmission, type NewSubmission } from "../src/submission/sql/open-submission.ts";
 import { partToRecord } from "../src/message/part-to-record.ts";
 import { recordParts, type PartToRecord } from "../src/message/sql/record-parts.ts";
-import { startAttempt } from "../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../src/job/sql/start-dispatch.ts";
 import type { ClaimLimits } from "../src/job/sql/claim-due-jobs.ts";
 import type { Database } from "@sluice/db";
 
@@ -103,16 +103,16 @@ export function claimLimits(now: number, more: Partial<ClaimLimits> = {}): Claim
   return { polls: 60, pollWaits, dispatches: 600, payloadBytes: 20_000_000, leaseUntil: now + 120_000, ...more };
 }
 
-/** Starts and confirms the first attempt. */
+/** Starts and confirms the first dispatch. */
 export async function dispatch(db: Database, id: JobId, now = NOW): Promise<JobMembers> {
-  const started = await startAttempt(
+  const started = await startDispatch(
     db,
-    { id, attempt: 0, status: "pending" },
+    { id, dispatchNumber: 0, status: "pending" },
     { until: now + 120_000, token: "t" },
     now,
   );
-  if (started === null) throw new Error("the attempt did not start");
-  await confirmDispatch(db, { id, attempt: started.attempt }, "request-1" as RequestId, now + 30_000);
+  if (started === null) throw new Error("the dispatch did not start");
+  await confirmDispatch(db, { id, dispatchNumber: started.dispatchNumber }, "request-1" as RequestId, now + 30_000);
   return started.members;
 }
 
@@ -120,5 +120,5 @@ export async function dispatch(db: Database, id: JobId, now = NOW): Promise<JobM
 export async function succeed(db: Database, id: JobId, members: JobMembers, now = NOW, scores = [0.25, 0.75]) {
   const outcomes = listMembers(members).map((member) => ({ ...member, scores: rankScores(scores, null) }));
   const end = { status: "succeeded", outcomes, children: [], tokens: 1_000, error: null } as const;
-  return (await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], now)).has(id);
+  return (await finalizeJobs(db, [{ job: { id, dispatchNumber: 1, status: "dispatched" }, end }], now)).has(id);
 }

@@ -30,15 +30,15 @@ export interface JobRow {
   readonly status: JobStatus;
   readonly parent: JobId | null;
   readonly round: number;
-  readonly attempt: number;
+  readonly dispatchNumber: number;
   readonly refusals: number;
   readonly requestId: string | null;
   readonly dueAt: number | null;
   readonly unconfirmed: number;
   readonly repeated: number;
   readonly documents: readonly string[];
-  readonly attempts: readonly {
-    readonly attempt: number;
+  readonly dispatches: readonly {
+    readonly number: number;
     readonly started_at: number;
     readonly request_id?: string;
     readonly ended_at?: number;
@@ -48,16 +48,16 @@ export interface JobRow {
 
 /** Every job, the oldest first. */
 export async function jobs(d1: D1Database): Promise<JobRow[]> {
-  const found = await rows<Omit<JobRow, "documents" | "attempts"> & { members: string; attempts: string }>(
+  const found = await rows<Omit<JobRow, "documents" | "dispatches"> & { members: string; dispatches: string }>(
     d1,
-    `SELECT id, status, parent_id AS parent, round, attempt, refusals, request_id AS requestId, due_at AS dueAt,
-       unconfirmed_dispatches AS unconfirmed, repeated_dispatches AS repeated, members, attempts
+    `SELECT id, status, parent_id AS parent, round, dispatch_number AS dispatchNumber, refusals, request_id AS requestId, due_at AS dueAt,
+       unconfirmed_dispatches AS unconfirmed, repeated_dispatches AS repeated, members, dispatches
      FROM jobs ORDER BY created_at, id`,
   );
-  return found.map(({ members, attempts, ...row }) => ({
+  return found.map(({ members, dispatches, ...row }) => ({
     ...row,
     documents: listMembers(JSON.parse(members) as JobMembers).map(({ document }) => document),
-    attempts: JSON.parse(attempts) as JobRow["attempts"],
+    dispatches: JSON.parse(dispatches) as JobRow["dispatches"],
   }));
 }
 

@@ -1,14 +1,14 @@
 import { MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
 import { expect, it } from "vitest";
 import { AskedPauses } from "../src/checks/asked-pauses.ts";
-import { startTimeFlaw, submitFlaw } from "../src/checks/attempts.ts";
+import { startTimeFlaw, submitFlaw } from "../src/checks/dispatches.ts";
 import { Chain } from "../src/checks/chain.ts";
 import type { JobRow } from "../src/checks/changes.ts";
 import { bagFlaw, listFlaw } from "../src/checks/compare-lists.ts";
 import { HeldMemory } from "../src/checks/held-memory.ts";
 import { paymentFlaw } from "../src/checks/payments.ts";
 import { Retries } from "../src/checks/retries.ts";
-import { newAttempt, newVersion, versionKey, type Submission, type Version } from "../src/checks/state.ts";
+import { newDispatch, newVersion, versionKey, type Submission, type Version } from "../src/checks/state.ts";
 import { Invocation } from "../src/world/invocation.ts";
 import { Timeline } from "../src/world/timeline.ts";
 
@@ -16,7 +16,7 @@ const MINUTE = 60_000;
 const MODEL = "@cf/baai/bge-m3";
 const timeline = new Timeline(1_000);
 const by = new Invocation(timeline, "poller", 1, 0);
-const attemptOf = (job: string) => newAttempt({ job, number: 1, list: [], references: "", startedAt: 1_000, by });
+const dispatchOf = (job: string) => newDispatch({ job, number: 1, list: [], references: "", startedAt: 1_000, by });
 const versionOf = (id: string): Version =>
   newVersion(versionKey("sub_1", id), {
     place: 0,
@@ -58,43 +58,43 @@ it("finds a requested pause that a fault's pause replaced, and one that is gone"
 
 it("finds a second payment needless while D1 knows a batch that is neither stuck nor over", () => {
   const version = versionOf("a");
-  const first = attemptOf("job_1");
+  const first = dispatchOf("job_1");
   first.requestId = "batch-1";
   first.takenAt = 0;
   expect(paymentFlaw(version, first, 0)).toBeNull();
-  expect(paymentFlaw(version, attemptOf("job_2"), MINUTE)).toBeNull();
+  expect(paymentFlaw(version, dispatchOf("job_2"), MINUTE)).toBeNull();
   first.isConfirmed = true;
-  expect(paymentFlaw(version, attemptOf("job_3"), MINUTE)).toContain("batch-1 of job_1 has it");
-  expect(paymentFlaw(version, attemptOf("job_4"), 60 * MINUTE)).toBeNull();
+  expect(paymentFlaw(version, dispatchOf("job_3"), MINUTE)).toContain("batch-1 of job_1 has it");
+  expect(paymentFlaw(version, dispatchOf("job_4"), 60 * MINUTE)).toBeNull();
   first.told.add("over");
-  expect(paymentFlaw(version, attemptOf("job_5"), MINUTE)).toBeNull();
+  expect(paymentFlaw(version, dispatchOf("job_5"), MINUTE)).toBeNull();
 });
 
 it("finds a second payment justified for a document that the answer has no result for", () => {
   const version = versionOf("a");
-  const first = attemptOf("job_1");
+  const first = dispatchOf("job_1");
   first.isConfirmed = true;
   first.takenAt = 0;
   first.unusable.add(version.key);
   paymentFlaw(version, first, 0);
-  expect(paymentFlaw(version, attemptOf("job_2"), MINUTE)).toBeNull();
+  expect(paymentFlaw(version, dispatchOf("job_2"), MINUTE)).toBeNull();
 });
 
-it("finds the start of an attempt wrong if its Worker did not run then", () => {
-  const row = (at: number) => ({ id: "job_1", attempt: 2, dispatched_at: at }) as JobRow;
+it("finds the start of a dispatch wrong if its Worker did not run then", () => {
+  const row = (at: number) => ({ id: "job_1", dispatch_number: 2, dispatched_at: at }) as JobRow;
   timeline.now = 2_000;
   expect(startTimeFlaw(row(1_000), by, 2_000)).toBeNull();
   // As far off as a Worker's clock may be.
   expect(startTimeFlaw(row(-19_000), by, 2_000)).toBeNull();
-  expect(startTimeFlaw(row(-19_001), by, 2_000)).toContain("attempt 2 of job_1 has -19001 as its start");
+  expect(startTimeFlaw(row(-19_001), by, 2_000)).toContain("dispatch 2 of job_1 has -19001 as its start");
   expect(startTimeFlaw(row(22_001), by, 2_000)).toContain("22001");
 });
 
 it("finds a submit that its lease may not outlast", () => {
-  const attempt = attemptOf("job_1");
+  const dispatch = dispatchOf("job_1");
   // A minute is left for the call, and a clock may be 20 s off.
-  expect(submitFlaw(attempt, 1_000 + 80_000)).toBeNull();
-  expect(submitFlaw(attempt, 1_000 + 80_001)).toContain("80001 ms after its start");
+  expect(submitFlaw(dispatch, 1_000 + 80_000)).toBeNull();
+  expect(submitFlaw(dispatch, 1_000 + 80_001)).toContain("80001 ms after its start");
 });
 
 it("finds a chain that is taken from a run that is alive", () => {

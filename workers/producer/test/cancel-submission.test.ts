@@ -1,5 +1,5 @@
 import { MESSAGE_LIFE_MS } from "@sluice/pipeline/job/schedule.ts";
-import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
+import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { sweepSubmissions } from "@sluice/pipeline/submission/sql/sweep-submissions.ts";
 import { describe, expect, it } from "vitest";
 import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
@@ -12,7 +12,7 @@ describe("canceling a submission", () => {
     const { submission, job } = await recorded(ids(0, 3));
     const path = `/v1/submissions/${submission}`;
     expect(await ask<SubmissionShape>(`${path}/cancel`, post())).toMatchObject({ id: submission, status: "canceling" });
-    await startAttempt(db(), { id: job, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
+    await startDispatch(db(), { id: job, dispatchNumber: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
     expect(await ask<SubmissionShape>(path)).toMatchObject({
       status: "canceled",
       counts: { total: 3, canceled: 3, processing: 0 },

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { openDatabase } from "@sluice/db";
 import { postponeJob } from "@sluice/pipeline/job/sql/postpone-job.ts";
-import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
+import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { describe, expect, it } from "vitest";
 import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.ts";
 import { jobId, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
@@ -18,18 +18,18 @@ async function rowsRead(path: string): Promise<number> {
 }
 
 describe("the list of jobs", () => {
-  it("gives jobs newest first under every key of the shape, without tokens of attempts", async () => {
+  it("gives jobs newest first under every key of the shape, without tokens of dispatches", async () => {
     const { submission, job } = await recorded([{ id: "a", contexts: ["one", "two", "three"] }]);
-    await startAttempt(
+    await startDispatch(
       db(),
-      { id: job, attempt: 0, status: "pending" },
+      { id: job, dispatchNumber: 0, status: "pending" },
       { until: NOW + 120_000, token: "secret-token" },
       NOW,
     );
     const error = { reason: "retry", message: "3040: no capacity" };
     await postponeJob(
       db(),
-      { id: job, attempt: 1, status: "dispatching" },
+      { id: job, dispatchNumber: 1, status: "dispatching" },
       error,
       { dispatch: "unconfirmed", refused: true },
       NOW + 60_000,
@@ -111,7 +111,7 @@ describe("the list of jobs", () => {
   it("reads rows in proportion to the page among 100,000 jobs", async () => {
     const { submission } = await recorded([{ id: "a" }]);
     await env.DB.prepare(`
-      INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes, created_at, ended_at,
+      INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes, created_at, ended_at,
         finalized_sequence, members)
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
       SELECT printf('job_%08x-%04x-7000-8000-%012x', ${NOW} >> 16, ${NOW} & 65535, i), '@cf/baai/bge-m3', 'bulk', 'succeeded', 1, 1, 1, 1, 1,

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { rankScores } from "@sluice/pipeline/score/rank-scores.ts";
 import { postponeJob } from "@sluice/pipeline/job/sql/postpone-job.ts";
-import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
+import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { describe, expect, it } from "vitest";
 import { dispatch, jobId, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
@@ -72,8 +72,13 @@ describe("GET a document", () => {
 
   it("whose job was refused waits for the next try", async () => {
     const { job } = await recorded([{ id: "one" }]);
-    await startAttempt(db(), { id: job, attempt: 0, status: "pending" }, { until: NOW + 120_000, token: "t" }, NOW);
-    const refused = { id: job, attempt: 1, status: "dispatching" } as const;
+    await startDispatch(
+      db(),
+      { id: job, dispatchNumber: 0, status: "pending" },
+      { until: NOW + 120_000, token: "t" },
+      NOW,
+    );
+    const refused = { id: job, dispatchNumber: 1, status: "dispatching" } as const;
     await postponeJob(
       db(),
       refused,

@@ -113,7 +113,7 @@ const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
   scores: null,
   root_job_id: "job_1" as JobId,
   root_status: null,
-  root_attempt: null,
+  root_dispatch_number: null,
   root_round: null,
   root_refusals: null,
   root_dispatched_at: null,
@@ -127,7 +127,7 @@ const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
 const job = (more: Partial<HoldingJob> = {}): HoldingJob => ({
   id: "job_2" as JobId,
   status: "pending",
-  attempt: 0,
+  dispatchNumber: 0,
   round: 2,
   refusals: 0,
   dispatched_at: null,
@@ -140,7 +140,7 @@ const AT = { now: NOW, pauses: [] };
 describe("a document that has not ended", () => {
   it("counts answers that were used up, plus the one that it waits for once dispatched", () => {
     expect(documentShape(documentRow(), job(), view, AT).attempts).toBe(1);
-    expect(documentShape(documentRow(), job({ attempt: 3 }), view, AT).attempts).toBe(2);
+    expect(documentShape(documentRow(), job({ dispatchNumber: 3 }), view, AT).attempts).toBe(2);
     expect(documentShape(documentRow(), null, view, AT)).toMatchObject({ attempts: 0, job_id: "job_1" });
   });
 

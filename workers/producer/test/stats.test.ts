@@ -2,7 +2,7 @@ import { env } from "cloudflare:test";
 import { claimAtStart } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { pauseDispatching, type Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { rollUpTotals } from "@sluice/pipeline/submission/sql/roll-up-totals.ts";
-import { startAttempt } from "@sluice/pipeline/job/sql/start-attempt.ts";
+import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { describe, expect, it } from "vitest";
 import { claimLimits, dispatch, jobId, open, part, record } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { StatsShape } from "../src/shapes/stats.ts";
@@ -41,8 +41,8 @@ describe("the stats", () => {
     await failed(ids(5, 6), "too_large");
     const { job } = await recorded(ids(6, 10), { total: 6 }, NOW + 1);
     await open(db(), { total: 7, lane: "interactive" }, NOW + 2);
-    await startAttempt(db(), { id: job, attempt: 0, status: "pending" }, { until: NOW, token: "a" }, NOW);
-    await startAttempt(db(), { id: job, attempt: 1, status: "dispatching" }, { until: NOW, token: "b" }, NOW);
+    await startDispatch(db(), { id: job, dispatchNumber: 0, status: "pending" }, { until: NOW, token: "a" }, NOW);
+    await startDispatch(db(), { id: job, dispatchNumber: 1, status: "dispatching" }, { until: NOW, token: "b" }, NOW);
     const pause = {
       scope: "all",
       reason: "daily_limit",

@@ -64,7 +64,7 @@ export async function failed(
 
 /** Ends a dispatched job. */
 export async function endJob(job: JobId, end: JobEnd, now = NOW): Promise<void> {
-  await finalizeJobs(db(), [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], now);
+  await finalizeJobs(db(), [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], now);
 }
 
 /** Dispatches a job and ends it. */

@@ -78,10 +78,10 @@ const numbers = (from: number, to: number): string =>
 async function addFinished(stack: Stack, from: number, to: number): Promise<void> {
   for (let start = from; start < to; start += ROWS_AT_ONCE) {
     await stack.sql(`${numbers(start, Math.min(start + ROWS_AT_ONCE, to))}
-      INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes, request_id,
-        created_at, dispatched_at, ended_at, finalized_sequence, attempts, members)
+      INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes, request_id,
+        created_at, dispatched_at, ended_at, finalized_sequence, dispatches, members)
       SELECT 'done_' || i, model, lane, 'succeeded', 1, 1, 1, 5, 1500, request_id, created_at, dispatched_at, created_at,
-        i + 1, attempts, '[]' FROM n CROSS JOIN (SELECT * FROM jobs ORDER BY id DESC LIMIT 1)`);
+        i + 1, dispatches, '[]' FROM n CROSS JOIN (SELECT * FROM jobs ORDER BY id DESC LIMIT 1)`);
   }
 }
 
@@ -89,9 +89,9 @@ async function addOpen(stack: Stack, count: number, requestId: string): Promise<
   for (let start = 0; start < count; start += ROWS_AT_ONCE) {
     await stack.sql(
       `${numbers(start, Math.min(start + ROWS_AT_ONCE, count))}
-      INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes, request_id,
-        due_at, created_at, dispatched_at, attempts, members)
-      SELECT 'open_' || i, '@cf/baai/bge-m3', 'bulk', 'dispatched', 1, 1, 1, 5, 1500, ?1, ${NEVER}, ?2, ?2, '[{"attempt":1}]', '[]'
+      INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes, request_id,
+        due_at, created_at, dispatched_at, dispatches, members)
+      SELECT 'open_' || i, '@cf/baai/bge-m3', 'bulk', 'dispatched', 1, 1, 1, 5, 1500, ?1, ${NEVER}, ?2, ?2, '[{"number":1}]', '[]'
       FROM n`,
       requestId,
       Date.now(),

@@ -11,10 +11,10 @@ const fromJson = <Shape extends z.ZodType>(shape: Shape) =>
 
 const jobSchema = z.object({
   status: z.string(),
-  attempt: z.number(),
+  dispatchNumber: z.number(),
   unconfirmed: z.number(),
-  attempts: fromJson(
-    z.array(z.object({ attempt: z.number(), request_id: z.string().optional(), error: z.unknown().optional() })),
+  dispatches: fromJson(
+    z.array(z.object({ number: z.number(), request_id: z.string().optional(), error: z.unknown().optional() })),
   ),
   members: fromJson(z.array(z.tuple([z.string(), z.array(z.string())]))),
   /** The submissions whose parts it was recorded for: one that ended as canceled has no members left. */
@@ -23,8 +23,8 @@ const jobSchema = z.object({
 type JobRecord = z.output<typeof jobSchema>;
 
 /**
- * What was paid, by what the stand-in took in, against what D1 has on record: every batch is an attempt's,
- * and attempts without a record, which may be paid, are counted as unconfirmed and no others.
+ * What was paid, by what the stand-in took in, against what D1 has on record: every batch is a dispatch's,
+ * and dispatches without a record, which may be paid, are counted as unconfirmed and no others.
  */
 export async function checkDispatches(
   machine: Machine,
@@ -34,7 +34,9 @@ export async function checkDispatches(
   const submissions = new Set(expected.map(({ submission }) => submission));
   const jobs = await jobsOf(machine, submissions);
   expect(sum(jobs.map((job) => job.unconfirmed)), "dispatches that jobs count as unconfirmed").toBe(unconfirmed);
-  expect(sum(jobs.map(attemptsWithoutRecord)), "attempts without a record of what became of them").toBe(unconfirmed);
+  expect(sum(jobs.map(dispatchesWithoutRecord)), "dispatches without a record of what became of them").toBe(
+    unconfirmed,
+  );
   const rows = await Promise.all([...submissions].map(async (id) => machine.read<Submission>(`/v1/submissions/${id}`)));
   const told = sum(rows.map(({ usage }) => usage.unconfirmed_dispatches));
   expect(told, "dispatches that submissions count as unconfirmed").toBe(unconfirmed);
@@ -42,7 +44,7 @@ export async function checkDispatches(
   const batches = (await machine.batches()).filter(({ references }) =>
     references.some((reference) => submissions.has(submissionOf(reference))),
   );
-  const recorded = new Set(jobs.flatMap(({ attempts }) => attempts.map((attempt) => attempt.request_id)));
+  const recorded = new Set(jobs.flatMap(({ dispatches }) => dispatches.map((dispatch) => dispatch.request_id)));
   recorded.delete(undefined);
   const others = batches.filter(({ requestId }) => !recorded.has(requestId));
   expect(others.length, "batches that were taken in and are not on record").toBe(unrecorded);
@@ -52,15 +54,17 @@ export async function checkDispatches(
     for (const [place, { document }] of ends.entries()) {
       const reference = externalReference(submission, place);
       const paid = batches.filter(({ references }) => references.includes(reference)).length;
-      const attempts = sum(jobs.filter((job) => mayHold(job, submission, document.id)).map((job) => job.attempt));
-      expect(paid, `times that ${document.id} was paid`).toBeLessThanOrEqual(attempts);
+      const dispatches = sum(
+        jobs.filter((job) => mayHold(job, submission, document.id)).map((job) => job.dispatchNumber),
+      );
+      expect(paid, `times that ${document.id} was paid`).toBeLessThanOrEqual(dispatches);
     }
   }
 }
 
 async function jobsOf(machine: Machine, submissions: ReadonlySet<string>): Promise<JobRecord[]> {
   const jobs = await machine.sql(
-    `SELECT status, attempt, unconfirmed_dispatches AS unconfirmed, attempts, members,
+    `SELECT status, dispatch_number AS dispatchNumber, unconfirmed_dispatches AS unconfirmed, dispatches, members,
        (SELECT json_group_array(DISTINCT submission_id) FROM parts WHERE job_id = jobs.id) AS recordedFor FROM jobs`,
     jobSchema,
   );
@@ -70,13 +74,13 @@ async function jobsOf(machine: Machine, submissions: ReadonlySet<string>): Promi
   );
 }
 
-function attemptsWithoutRecord({ status, attempt: last, attempts }: JobRecord): number {
-  return attempts.filter(
-    ({ attempt, request_id, error }) =>
+function dispatchesWithoutRecord({ status, dispatchNumber: last, dispatches }: JobRecord): number {
+  return dispatches.filter(
+    ({ number, request_id, error }) =>
       request_id === undefined &&
       error === undefined &&
-      // The attempt that found nothing left to send ended its job, and sent nothing.
-      !(status === "canceled" && attempt === last),
+      // The dispatch that found nothing left to send ended its job, and sent nothing.
+      !(status === "canceled" && number === last),
   ).length;
 }
 

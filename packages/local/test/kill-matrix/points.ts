@@ -7,7 +7,7 @@ import { after, before, steps, unanswered, untaken } from "./steps.ts";
 export type KillPoint = readonly [name: string, at: KillAt, scene: Scene, cost?: Cost];
 
 export interface Cost {
-  /** Attempts of which nobody can know whether they were run: what must be counted, no more and no less. */
+  /** Dispatches of which nobody can know whether they were run: what must be counted, no more and no less. */
   readonly unconfirmed?: number;
   /** Batches that Workers AI did take in, and nobody wrote down: paid twice. */
   readonly unrecorded?: number;
@@ -62,9 +62,9 @@ export const pushed: readonly KillPoint[] = [
   ["a part is staged, and its message is not sent", before(steps.send), scenes.stagedAndLeftAlone],
   ["a delivery is there, and nothing of it is recorded", before(steps.record, unanswered), pushing("one part")],
   recordedInPart,
-  ["a part is recorded, and its job has no attempt", after(steps.record), pushing("one part")],
-  ["an attempt is about to be started", before(steps.startAttempt), pushing("one part")],
-  ["an attempt is started, and Workers AI not called", before(steps.submit), pushing("one part"), maybeRun],
+  ["a part is recorded, and its job has no dispatch", after(steps.record), pushing("one part")],
+  ["a dispatch is about to be started", before(steps.startDispatch), pushing("one part")],
+  ["a dispatch is started, and Workers AI not called", before(steps.submit), pushing("one part"), maybeRun],
   takenUnseen,
   ["a request_id is there, and not recorded", before(steps.confirm), pushing("one part"), paidTwice],
   ["a request_id is recorded, and its message not acknowledged", after(steps.confirm, unanswered), pushing("one part")],
@@ -89,7 +89,7 @@ export const polled: readonly KillPoint[] = [
   ["a cancelation is about to be written", before(steps.cancel), scenes.canceling],
   ["a cancelation is written, and not answered", after(steps.cancel), scenes.canceling],
   ["a cancelation is carried out, and the run has not ended", after(steps.endCanceled), scenes.carryingOutCancel],
-  ["Workers AI took a batch in that is then canceled", after(steps.submit), scenes.cancelingBrokenAttempt, paidTwice],
+  ["Workers AI took a batch in that is then canceled", after(steps.submit), scenes.cancelingBrokenDispatch, paidTwice],
   ["a document is deleted while its batch runs", after(steps.delete), scenes.deleting],
   ["failed documents are about to be queued again", before(steps.retry), scenes.retrying],
   ["failed documents are queued again, and that is not answered", after(steps.retry), scenes.retrying],

@@ -155,8 +155,8 @@ async function pushKeptBack(stage: Stage): Promise<{ push: Push; submission: str
   return { push, submission };
 }
 
-/** An attempt broke off; then the submission is canceled, and nothing is dispatched again. */
-export const cancelingBrokenAttempt: Scene = async (stage) => {
+/** A dispatch broke off; then the submission is canceled, and nothing is dispatched again. */
+export const cancelingBrokenDispatch: Scene = async (stage) => {
   const push = newPush(stage, "one part");
   await stage.kill(() => push.send());
   const { submission } = await push.untilAccepted();

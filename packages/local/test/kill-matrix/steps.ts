@@ -24,7 +24,7 @@ export const steps = {
   // The consumer.
   delivery: { worker: "consumer", asked: "run", what: "sluice-" },
   record: consumer("INSERT INTO parts"),
-  startAttempt: consumer("attempts = json_insert("),
+  startDispatch: consumer("dispatches = json_insert("),
   submit: { worker: "consumer", asked: "AI", what: "submit" },
   confirm: consumer("status = 'dispatched', request_id"),
   split: consumer("INSERT INTO jobs (id, model, lane, status, parent_id"),

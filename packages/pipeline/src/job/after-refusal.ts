@@ -2,7 +2,7 @@ import { backoffUntil, CONFIGURATION_PAUSE_MS, nextBatchAt, nextMidnight } from 
 import { MAX_BATCHES, type FailureCode, type PauseReason } from "@sluice/core";
 import type { Refusal } from "@sluice/inference";
 
-/** What becomes of a job whose attempt ended in a refusal. */
+/** What becomes of a job whose dispatch ended in a refusal. */
 export type RefusalDecision =
   | { readonly kind: "again"; readonly dueAt: number }
   /** The whole model stands still until `dueAt`, this job with it. */
@@ -36,7 +36,7 @@ interface RefusedJob {
   readonly batches: number;
 }
 
-/** Decides by the class of a refusal. Splitting and waiting use up no attempt of a document. */
+/** Decides by the class of a refusal. Splitting and waiting use up no dispatch of a document. */
 export function afterRefusal(
   job: RefusedJob,
   refusal: Refusal,

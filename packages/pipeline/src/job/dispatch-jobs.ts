@@ -10,7 +10,7 @@ import type { Share } from "./share.ts";
 
 /** Fewer than the connections that there are: submits that take a minute must not keep polls back. */
 const MAX_DISPATCHES_AT_ONCE = 4;
-/** What is canceled or paused is taken out of the job, its texts are read, an attempt starts, and a refusal is settled. */
+/** What is canceled or paused is taken out of the job, its texts are read, a dispatch starts, and a refusal is settled. */
 const DISPATCH_STATEMENTS = 30;
 
 export interface DispatchedJobs {
@@ -38,7 +38,7 @@ export async function dispatchJobs(
   const rate = { isOver: false };
   const dispatch = async (job: WaitingJob): Promise<void> => {
     try {
-      // The texts are read before the attempt starts: what is deleted in between is left out by its list.
+      // The texts are read before the dispatch starts: what is deleted in between is left out by its list.
       const outcome = await dispatchUnlessPaused(io, job, () => readJobContent(io.db, job), pauses);
       if (outcome === "over_rate") rate.isOver = true;
     } catch (error) {

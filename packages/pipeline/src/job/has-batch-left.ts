@@ -1,6 +1,6 @@
 import { cut, groupMembers } from "./job.ts";
 import { FAILURES, MAX_BATCHES, mintJobId } from "@sluice/core";
-import { deferJob } from "./sql/start-attempt.ts";
+import { deferJob } from "./sql/start-dispatch.ts";
 import { finalizeJobs, type JobEnd } from "../score/sql/finalize-jobs.ts";
 import { isPieceOfInvalid } from "./sql/is-piece-of-invalid.ts";
 import { readJobDocuments } from "./sql/read-job-documents.ts";
@@ -17,8 +17,8 @@ export async function hasBatchLeft(io: Context, job: DispatchableJob): Promise<b
   const isUsedUp = job.batches >= MAX_BATCHES;
   if (!isUsedUp && !(await isPieceOfInvalid(io.db, job.id))) return true;
   const now = io.now();
-  // Ends what was canceled, and an attempt whose lease has run out: it is over, and counted as unconfirmed.
-  // Who settled that attempt meanwhile may have taken its batch back.
+  // Ends what was canceled, and a dispatch whose lease has run out: it is over, and counted as unconfirmed.
+  // Who settled that dispatch meanwhile may have taken its batch back.
   if ((await deferJob(io.db, job, null, now)) === null) return false;
   const documents = (await readJobDocuments(io.db, [job])).get(job.id) ?? [];
   const left = documents.filter((document) => document !== null);

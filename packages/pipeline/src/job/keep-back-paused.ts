@@ -1,6 +1,6 @@
 import { EVERYTHING, pausedSubmissions } from "./pause-scopes.ts";
 import { mintJobId, type JobId, type ModelName } from "@sluice/core";
-import { deferJob } from "./sql/start-attempt.ts";
+import { deferJob } from "./sql/start-dispatch.ts";
 import { holdPausedJobs, type Pause, type Paused } from "./sql/pause-dispatching.ts";
 import { separateSubmissions } from "./sql/separate-submissions.ts";
 import type { Context } from "../platform/context.ts";
@@ -10,7 +10,7 @@ interface WaitingJob {
   readonly id: JobId;
   readonly model: ModelName;
   readonly status: "pending" | "dispatching";
-  readonly attempt: number;
+  readonly dispatchNumber: number;
 }
 
 /**
@@ -28,7 +28,7 @@ export async function keepBackPaused(io: Context, job: WaitingJob, pauses: reado
   if (paused.length === 0) return true;
   const left = await separateSubmissions(io.db, job, paused, mintJobId(now, io.randomBytes(10)), now);
   if (left !== "all") io.log({ event: "paused_kept_back", job: job.id, left });
-  // An attempt that broke off is over first: then the job is pending, and can be taken apart.
+  // A dispatch that broke off is over first: then the job is pending, and can be taken apart.
   if (left === "under_way") await deferJob(io.db, job, null, now);
   if (left === "none") await deferJob(io.db, job, "first_submission", now);
   return left === "all" || left === "some";
@@ -36,7 +36,7 @@ export async function keepBackPaused(io: Context, job: WaitingJob, pauses: reado
 
 /**
  * Holds jobs of a claim that pauses cover whole, and others that are due, in a few statements; gives those
- * of the claim that remain. What a pause covers in part, or with an attempt open, is left to `keepBackPaused`.
+ * of the claim that remain. What a pause covers in part, or with a dispatch open, is left to `keepBackPaused`.
  */
 export async function holdPaused<Job extends { readonly id: JobId; readonly model: ModelName }>(
   io: Pick<Context, "db" | "now">,

@@ -10,7 +10,7 @@ interface ClaimedJob {
   readonly model: ModelName;
   readonly lane: Lane;
   readonly status: string;
-  readonly attempt: number;
+  readonly dispatchNumber: number;
   readonly round: number;
   readonly batches: number;
   readonly halvings: number;
@@ -82,6 +82,11 @@ async function merge<Job extends ClaimedJob>(
 }
 
 /** Two that are larger than half of a job do not fit into one. */
-function isSmallAndFresh({ status, attempt, contexts, payloadBytes }: ClaimedJob): boolean {
-  return status === "pending" && attempt === 0 && contexts <= MAX_JOB_CONTEXTS / 2 && payloadBytes <= MAX_JOB_BYTES / 2;
+function isSmallAndFresh({ status, dispatchNumber, contexts, payloadBytes }: ClaimedJob): boolean {
+  return (
+    status === "pending" &&
+    dispatchNumber === 0 &&
+    contexts <= MAX_JOB_CONTEXTS / 2 &&
+    payloadBytes <= MAX_JOB_BYTES / 2
+  );
 }

@@ -62,7 +62,7 @@ export function callTimeout(runInterval: number): number {
   return Math.min(Math.max(runInterval, MINUTE / 6), MINUTE);
 }
 
-/** How long a started attempt may take before it counts as broken off: twice as long as its call may. */
+/** How long a started dispatch may take before it counts as broken off: twice as long as its call may. */
 export function dispatchLease(runInterval: number): number {
   return 2 * callTimeout(runInterval);
 }

@@ -9,16 +9,16 @@ import { afterRefusal, MAX_REFUSALS, mayBeHalved } from "./after-refusal.ts";
 import type { Context } from "../platform/context.ts";
 import { modelScope } from "./pause-scopes.ts";
 
-/** A job with an open attempt that ended in a refusal. */
-interface RefusedAttempt {
+/** A job with an open dispatch that ended in a refusal. */
+interface RefusedDispatch {
   readonly id: JobId;
   readonly model: ModelName;
-  readonly attempt: number;
+  readonly dispatchNumber: number;
   /** `dispatching`: the submit was refused. `dispatched`: the poll said that the batch is over. */
   readonly status: "dispatching" | "dispatched";
   readonly round: number;
   readonly refusals: number;
-  /** Batches of one of its documents that may have been accepted, that of the open attempt included. */
+  /** Batches of one of its documents that may have been accepted, that of the open dispatch included. */
   readonly batches: number;
   /** How often it was halved because its submits timed out. */
   readonly halvings: number;
@@ -28,10 +28,10 @@ interface RefusedAttempt {
   readonly sent: number;
 }
 
-/** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's attempts will tell. */
+/** Carries out what the refusal asks for, in one guarded write. `reason` is what the job's dispatches will tell. */
 export async function settleRefusal(
   io: Context,
-  job: RefusedAttempt,
+  job: RefusedDispatch,
   refusal: Refusal,
   reason: string = refusal.class,
 ): Promise<void> {
@@ -52,7 +52,14 @@ export async function settleRefusal(
   // A batch that was accepted and ends the job is its last, not a repeated one.
   const counted = dispatch === "repeated" ? {} : { dispatch };
   const error = { reason, message: refusal.message };
-  io.log({ event: "job_refused", job: job.id, attempt: job.attempt, reason, code: refusal.code, then: decision.kind });
+  io.log({
+    event: "job_refused",
+    job: job.id,
+    dispatch: job.dispatchNumber,
+    reason,
+    code: refusal.code,
+    then: decision.kind,
+  });
   switch (decision.kind) {
     case "pause": {
       const pause = { scope: modelScope(job.model), message: refusal.message, since: now, until: decision.dueAt };
@@ -103,7 +110,7 @@ function failureMessage(code: FailureCode, refusal: Refusal, batches: number): s
   return refusal.message === "" ? `${limit}.` : `${limit}; last error: ${refusal.message}`;
 }
 
-function dispatchCount(job: RefusedAttempt, refusal: Refusal): DispatchCount {
+function dispatchCount(job: RefusedDispatch, refusal: Refusal): DispatchCount {
   if (job.status === "dispatched") return "repeated";
   return refusal.mayBeRunning ? "unconfirmed" : "none";
 }

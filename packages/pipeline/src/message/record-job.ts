@@ -64,7 +64,7 @@ export async function recordJob(
   }
   const readContent = keepsContent
     ? async () => contentOf(parts)
-    : () => readJobContent(io.db, { id: job.id, attempt: 0 });
+    : () => readJobContent(io.db, { id: job.id, dispatchNumber: 0 });
   const payloadBytes = parts.reduce((sum, { weight }) => sum + weight.payloadBytes, 0);
   return { parts: recorded, job: { id: job.id, model, payloadBytes, readContent } };
 }
@@ -90,7 +90,7 @@ export async function dispatchRecorded(io: Context, jobs: readonly RecordedJob[]
         id,
         model,
         status: "pending",
-        attempt: 0,
+        dispatchNumber: 0,
         round: 1,
         refusals: 0,
         batches: 0,
@@ -110,7 +110,7 @@ export async function dispatchRecorded(io: Context, jobs: readonly RecordedJob[]
 
 async function leaveToPoller(io: Context, jobs: readonly RecordedJob[]): Promise<void> {
   io.log({ event: "dispatching_left_to_poller", jobs: jobs.length });
-  const left = jobs.map(({ id }) => ({ id, attempt: 0, status: "pending" }) as const);
+  const left = jobs.map(({ id }) => ({ id, dispatchNumber: 0, status: "pending" }) as const);
   await releaseJobs(io.db, left, io.now());
 }
 

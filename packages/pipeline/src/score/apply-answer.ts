@@ -1,4 +1,4 @@
-import { externalReference, FAILURES, MAX_ATTEMPTS, mintJobId, type FailureCode } from "@sluice/core";
+import { externalReference, FAILURES, MAX_ROUNDS, mintJobId, type FailureCode } from "@sluice/core";
 import { groupMembers } from "../job/job.ts";
 import { rankScores } from "./rank-scores.ts";
 import type { ChildJob, JobEnd, Outcome } from "./sql/finalize-jobs.ts";
@@ -11,7 +11,7 @@ const FINAL: ReadonlySet<FailureCode> = new Set<FailureCode>(["invalid_input", "
 
 /**
  * What an answer makes of a job: an outcome for each document it has a result for, and one follow-up
- * job for those it has none for, until their attempts are used up. `documents` is the list that was
+ * job for those it has none for, until their rounds are used up. `documents` is the list that was
  * sent; `null` stands for one that was deleted since, whose result is dropped.
  */
 export function applyAnswer(
@@ -40,7 +40,7 @@ export function applyAnswer(
     const { submission, document: id } = document;
     if (result.kind === "scored") {
       outcomes.push({ submission, document: id, scores: rankScores(result.scores, document.contextIds) });
-    } else if (FINAL.has(result.code) || job.round >= MAX_ATTEMPTS) {
+    } else if (FINAL.has(result.code) || job.round >= MAX_ROUNDS) {
       const message = result.message ?? FAILURES[result.code].message;
       outcomes.push({ submission, document: id, code: result.code, message });
     } else {

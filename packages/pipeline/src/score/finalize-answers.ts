@@ -82,7 +82,7 @@ async function finalizeSet(io: PollerContext, set: readonly Ending[]): Promise<v
     io.log({
       event: "job_finalized",
       job: job.id,
-      attempt: job.attempt,
+      dispatchNumber: job.dispatchNumber,
       documents,
       outcomes: end.outcomes.length,
       follow_up: end.children.length,

@@ -124,7 +124,7 @@ it("a job whose Worker dies in each submit is in ten batches at most", async () 
     { id: "d1", code: "no_answer" },
   ]);
   expect((await failures())[0]?.["message"]).toContain("10 batches");
-  expect(await onlyJob(env.DB)).toMatchObject({ status: "failed", attempt: 10, unconfirmed: 10 });
+  expect(await onlyJob(env.DB)).toMatchObject({ status: "failed", dispatchNumber: 10, unconfirmed: 10 });
 });
 
 it("what is canceled in a job without a batch left ends as canceled", async () => {
@@ -225,21 +225,21 @@ it("an outage fails no document while somebody resumes another submission once a
   expect(await failures()).toEqual([]);
 });
 
-it("leaves a job alone whose attempt another Worker has settled meanwhile, and taken its batch back", async () => {
+it("leaves a job alone whose dispatch another Worker has settled meanwhile, and taken its batch back", async () => {
   const { job } = await recordJob(io.db, documents("d", 1), { now: NOW, dueAt: NOW });
-  await env.DB.prepare("UPDATE jobs SET attempt = 10, batches = ?")
+  await env.DB.prepare("UPDATE jobs SET dispatch_number = 10, batches = ?")
     .bind(MAX_BATCHES - 1)
     .run();
   const claimed = {
     id: job,
     model: DEFAULT_MODEL,
-    attempt: 10,
+    dispatchNumber: 10,
     round: 1,
     refusals: 0,
     batches: MAX_BATCHES,
     halvings: 0,
   };
   expect(await hasBatchLeft(io, { ...claimed, status: "dispatching" })).toBe(false);
-  expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", attempt: 10 });
+  expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", dispatchNumber: 10 });
   expect(await failures()).toEqual([]);
 });

@@ -19,7 +19,7 @@ const chain = () => rows(env.DB, "SELECT at, token FROM heartbeats WHERE name = 
 async function slowJobs(count: number): Promise<void> {
   for (let job = 0; job < count; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
   // Dispatched before, so that they are not merged.
-  await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
+  await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
   service.onSubmit = () => {
     io.clock.now += 15_000;
     return undefined;
@@ -63,10 +63,10 @@ describe("a run that uses up its share while jobs are due", () => {
 
 it("a run that finds more due than one claim takes starts the chain at once", async () => {
   await env.DB.exec(
-    `INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes, request_id,
-       due_at, created_at, dispatched_at, attempts, members)
+    `INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes, request_id,
+       due_at, created_at, dispatched_at, dispatches, members)
      WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 200)
-     SELECT 'job-' || n, 'm', 'interactive', 'dispatched', 1, 1, 1, 3, 200, 'r' || n, 1, 1, ${NOW}, '[{"attempt":1}]', '[]' FROM n`.replaceAll(
+     SELECT 'job-' || n, 'm', 'interactive', 'dispatched', 1, 1, 1, 3, 200, 'r' || n, 1, 1, ${NOW}, '[{"number":1}]', '[]' FROM n`.replaceAll(
       "\n",
       " ",
     ),

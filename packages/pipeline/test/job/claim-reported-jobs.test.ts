@@ -12,7 +12,7 @@ const id = (name: string) => name as RequestId;
 async function insertJobs(count: number): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-     INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes,
+     INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes,
        request_id, due_at, created_at, dispatched_at, ended_at, finalized_sequence, members)
      SELECT 'j' || i, '@cf/baai/bge-m3', 'bulk', iif(i % 2, 'dispatched', 'succeeded'), 1, 1, 1, 2, 100,
        'b' || i, iif(i % 2, ?2 + 60000, NULL), ?2, ?2, iif(i % 2, NULL, ?2), iif(i % 2, NULL, i), '[]' FROM n`,
@@ -32,7 +32,13 @@ it("claims the open jobs of these batches in one statement, and no others", asyn
   const { d1, counts } = countedDatabase(env.DB);
   const claimed = await claimReportedJobs(openDatabase(d1), [id("b1"), id("b4"), id("b5"), id("other")], WAITS, NOW);
   expect(claimed.map((job) => job.requestId).toSorted()).toEqual(["b1", "b5"]);
-  expect(claimed[0]).toMatchObject({ status: "dispatched", lane: "bulk", attempt: 1, contexts: 2, dispatchedAt: NOW });
+  expect(claimed[0]).toMatchObject({
+    status: "dispatched",
+    lane: "bulk",
+    dispatchNumber: 1,
+    contexts: 2,
+    dispatchedAt: NOW,
+  });
   const { results } = await env.DB.prepare("SELECT id FROM jobs WHERE due_at = ? ORDER BY id")
     .bind(NOW + 7_000)
     .all();

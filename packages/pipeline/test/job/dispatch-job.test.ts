@@ -31,28 +31,34 @@ const pending = (id: JobId): DispatchableJob => ({
   id,
   model: "@cf/baai/bge-m3",
   status: "pending",
-  attempt: 0,
+  dispatchNumber: 0,
   round: 1,
   refusals: 0,
   batches: 0,
   halvings: 0,
 });
-const content = (id: JobId, attempt = 0): Promise<DocumentContent[]> => readJobContent(io.db, { id, attempt });
+const content = (id: JobId, dispatchNumber = 0): Promise<DocumentContent[]> =>
+  readJobContent(io.db, { id, dispatchNumber });
 
 describe("dispatching a job", () => {
   it("does not begin a call that may outlast its lease, when D1 was slow", async () => {
     const { job } = await record(documents("d", 3));
-    // The first time asked is when the attempt starts; D1 takes 61 s over it.
+    // The first time asked is when the dispatch starts; D1 takes 61 s over it.
     let asked = 0;
     const slow = { ...io, now: () => NOW + (asked++ === 0 ? 0 : 61_000) };
     expect(await dispatchJob(slow, pending(job), await content(job))).toBe("refused");
     expect(service.submits).toEqual([]);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", attempt: 1, unconfirmed: 0, dueAt: NOW + 61_000 });
+    expect(await onlyJob(env.DB)).toMatchObject({
+      status: "pending",
+      dispatchNumber: 1,
+      unconfirmed: 0,
+      dueAt: NOW + 61_000,
+    });
     io.clock.now = NOW + 62_000;
-    expect(await dispatchJob(io, { ...pending(job), attempt: 1 }, await content(job, 1))).toBe("dispatched");
+    expect(await dispatchJob(io, { ...pending(job), dispatchNumber: 1 }, await content(job, 1))).toBe("dispatched");
   });
 
-  it("stores the attempt and its list before the call, and the request_id after", async () => {
+  it("stores the dispatch and its list before the call, and the request_id after", async () => {
     const { job } = await record(documents("d", 3));
     let during: unknown;
     service.onSubmit = async () => {
@@ -61,14 +67,14 @@ describe("dispatching a job", () => {
     expect(await dispatchJob(io, pending(job), await content(job))).toBe("dispatched");
     expect(during).toMatchObject({
       status: "dispatching",
-      attempt: 1,
+      dispatchNumber: 1,
       requestId: null,
       dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ["d0", "d1", "d2"],
     });
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
-      attempt: 1,
+      dispatchNumber: 1,
       requestId: "batch-1",
       dueAt: NOW + 10_000,
       documents: ["d0", "d1", "d2"],
@@ -110,7 +116,7 @@ describe("dispatching a job", () => {
     expect(await onlyJob(env.DB)).toMatchObject({ status: "canceled", dueAt: null });
   });
 
-  it("calls nobody when another attempt was started", async () => {
+  it("calls nobody when another dispatch was started", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     await dispatchJob(io, pending(job), read);
@@ -120,7 +126,7 @@ describe("dispatching a job", () => {
     expect(await jobs(env.DB)).toEqual(before);
   });
 
-  it("drops the request_id of an attempt that another has replaced", async () => {
+  it("drops the request_id of a dispatch that another has replaced", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     const late = Promise.withResolvers<unknown>();
@@ -133,18 +139,18 @@ describe("dispatching a job", () => {
     const first = dispatchJob(io, pending(job), read);
     await called.promise;
     io.clock.now += DISPATCH_LEASE_MS;
-    const second = await dispatchJob(io, { ...pending(job), status: "dispatching", attempt: 1 }, read);
+    const second = await dispatchJob(io, { ...pending(job), status: "dispatching", dispatchNumber: 1 }, read);
     late.resolve({ status: "queued", request_id: "late" });
     expect([await first, second]).toEqual(["superseded", "dispatched"]);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
-      attempt: 2,
+      dispatchNumber: 2,
       requestId: "batch-1",
       unconfirmed: 1,
     });
   });
 
-  it("leaves a refusal of an attempt that another has replaced without effect", async () => {
+  it("leaves a refusal of a dispatch that another has replaced without effect", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     const late = Promise.withResolvers<unknown>();
@@ -157,7 +163,7 @@ describe("dispatching a job", () => {
     const first = dispatchJob(io, pending(job), read);
     await called.promise;
     io.clock.now += DISPATCH_LEASE_MS;
-    await dispatchJob(io, { ...pending(job), status: "dispatching", attempt: 1 }, read);
+    await dispatchJob(io, { ...pending(job), status: "dispatching", dispatchNumber: 1 }, read);
     const before = await jobs(env.DB);
     late.resolve({ success: false, errors: [{ code: 5006, message: "invalid" }] });
     await first;
@@ -174,6 +180,6 @@ describe("dispatching a job", () => {
     const { job } = await record([{ id: "d0", query: "SECRET query", contexts: ["SECRET context"] }]);
     service.onSubmit = () => ({ success: false, errors: [{ code: 3040, message: "busy with SECRET query" }] });
     await dispatchJob(io, pending(job), await content(job));
-    expect(io.events).toEqual([{ event: "job_refused", job, attempt: 1, reason: "retry", code: 3040, then: "again" }]);
+    expect(io.events).toEqual([{ event: "job_refused", job, dispatch: 1, reason: "retry", code: 3040, then: "again" }]);
   });
 });

@@ -49,7 +49,7 @@ async function dispatched(names: readonly string[]) {
   const recorded = [];
   for (const name of names) recorded.push(await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW }));
   // Dispatched before, so that they are not merged.
-  await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
+  await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
   await runPoller(io);
   io.clock.now += 5 * SECOND;
   return recorded;
@@ -142,16 +142,16 @@ describe("an event whose batch no open job has", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(documents("a", 1)));
   });
 
-  it("is not applied where the batch is that of an older attempt", async () => {
+  it("is not applied where the batch is that of an older dispatch", async () => {
     await dispatched(["a"]);
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
     await nextRun(io);
     service.onPoll = null;
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 3, requestId: "batch-2" });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 3, requestId: "batch-2" });
     const polls = service.polls.length;
     expect(await consume([ended("batch-1")], 3)).toEqual([ACK]);
     expect(service.polls).toHaveLength(polls);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 3 });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 3 });
   });
 
   it("changes nothing where the job has ended", async () => {

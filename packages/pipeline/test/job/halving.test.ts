@@ -44,7 +44,7 @@ async function otherGetsThrough(): Promise<void> {
   others += 1;
   await recordJob(io.db, documents(`other${others}-`, 1), { now: io.clock.now, dueAt: io.clock.now });
   await env.DB.exec(
-    `UPDATE jobs SET status = 'dispatched', attempt = 1, request_id = 'other', dispatched_at = ${io.clock.now},
+    `UPDATE jobs SET status = 'dispatched', dispatch_number = 1, request_id = 'other', dispatched_at = ${io.clock.now},
        due_at = ${io.clock.now + MINUTE * 10_000} WHERE members LIKE '%other${others}-%'`.replaceAll("\n", " "),
   );
 }
@@ -115,7 +115,7 @@ describe("a job whose submits time out", () => {
 it("an outage leaves the jobs of a backlog whole", async () => {
   for (let job = 0; job < 12; job += 1) {
     await recordJob(io.db, documents(`big${job}-`, 2), { now: NOW, dueAt: NOW });
-    await env.DB.exec(`UPDATE jobs SET attempt = 1 WHERE attempt = 0`);
+    await env.DB.exec(`UPDATE jobs SET dispatch_number = 1 WHERE dispatch_number = 0`);
   }
   service.onSubmit = timedOut;
   while (io.clock.now < NOW + 20 * 60 * MINUTE) await run(1);

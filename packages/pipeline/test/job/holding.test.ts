@@ -5,7 +5,7 @@ import { NEVER_DUE, RELEASE_SPACING_MS } from "../../src/job/schedule.ts";
 import type { SubmissionId } from "@sluice/core";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { claimAtStart, claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
-import { deferJob, startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { deferJob, startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import {
   dropEndedPauses,
   holdPausedJobs,
@@ -28,7 +28,7 @@ const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const states = () => rows("SELECT id, due_at, paused_by FROM jobs ORDER BY id");
 const pause = (scope: string) =>
   pauseDispatching(db, { scope, reason: "requested", message: null, since: NOW, until: null });
-const pending = (id: ReturnType<typeof jobId>) => ({ id, attempt: 0, status: "pending" }) as const;
+const pending = (id: ReturnType<typeof jobId>) => ({ id, dispatchNumber: 0, status: "pending" }) as const;
 const claim = async (now: number, pausesEndedBy = now - MINUTE) =>
   (await claimAtStart(db, claimLimits(now), now, pausesEndedBy)).jobs;
 
@@ -94,11 +94,11 @@ describe("a job held by a pause", () => {
     ]);
   });
 
-  it("is not held any more once an attempt starts", async () => {
+  it("is not held any more once a dispatch starts", async () => {
     const { id } = await recorded("a");
     await pause(EVERYTHING);
     await holdPausedJobs(db, { kind: "everything" }, [id], NOW);
-    await startAttempt(db, pending(id), LEASE, NOW);
+    await startDispatch(db, pending(id), LEASE, NOW);
     expect(await states()).toEqual([{ id, due_at: LEASE.until, paused_by: null }]);
   });
 });

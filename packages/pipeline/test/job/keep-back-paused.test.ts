@@ -30,7 +30,7 @@ it("parts of a paused submission are recorded, and kept apart from those that ar
   expect(await recordAndDispatch(io, parts, pause)).toEqual([true, true]);
   expect(await jobs(env.DB)).toMatchObject([
     { status: "dispatched", documents: ["b0", "b1", "b2"] },
-    { status: "pending", attempt: 0, documents: ["a0", "a1"] },
+    { status: "pending", dispatchNumber: 0, documents: ["a0", "a1"] },
   ]);
   expect(service.submits.map((call) => call.requests.length)).toEqual([3]);
 });

@@ -7,7 +7,7 @@ import { openDatabase, type Database } from "@sluice/db";
 import { readHoldingJobs } from "../../src/job/sql/read-holding-jobs.ts";
 import { readJobTotals } from "../../src/submission/sql/read-totals.ts";
 import { readWaitingJobs } from "../../src/job/sql/read-waiting-jobs.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
 import { dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
 
@@ -80,7 +80,7 @@ describe("merging jobs", () => {
   });
 
   it.each([
-    { what: "was dispatched", change: "attempt = 1" },
+    { what: "was dispatched", change: "dispatch_number = 1" },
     { what: "is held by a pause", change: "paused_by = 'all'" },
     { what: "waits for another answer", change: "round = 2" },
     { what: "is of another lane", change: "lane = 'interactive'" },
@@ -100,7 +100,7 @@ describe("merging jobs", () => {
   it("merges nothing into a job that was dispatched meanwhile", async () => {
     const made = await small(2);
     const [target] = made;
-    await startAttempt(db, { id: target.id, attempt: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
+    await startDispatch(db, { id: target.id, dispatchNumber: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
     const before = await rows("SELECT * FROM jobs ORDER BY id");
     expect(await mergeJobs(db, target.id, others(made), NOW)).toEqual(new Set());
     expect(await rows("SELECT * FROM jobs ORDER BY id")).toEqual(before);
@@ -109,7 +109,7 @@ describe("merging jobs", () => {
   it("merges nothing into a job that ended meanwhile, with nothing left to send or merged itself", async () => {
     const [emptied, absorbed, another, waiting] = (await small(4)) as [SmallJob, SmallJob, SmallJob, SmallJob];
     await deleteDocument(db, { collection: "default", id: "d0" }, NOW);
-    await startAttempt(db, { id: emptied.id, attempt: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
+    await startDispatch(db, { id: emptied.id, dispatchNumber: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
     await mergeJobs(db, another.id, [absorbed.id], NOW);
     const before = await rows("SELECT * FROM jobs ORDER BY id");
     expect(before).toMatchObject([

@@ -50,7 +50,7 @@ it("jobs of two lanes, and jobs that were dispatched before, are not merged", as
   await record("a");
   await record("b", 1, { lane: "interactive" });
   await record("c");
-  await env.DB.exec("UPDATE jobs SET attempt = 1, batches = 1 WHERE members LIKE '%c0%'");
+  await env.DB.exec("UPDATE jobs SET dispatch_number = 1, batches = 1 WHERE members LIKE '%c0%'");
   await runPoller(io);
   expect(sizes()).toEqual([1, 1, 1]);
 });

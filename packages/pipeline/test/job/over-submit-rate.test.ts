@@ -25,7 +25,7 @@ const sizes = () => service.submits.map(({ requests }) => requests.length);
 it("a run over the rate of submits waits for its turn, and dispatches all of its jobs", async () => {
   for (let job = 0; job < 5; job += 1) await record(`d${job}-`);
   // Dispatched before, so that they are not merged.
-  await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
+  await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
   // Two fit.
   await noSubmitBefore(NOW - SUBMIT_SPACING_MS);
   const times: number[] = [];

@@ -7,7 +7,7 @@ import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts"
 import { openDatabase } from "@sluice/db";
 import { pauseDispatching, readPauses, resumeDispatching } from "../../src/job/sql/pause-dispatching.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import {
   BatchService,
   counters,
@@ -55,7 +55,7 @@ it("what a paused submission has in a job with another goes apart, and the other
   await nextRun(io);
   expect(await jobs(env.DB)).toMatchObject([
     { id: job, status: "dispatched", documents: names(B) },
-    { status: "pending", parent: job, documents: names(A), attempt: 0 },
+    { status: "pending", parent: job, documents: names(A), dispatchNumber: 0 },
   ]);
   await nextRun(io);
   expect(await counters(env.DB, b)).toMatchObject({ succeeded: 2, completed: true });
@@ -79,7 +79,7 @@ it("a job of paused submissions alone waits whole, however often it is looked at
   await pause(submissionScope(b));
   for (let runs = 0; runs < 40; runs += 1) await nextRun(io);
   expect(await jobs(env.DB)).toMatchObject([
-    { id: job, status: "pending", attempt: 0, documents: names([...A, ...B]) },
+    { id: job, status: "pending", dispatchNumber: 0, documents: names([...A, ...B]) },
   ]);
   expect(service.submits).toEqual([]);
 });
@@ -117,9 +117,14 @@ it("a submission that is paused and canceled ends all the same", async () => {
   expect(await counters(env.DB, a)).toMatchObject({ canceled: 3, completed: true });
 });
 
-it("an attempt that broke off is over before its job is taken apart", async () => {
+it("a dispatch that broke off is over before its job is taken apart", async () => {
   const { a, job } = await shared();
-  await startAttempt(io.db, { id: job, attempt: 0, status: "pending" }, { until: NOW + RUN, token: "died" }, NOW);
+  await startDispatch(
+    io.db,
+    { id: job, dispatchNumber: 0, status: "pending" },
+    { until: NOW + RUN, token: "died" },
+    NOW,
+  );
   await pause(submissionScope(a));
   await nextRun(io);
   const found = await jobs(env.DB);

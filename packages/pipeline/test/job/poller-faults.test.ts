@@ -78,9 +78,9 @@ async function expectEnded(): Promise<void> {
     completed: true,
   });
   const all = await jobs(env.DB);
-  expect(service.submits.length).toBeLessThanOrEqual(all.reduce((sum, job) => sum + job.attempt, 0));
+  expect(service.submits.length).toBeLessThanOrEqual(all.reduce((sum, job) => sum + job.dispatchNumber, 0));
   expect(all.filter(({ round }) => round === 1)).toHaveLength(1);
-  for (const job of all) expect(job.unconfirmed + job.repeated).toBe(Math.max(0, job.attempt - 1));
+  for (const job of all) expect(job.unconfirmed + job.repeated).toBe(Math.max(0, job.dispatchNumber - 1));
 }
 
 /** Calls to D1 that four runs make: dispatch, poll and finalize, dispatch and poll the follow-up. */

@@ -74,7 +74,7 @@ describe("a batch that is under way", () => {
     await nextRun(io);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
-      attempt: 1,
+      dispatchNumber: 1,
       requestId: "batch-1",
       dueAt: io.clock.now + RUN / 2,
     });
@@ -152,7 +152,7 @@ describe("an answer", () => {
       canceled: 0,
       completed: true,
     });
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded", attempt: 1, dueAt: null, round: 1 });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded", dispatchNumber: 1, dueAt: null, round: 1 });
     const [usage] = await rows(
       env.DB,
       "SELECT s.jobs, s.tokens, j.tokens AS ofJob FROM submissions s CROSS JOIN jobs j",

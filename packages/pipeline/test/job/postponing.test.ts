@@ -8,7 +8,7 @@ import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
 import { confirmDispatch } from "../../src/job/sql/confirm-dispatch.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { postponeJob, type DispatchCount } from "../../src/job/sql/postpone-job.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { claimLimits, dispatch, jobId, NOW, open, part, record } from "../../test-support/fixtures.ts";
 
 let db: Database;
@@ -21,7 +21,7 @@ const ERROR = { reason: "retry", message: "3040" };
 
 const jobRow = (id: JobId) =>
   env.DB.prepare(
-    "SELECT status, due_at, attempt, refusals, unconfirmed_dispatches, repeated_dispatches FROM jobs WHERE id = ?",
+    "SELECT status, due_at, dispatch_number AS dispatchNumber, refusals, unconfirmed_dispatches, repeated_dispatches FROM jobs WHERE id = ?",
   )
     .bind(id)
     .first();
@@ -32,11 +32,16 @@ async function pending(): Promise<JobId> {
   return id;
 }
 
-const start = (id: JobId, attempt: number) =>
-  startAttempt(db, { id, attempt, status: "pending" }, { until: NOW + 2 * MINUTE, token: `t${attempt}` }, NOW);
+const start = (id: JobId, dispatchNumber: number) =>
+  startDispatch(
+    db,
+    { id, dispatchNumber, status: "pending" },
+    { until: NOW + 2 * MINUTE, token: `t${dispatchNumber}` },
+    NOW,
+  );
 
-const postpone = (id: JobId, attempt: number, status: "dispatching" | "dispatched", counts: DispatchCount) =>
-  postponeJob(db, { id, attempt, status }, ERROR, { dispatch: counts, refused: true }, NOW + MINUTE, NOW);
+const postpone = (id: JobId, dispatchNumber: number, status: "dispatching" | "dispatched", counts: DispatchCount) =>
+  postponeJob(db, { id, dispatchNumber, status }, ERROR, { dispatch: counts, refused: true }, NOW + MINUTE, NOW);
 
 describe("postponing a job", () => {
   it("counts a refusal once, though it is repeated after an error that hid the commit", async () => {
@@ -68,7 +73,7 @@ describe("a job that waits for the end of a pause", () => {
   const hold = (id: JobId) =>
     postponeJob(
       db,
-      { id, attempt: 1, status: "dispatching" },
+      { id, dispatchNumber: 1, status: "dispatching" },
       ERROR,
       { dispatch: "none", refused: false },
       NOW + 600 * MINUTE,
@@ -97,16 +102,16 @@ describe("a job that waits for the end of a pause", () => {
 });
 
 describe("refusals in a row", () => {
-  it("add up over the attempts, and end with a dispatch that is taken in", async () => {
+  it("add up over the dispatches, and end with a dispatch that is taken in", async () => {
     const id = await pending();
-    for (const attempt of [1, 2]) {
-      await start(id, attempt - 1);
-      await postpone(id, attempt, "dispatching", "none");
+    for (const dispatchNumber of [1, 2]) {
+      await start(id, dispatchNumber - 1);
+      await postpone(id, dispatchNumber, "dispatching", "none");
     }
     await start(id, 2);
-    expect(await jobRow(id)).toMatchObject({ attempt: 3, refusals: 2 });
-    await confirmDispatch(db, { id, attempt: 3 }, "request-3" as RequestId, NOW + MINUTE);
-    expect(await jobRow(id)).toMatchObject({ attempt: 3, refusals: 0 });
+    expect(await jobRow(id)).toMatchObject({ dispatchNumber: 3, refusals: 2 });
+    await confirmDispatch(db, { id, dispatchNumber: 3 }, "request-3" as RequestId, NOW + MINUTE);
+    expect(await jobRow(id)).toMatchObject({ dispatchNumber: 3, refusals: 0 });
   });
 });
 

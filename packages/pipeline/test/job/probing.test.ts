@@ -11,7 +11,7 @@ function dispatched(age: number, lane: Lane = "interactive", model = "m"): Dispa
     id: `job-${age}` as JobId,
     model: model as ModelName,
     lane,
-    attempt: 1,
+    dispatchNumber: 1,
     round: 1,
     refusals: 0,
     batches: 1,

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { separateSubmissions } from "../../src/job/sql/separate-submissions.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
 import { jobId, NOW, open, part, record } from "../../test-support/fixtures.ts";
 
@@ -24,7 +24,7 @@ async function mixed() {
   const [a, b, c] = [await open(db, { total: 3 }), await open(db, { total: 2 }), await open(db, { total: 1 })];
   const id = jobId();
   await record(db, id, [[part(a, 0, count(3, "a")), part(b, 0, count(2, "b")), part(c, 0, count(1, "c"))]]);
-  return { a, b, c, job: { id, attempt: 0, status: "pending" } as const };
+  return { a, b, c, job: { id, dispatchNumber: 0, status: "pending" } as const };
 }
 
 const members = (...groups: readonly (readonly [SubmissionId, readonly string[]])[]) => JSON.stringify(groups);
@@ -48,7 +48,7 @@ describe("separating submissions from a job", () => {
       parent_id: job.id,
       status: "pending",
       round: 1,
-      attempt: 0,
+      dispatch_number: 0,
       document_count: 4,
       context_count: 8,
       due_at: NOW + 1,
@@ -89,9 +89,9 @@ describe("separating submissions from a job", () => {
     expect(await separateSubmissions(db, job, [other], jobId(), NOW)).toBe("all");
     expect(await separateSubmissions(db, job, [a, b, c], jobId(), NOW)).toBe("none");
     expect(await rows("SELECT * FROM jobs")).toEqual(before);
-    await startAttempt(db, job, { until: NOW, token: "t" }, NOW);
+    await startDispatch(db, job, { until: NOW, token: "t" }, NOW);
     const started = await rows("SELECT * FROM jobs");
-    expect(await separateSubmissions(db, { ...job, attempt: 1, status: "dispatching" }, [a], jobId(), NOW)).toBe(
+    expect(await separateSubmissions(db, { ...job, dispatchNumber: 1, status: "dispatching" }, [a], jobId(), NOW)).toBe(
       "under_way",
     );
     expect(await separateSubmissions(db, job, [a], jobId(), NOW)).toBe("under_way");
@@ -103,7 +103,7 @@ describe("separating submissions from a job", () => {
     const id = jobId();
     await record(db, id, [[part(a, 0, count(400, "a")), part(b, 0, count(400, "b"))]]);
     const { d1, counts } = countedDatabase(env.DB);
-    await separateSubmissions(openDatabase(d1), { id, attempt: 0, status: "pending" }, [a], jobId(), NOW);
+    await separateSubmissions(openDatabase(d1), { id, dispatchNumber: 0, status: "pending" }, [a], jobId(), NOW);
     expect(counts.reduce((sum, one) => sum + one.read, 0)).toBeLessThanOrEqual(400 * 3 + 60);
   });
 });

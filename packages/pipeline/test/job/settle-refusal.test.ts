@@ -24,17 +24,23 @@ async function dispatched(count: number, deleted: readonly string[]) {
     id: job,
     model: "@cf/baai/bge-m3",
     status: "pending",
-    attempt: 0,
+    dispatchNumber: 0,
     round: 1,
     refusals: 0,
     batches: 0,
     halvings: 0,
   } as const;
-  await dispatchJob(io, fresh, await readJobContent(io.db, { id: job, attempt: 0 }));
+  await dispatchJob(io, fresh, await readJobContent(io.db, { id: job, dispatchNumber: 0 }));
   for (const id of deleted) await deleteDocument(io.db, { collection: "default", id }, NOW);
   const left = documents("d", count).flatMap(({ id }) => (deleted.includes(id) ? [] : [id]));
-  const attempt = { ...fresh, attempt: 1, status: "dispatched", members: [[submission, left]], sent: count } as const;
-  return { io, submission, job, attempt };
+  const dispatchNumber = {
+    ...fresh,
+    dispatchNumber: 1,
+    status: "dispatched",
+    members: [[submission, left]],
+    sent: count,
+  } as const;
+  return { io, submission, job, dispatchNumber };
 }
 
 const childrenOf = async (job: JobId) => (await jobs(env.DB)).filter(({ parent }) => parent === job);
@@ -42,8 +48,8 @@ const statusOf = async (job: JobId) => (await jobs(env.DB)).find(({ id }) => id 
 
 describe("a batch that is refused as invalid", () => {
   it("does not say so of the one document that is left of it: the bad one may have been deleted", async () => {
-    const { io, submission, job, attempt } = await dispatched(2, ["d0"]);
-    await settleRefusal(io, attempt, INVALID);
+    const { io, submission, job, dispatchNumber } = await dispatched(2, ["d0"]);
+    await settleRefusal(io, dispatchNumber, INVALID);
     expect(await statusOf(job)).toBe("split");
     expect(await childrenOf(job)).toMatchObject([{ status: "pending", round: 1, documents: ["d1"] }]);
     expect(await rows(env.DB, "SELECT * FROM outcomes")).toEqual([]);
@@ -51,8 +57,8 @@ describe("a batch that is refused as invalid", () => {
   });
 
   it("is refused for that document, where it was sent alone", async () => {
-    const { io, submission, job, attempt } = await dispatched(1, []);
-    await settleRefusal(io, attempt, INVALID);
+    const { io, submission, job, dispatchNumber } = await dispatched(1, []);
+    await settleRefusal(io, dispatchNumber, INVALID);
     expect(await statusOf(job)).toBe("failed");
     expect(await rows(env.DB, "SELECT document_id, code, message FROM outcomes")).toEqual([
       { document_id: "d0", code: "invalid_input", message: INVALID.message },
@@ -61,16 +67,16 @@ describe("a batch that is refused as invalid", () => {
   });
 
   it("ends without a piece where nothing is left of it", async () => {
-    const { io, submission, job, attempt } = await dispatched(2, ["d0", "d1"]);
-    await settleRefusal(io, { ...attempt, members: [] }, INVALID);
+    const { io, submission, job, dispatchNumber } = await dispatched(2, ["d0", "d1"]);
+    await settleRefusal(io, { ...dispatchNumber, members: [] }, INVALID);
     expect(await jobs(env.DB)).toMatchObject([{ id: job, status: "split" }]);
     expect(await counters(env.DB, submission)).toMatchObject({ canceled: 2, completed: true });
   });
 
   it("that another Worker settled already changes nothing", async () => {
-    const { io, job, attempt } = await dispatched(4, []);
-    await settleRefusal(io, attempt, INVALID);
-    await settleRefusal(io, attempt, INVALID);
+    const { io, job, dispatchNumber } = await dispatched(4, []);
+    await settleRefusal(io, dispatchNumber, INVALID);
+    await settleRefusal(io, dispatchNumber, INVALID);
     expect(await childrenOf(job)).toMatchObject([{ documents: ["d0", "d1"] }, { documents: ["d2", "d3"] }]);
   });
 });

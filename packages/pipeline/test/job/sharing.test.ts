@@ -18,9 +18,9 @@ async function underWay(
   ages: (index: number) => number = () => 0,
 ): Promise<void> {
   const insert = env.DB.prepare(
-    `INSERT INTO jobs (id, model, lane, status, round, attempt, document_count, context_count, payload_bytes,
-       request_id, due_at, created_at, dispatched_at, attempts, members)
-     VALUES (?1, '@cf/baai/bge-m3', ?2, 'dispatched', 1, 1, 1, 3, 200, ?3, ?4, ?4, ?5, '[{"attempt":1}]', '[]')`,
+    `INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes,
+       request_id, due_at, created_at, dispatched_at, dispatches, members)
+     VALUES (?1, '@cf/baai/bge-m3', ?2, 'dispatched', 1, 1, 1, 3, 200, ?3, ?4, ?4, ?5, '[{"number":1}]', '[]')`,
   );
   const lanes = (["bulk", "interactive"] as const).flatMap((lane) => Array.from({ length: counts[lane] }, () => lane));
   await env.DB.batch(
@@ -55,7 +55,7 @@ describe("a run", () => {
   it("polls every job that is due whose batch is done, and finalizes them in sets", async () => {
     for (let job = 0; job < 150; job += 1) await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(
-      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+      `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
     );
     await runPoller(io);
     await runUntilDone(io);
@@ -80,7 +80,7 @@ describe("a run", () => {
       for (let job = 0; job < count; job += 1)
         await recordJob(io.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
       await env.DB.exec(
-        `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+        `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
       );
       const before = io.statements();
       await runPoller(io);
@@ -95,12 +95,12 @@ describe("a run", () => {
   it("keeps inside them where every answer leaves something out", async () => {
     for (let job = 0; job < 90; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
     await env.DB.exec(
-      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+      `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
     );
     await runPoller(io);
     for (let job = 90; job < 300; job += 1) await recordJob(io.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
     await env.DB.exec(
-      `UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]' WHERE status = 'pending' AND attempt = 0`,
+      `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
     );
     // One document of each job gets nothing, so that each brings about a follow-up job.
     service.items = (item) => (item.index === 0 ? [] : [item]);
@@ -143,7 +143,7 @@ describe("a run", () => {
 
   it("goes on with the other jobs when one breaks off", async () => {
     for (const name of ["a", "b"]) await recordJob(io.db, documents(name, 1), { now: NOW, dueAt: NOW });
-    await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
+    await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
     await runPoller(io);
     await env.DB.exec("UPDATE jobs SET request_id = ' ' WHERE request_id = 'batch-1'");
     await nextRun(io);

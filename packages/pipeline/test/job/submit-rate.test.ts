@@ -22,7 +22,12 @@ async function record(count: number): Promise<RecordedJob[]> {
   const made: RecordedJob[] = [];
   for (let index = 0; index < count; index += 1) {
     const { job: id } = await recordJob(io.db, documents(`d${index}-`, 1), { now: NOW, dueAt: NOW + 120_000 });
-    made.push({ id, model: MODEL, payloadBytes: 100, readContent: () => readJobContent(io.db, { id, attempt: 0 }) });
+    made.push({
+      id,
+      model: MODEL,
+      payloadBytes: 100,
+      readContent: () => readJobContent(io.db, { id, dispatchNumber: 0 }),
+    });
   }
   return made;
 }
@@ -37,19 +42,19 @@ it("a delivery stops dispatching at the rate, and leaves its other jobs due to t
   await dispatchRecorded(io, list);
   expect(service.submits).toHaveLength(2);
   const [, , over, ...left] = list as [RecordedJob, RecordedJob, RecordedJob, ...RecordedJob[]];
-  expect(await due(over.id)).toMatchObject({ status: "pending", attempt: 0, refusals: 0 });
+  expect(await due(over.id)).toMatchObject({ status: "pending", dispatchNumber: 0, refusals: 0 });
   expect((await due(over.id))?.dueAt).toBeGreaterThan(NOW);
-  for (const { id } of left) expect(await due(id)).toMatchObject({ status: "pending", attempt: 0, dueAt: NOW });
+  for (const { id } of left) expect(await due(id)).toMatchObject({ status: "pending", dispatchNumber: 0, dueAt: NOW });
 });
 
-it("a job that is over the rate starts no attempt, and is dispatched when the rate allows it", async () => {
+it("a job that is over the rate starts no dispatch, and is dispatched when the rate allows it", async () => {
   const [one] = (await record(1)) as [RecordedJob];
   await submitted(BURST + 10);
   const job = {
     id: one.id,
     model: one.model,
     status: "pending",
-    attempt: 0,
+    dispatchNumber: 0,
     round: 1,
     refusals: 0,
     batches: 0,

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { MAX_SUBMITS_PER_MINUTE, SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "../../src/job/schedule.ts";
 import type { JobId, SubmissionId } from "@sluice/core";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
-import { deferJob, startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { deferJob, startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { jobId, MODEL, NOW, open, part, record } from "../../test-support/fixtures.ts";
 import { unreliableDatabase } from "../../test-support/unreliable-database.ts";
@@ -13,13 +13,13 @@ beforeEach(() => {
   db = openDatabase(env.DB);
 });
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
-const job = async (): Promise<{ readonly id: JobId; readonly attempt: 0; readonly status: "pending" }> => {
+const job = async (): Promise<{ readonly id: JobId; readonly dispatchNumber: 0; readonly status: "pending" }> => {
   const id = jobId();
   await record(db, id, [[part(await open(db), 0, [{}])]]);
-  return { id, attempt: 0, status: "pending" };
+  return { id, dispatchNumber: 0, status: "pending" };
 };
 const start = async (one: Awaited<ReturnType<typeof job>>, now: number, on = db) =>
-  startAttempt(on, one, { until: now + 120_000, token: `t-${one.id}` }, now);
+  startDispatch(on, one, { until: now + 120_000, token: `t-${one.id}` }, now);
 const nextAt = async () => (await rows("SELECT next_at FROM submit_rates"))[0]?.["next_at"];
 
 describe("the rate of submits", () => {
@@ -29,7 +29,7 @@ describe("the rate of submits", () => {
     expect(60_000 / SUBMIT_SPACING_MS).toBeGreaterThanOrEqual(2_400);
   });
 
-  it("is reserved by each attempt, and lets them run ahead for some seconds", async () => {
+  it("is reserved by each dispatch, and lets them run ahead for some seconds", async () => {
     await start(await job(), NOW);
     expect(await nextAt()).toBe(NOW - SUBMIT_BURST_MS + SUBMIT_SPACING_MS);
     await start(await job(), NOW);
@@ -38,38 +38,38 @@ describe("the rate of submits", () => {
     expect(await nextAt()).toBe(NOW + 60_000 - SUBMIT_BURST_MS + SUBMIT_SPACING_MS);
   });
 
-  it("starts no attempt over it, and changes nothing of the job", async () => {
+  it("starts no dispatch over it, and changes nothing of the job", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 1})`);
     const before = await rows("SELECT * FROM jobs");
     expect(await start(one, NOW)).toBeNull();
     expect(await rows("SELECT * FROM jobs")).toEqual(before);
     expect(await nextAt()).toBe(NOW + 1);
-    expect(await start(one, NOW + 1)).toMatchObject({ attempt: 1 });
+    expect(await start(one, NOW + 1)).toMatchObject({ dispatchNumber: 1 });
   });
 
   it("is forgotten where a turn is hours ahead: D1's clock was set back", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 3_600_000})`);
-    expect(await start(one, NOW)).toMatchObject({ attempt: 1 });
+    expect(await start(one, NOW)).toMatchObject({ dispatchNumber: 1 });
     expect(await nextAt()).toBe(NOW - SUBMIT_BURST_MS + SUBMIT_SPACING_MS);
   });
 
   it("of another model does not matter", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('another', ${NOW + 1_000})`);
-    expect(await start(one, NOW)).toMatchObject({ attempt: 1 });
+    expect(await start(one, NOW)).toMatchObject({ dispatchNumber: 1 });
   });
 
   it("defers a job to when it allows a submit", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 700})`);
     expect(await deferJob(db, one, "submit_rate", NOW)).toBe(NOW + 700);
-    expect(await rows("SELECT status, due_at, attempt, batches FROM jobs")).toEqual([
-      { status: "pending", due_at: NOW + 700, attempt: 0, batches: 0 },
+    expect(await rows("SELECT status, due_at, dispatch_number AS dispatchNumber, batches FROM jobs")).toEqual([
+      { status: "pending", due_at: NOW + 700, dispatchNumber: 0, batches: 0 },
     ]);
     expect(await deferJob(db, one, "submit_rate", NOW + 800)).toBe(NOW + 800);
-    expect(await deferJob(db, { ...one, attempt: 1 }, "submit_rate", NOW)).toBeNull();
+    expect(await deferJob(db, { ...one, dispatchNumber: 1 }, "submit_rate", NOW)).toBeNull();
   });
 
   it("does not hold up what is canceled", async () => {
@@ -85,13 +85,13 @@ describe("the rate of submits", () => {
   it("is not used by a job that has nothing left to send", async () => {
     const one = await job();
     await env.DB.exec("DELETE FROM documents");
-    expect(await start(one, NOW)).toEqual({ attempt: 1, members: [] });
+    expect(await start(one, NOW)).toEqual({ dispatchNumber: 1, members: [] });
     expect(await rows("SELECT * FROM submit_rates")).toEqual([]);
   });
 
-  it("lets an attempt through whose commit an error hid", async () => {
+  it("lets a dispatch through whose commit an error hid", async () => {
     const one = await job();
     const { d1 } = unreliableDatabase(env.DB, (call) => (call === 1 ? "after" : null));
-    expect(await start(one, NOW, openDatabase(d1))).toMatchObject({ attempt: 1 });
+    expect(await start(one, NOW, openDatabase(d1))).toMatchObject({ dispatchNumber: 1 });
   });
 });

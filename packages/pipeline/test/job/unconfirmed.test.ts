@@ -5,7 +5,7 @@ import { rankScores } from "../../src/score/rank-scores.ts";
 import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { confirmDispatch } from "../../src/job/sql/confirm-dispatch.ts";
-import { deferJob, startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { deferJob, startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
@@ -33,10 +33,15 @@ async function shared() {
   return { mine, other, id };
 }
 
-/** The next attempt, from one that left no record of what became of it. */
-async function startAgain(id: JobId, attempt: number, database = db) {
-  const status = attempt === 0 ? "pending" : "dispatching";
-  return startAttempt(database, { id, attempt, status }, { until: NOW + MINUTE, token: `t${attempt}` }, NOW);
+/** The next dispatch, from one that left no record of what became of it. */
+async function startAgain(id: JobId, dispatchNumber: number, database = db) {
+  const status = dispatchNumber === 0 ? "pending" : "dispatching";
+  return startDispatch(
+    database,
+    { id, dispatchNumber, status },
+    { until: NOW + MINUTE, token: `t${dispatchNumber}` },
+    NOW,
+  );
 }
 
 const unconfirmed = async (id: Parameters<typeof readSubmission>[1]) =>
@@ -50,11 +55,11 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     const again = await startAgain(id, 1);
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 0]);
     await startAgain(id, 2);
-    await confirmDispatch(db, { id, attempt: 3 }, "request-3" as RequestId, NOW);
+    await confirmDispatch(db, { id, dispatchNumber: 3 }, "request-3" as RequestId, NOW);
     const scores = rankScores([0.25, 0.75], null);
     const outcomes = listMembers(again?.members ?? []).map((member) => ({ ...member, scores }));
     const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-    await finalizeJobs(db, [{ job: { id, attempt: 3, status: "dispatched" }, end }], NOW);
+    await finalizeJobs(db, [{ job: { id, dispatchNumber: 3, status: "dispatched" }, end }], NOW);
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 2]);
   });
 
@@ -80,12 +85,12 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     expect(await unconfirmed(mine)).toBe(2);
   });
 
-  it("is counted where a pause gives the attempt up and a cancelation empties the job", async () => {
+  it("is counted where a pause gives the dispatch up and a cancelation empties the job", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     await cancelSubmission(db, mine, NOW);
-    await deferJob(db, { id, attempt: 1, status: "dispatching" }, null, NOW);
-    await deferJob(db, { id, attempt: 1, status: "pending" }, null, NOW);
+    await deferJob(db, { id, dispatchNumber: 1, status: "dispatching" }, null, NOW);
+    await deferJob(db, { id, dispatchNumber: 1, status: "pending" }, null, NOW);
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 0]);
   });
 
@@ -95,14 +100,14 @@ describe("a dispatch of which nobody knows whether it was run", () => {
     const error = { reason: "retry", message: "" };
     await postponeJob(
       db,
-      { id, attempt: 1, status: "dispatching" },
+      { id, dispatchNumber: 1, status: "dispatching" },
       error,
       { dispatch: "unconfirmed", refused: true },
       NOW,
       NOW,
     );
     const apart = jobId();
-    const job = { id, attempt: 1, status: "pending" } as const;
+    const job = { id, dispatchNumber: 1, status: "pending" } as const;
     await separateSubmissions(db, job, [mine], apart, NOW);
     await separateSubmissions(db, job, [mine], apart, NOW);
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 0]);

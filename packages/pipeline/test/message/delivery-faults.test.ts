@@ -35,7 +35,13 @@ beforeEach(async () => {
 
 const ALL = ["p0-0", "p0-1", "p0-2", "p1-0", "p1-1", "p1-2"];
 /** Calls to D1 that one delivery of two new messages makes. */
-const CALLS = ["SELECT CASE WHEN s.id", "INSERT INTO parts", "FROM pauses", "attempt = attempt + 1", "request_id ="];
+const CALLS = [
+  "SELECT CASE WHEN s.id",
+  "INSERT INTO parts",
+  "FROM pauses",
+  "dispatch_number = dispatch_number + 1",
+  "request_id =",
+];
 /** Bears with an error, and does not wait for it to pass. */
 const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
 
@@ -53,8 +59,8 @@ async function expectRecordedOnce(): Promise<void> {
   expect(await rows(env.DB, "SELECT document_id AS id FROM documents ORDER BY id")).toEqual(ALL.map((id) => ({ id })));
   const job = await onlyJob(env.DB);
   expect(job.documents).toEqual(ALL);
-  expect(job.attempt).toBe(job.attempts.length);
-  expect(service.submits.length).toBeLessThanOrEqual(job.attempt);
+  expect(job.dispatchNumber).toBe(job.dispatches.length);
+  expect(service.submits.length).toBeLessThanOrEqual(job.dispatchNumber);
   expect(job.dueAt).toBeLessThanOrEqual(NOW + DISPATCH_LEASE_MS);
 }
 
@@ -85,7 +91,7 @@ describe("an error of D1", () => {
     await expectRecordedOnce();
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
-      attempt: 1,
+      dispatchNumber: 1,
       requestId: "batch-1",
       unconfirmed: 0,
     });
@@ -133,7 +139,7 @@ describe("a death of the Worker", () => {
     expect(service.submits).toHaveLength(1);
   });
 
-  it("during the call leaves the attempt with its list to the lease, and the messages need nothing more", async () => {
+  it("during the call leaves the dispatch with its list to the lease, and the messages need nothing more", async () => {
     const called = Promise.withResolvers<void>();
     service.onSubmit = () => {
       called.resolve();
@@ -144,7 +150,7 @@ describe("a death of the Worker", () => {
     const left = await onlyJob(env.DB);
     expect(left).toMatchObject({
       status: "dispatching",
-      attempt: 1,
+      dispatchNumber: 1,
       requestId: null,
       dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ALL,
@@ -154,13 +160,15 @@ describe("a death of the Worker", () => {
     expect(service.calls).toHaveLength(1);
   });
 
-  it("between recording and the attempt leaves a pending job to the lease", async () => {
-    const { d1 } = unreliableDatabase(env.DB, (_, sql) => (sql.includes("attempt = attempt + 1") ? "before" : null));
+  it("between recording and the dispatch leaves a pending job to the lease", async () => {
+    const { d1 } = unreliableDatabase(env.DB, (_, sql) =>
+      sql.includes("dispatch_number = dispatch_number + 1") ? "before" : null,
+    );
     expect(await deliver(testIo(d1, service), messages)).toEqual(["ack", "ack"]);
     expect(service.calls).toEqual([]);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",
-      attempt: 0,
+      dispatchNumber: 0,
       dueAt: NOW + DISPATCH_LEASE_MS,
       documents: ALL,
     });

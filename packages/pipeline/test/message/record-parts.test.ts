@@ -6,7 +6,7 @@ import { readJobContent, readJobDocuments } from "../../src/job/sql/read-job-doc
 import { readStagedPart, stagePart } from "../../src/message/sql/stage-parts.ts";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { recordParts } from "../../src/message/sql/record-parts.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { dispatch, jobId, MODEL, NOW, open, part, record } from "../../test-support/fixtures.ts";
 
 let db: Database;
@@ -105,13 +105,13 @@ describe("recording parts", () => {
     const recorded = await recordParts(db, job, [shared.slice(0, 30), shared.slice(30)], NOW);
     expect(new Set(recorded)).toEqual(new Set([true]));
     expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 101 }]);
-    const content = await readJobContent(db, { id: job.id, attempt: 0 });
+    const content = await readJobContent(db, { id: job.id, dispatchNumber: 0 });
     expect(content.map(({ place, contexts }) => ({ place, contexts })).toSorted((a, b) => a.place - b.place)).toEqual(
       Array.from({ length: 600 }, (_, place) => ({ place, ...own(place) })),
     );
   });
 
-  it("adds to a job over several transactions until its first attempt, and not after", async () => {
+  it("adds to a job over several transactions until its first dispatch, and not after", async () => {
     const submission = await open(db, { total: 3 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
@@ -158,17 +158,19 @@ describe("recording parts", () => {
   });
 });
 
-describe("starting an attempt", () => {
+describe("starting a dispatch", () => {
   it("is done by one of two that try", async () => {
     const submission = await open(db, { total: 1 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
-    const job = { id, attempt: 0, status: "pending" } as const;
+    const job = { id, dispatchNumber: 0, status: "pending" } as const;
     const tries = await Promise.all(
-      ["one", "two"].map((token) => startAttempt(db, job, { until: NOW + 1, token }, NOW)),
+      ["one", "two"].map((token) => startDispatch(db, job, { until: NOW + 1, token }, NOW)),
     );
     expect(tries.filter((started) => started !== null)).toHaveLength(1);
-    expect(await rows("SELECT attempt, status FROM jobs")).toEqual([{ attempt: 1, status: "dispatching" }]);
+    expect(await rows("SELECT dispatch_number AS dispatchNumber, status FROM jobs")).toEqual([
+      { dispatchNumber: 1, status: "dispatching" },
+    ]);
   });
 
   it("leaves out what was deleted or canceled since, and keeps the list from then on", async () => {
@@ -179,7 +181,7 @@ describe("starting an attempt", () => {
     await env.DB.prepare("UPDATE submissions SET cancel_requested_at = ? WHERE id = ?").bind(NOW, canceled).run();
     expect(await dispatch(db, id)).toEqual([[kept, ["a", "c"]]]);
     await env.DB.prepare("DELETE FROM documents WHERE document_id = 'a'").run();
-    const listed = (await readJobDocuments(db, [{ id, attempt: 1 }])).get(id) ?? [];
+    const listed = (await readJobDocuments(db, [{ id, dispatchNumber: 1 }])).get(id) ?? [];
     expect(listed.map((document) => document?.document ?? null)).toEqual([null, "c"]);
     expect(await readSubmission(db, canceled)).toMatchObject({ canceled: 1, completedAt: NOW });
   });
@@ -193,23 +195,24 @@ describe("starting an attempt", () => {
     expect(await rows("SELECT status, due_at FROM jobs")).toEqual([{ status: "canceled", due_at: null }]);
   });
 
-  it("counts an attempt that broke off as unconfirmed", async () => {
+  it("counts a dispatch that broke off as unconfirmed", async () => {
     const submission = await open(db, { total: 1 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
-    await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
-    await startAttempt(
+    await startDispatch(db, { id, dispatchNumber: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
+    await startDispatch(
       db,
-      { id, attempt: 1, status: "dispatching" },
+      { id, dispatchNumber: 1, status: "dispatching" },
       { until: NOW + 200_001, token: "t" },
       NOW + 200_000,
     );
-    expect(await rows("SELECT attempt, unconfirmed_dispatches FROM jobs")).toEqual([
-      { attempt: 2, unconfirmed_dispatches: 1 },
+    expect(await rows("SELECT dispatch_number AS dispatchNumber, unconfirmed_dispatches FROM jobs")).toEqual([
+      { dispatchNumber: 2, unconfirmed_dispatches: 1 },
     ]);
   });
 });
 
 async function dispatchEmpty(id: ReturnType<typeof jobId>) {
-  return (await startAttempt(db, { id, attempt: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW))?.members;
+  return (await startDispatch(db, { id, dispatchNumber: 0, status: "pending" }, { until: NOW + 1, token: "t" }, NOW))
+    ?.members;
 }

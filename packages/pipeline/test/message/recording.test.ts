@@ -40,7 +40,7 @@ const everything = async () => ({
 });
 
 describe("a delivery", () => {
-  it("is recorded, its attempt started and its list stored before Workers AI is called", async () => {
+  it("is recorded, its dispatch started and its list stored before Workers AI is called", async () => {
     const submission = await open(io.db, { total: 5 });
     const messages = [
       messageOf(part(submission, 0, documents("a", 3))),
@@ -59,7 +59,7 @@ describe("a delivery", () => {
       counters: { total: 5, recorded: 5, succeeded: 0, failed: 0, canceled: 0, completed: false },
       job: {
         status: "dispatching",
-        attempt: 1,
+        dispatchNumber: 1,
         requestId: null,
         dueAt: NOW + DISPATCH_LEASE_MS,
         documents: ["a0", "a1", "a2", "b0", "b1"],
@@ -198,7 +198,7 @@ describe("a part too big for a message", () => {
     expect(recordedAtDispatch).toEqual([20, 20]);
     const left = await jobs(env.DB);
     expect(left.map(({ status }) => status)).toEqual(["dispatched", "dispatched", "pending"]);
-    expect(left.at(-1)).toMatchObject({ dueAt: io.clock.now, attempt: 0 });
+    expect(left.at(-1)).toMatchObject({ dueAt: io.clock.now, dispatchNumber: 0 });
   });
 
   it("is fetched with few others at a time, so that memory does: 25 references, three jobs", async () => {

@@ -135,7 +135,7 @@ describe("a job that is turned away for now", () => {
     const submission = await deliverTo(answer);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "pending",
-      attempt: 1,
+      dispatchNumber: 1,
       round: 1,
       // What stops the whole model says nothing about the job.
       refusals: reason === "retry" ? 1 : 0,
@@ -144,7 +144,7 @@ describe("a job that is turned away for now", () => {
       unconfirmed,
       repeated: 0,
       documents: ["d0", "d1", "d2", "d3"],
-      attempts: [{ attempt: 1, started_at: NOW, ended_at: NOW, error: { reason } }],
+      dispatches: [{ number: 1, started_at: NOW, ended_at: NOW, error: { reason } }],
     });
     expect(await counters(env.DB, submission)).toEqual({
       total: 4,
@@ -197,11 +197,11 @@ describe("a job whose input is refused", () => {
   ])("is split in pieces that are due at once: $how", async ({ answer, reason }) => {
     const submission = await deliverTo(answer, 5);
     const [whole, ...pieces] = await jobs(env.DB);
-    expect(whole).toMatchObject({ status: "split", dueAt: null, attempts: [{ error: { reason } }] });
+    expect(whole).toMatchObject({ status: "split", dueAt: null, dispatches: [{ error: { reason } }] });
     expect(pieces).toMatchObject([
-      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d0", "d1"] },
-      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d2", "d3"] },
-      { status: "pending", parent: whole?.id, round: 1, attempt: 0, dueAt: NOW, documents: ["d4"] },
+      { status: "pending", parent: whole?.id, round: 1, dispatchNumber: 0, dueAt: NOW, documents: ["d0", "d1"] },
+      { status: "pending", parent: whole?.id, round: 1, dispatchNumber: 0, dueAt: NOW, documents: ["d2", "d3"] },
+      { status: "pending", parent: whole?.id, round: 1, dispatchNumber: 0, dueAt: NOW, documents: ["d4"] },
     ]);
     expect(await counters(env.DB, submission)).toMatchObject({
       recorded: 5,
@@ -236,7 +236,7 @@ describe("a job whose input is refused", () => {
     },
   ])("fails with the service's words: $how", async ({ count, answer, code, message }) => {
     const submission = await deliverTo(answer, count);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "failed", attempt: 1, dueAt: null });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "failed", dispatchNumber: 1, dueAt: null });
     const failed = documents("d", count).map(({ id }) => ({ id, code, message, attempts: 1 }));
     expect(
       await rows(env.DB, "SELECT document_id AS id, code, message, attempts FROM failures ORDER BY document_id"),
@@ -264,7 +264,7 @@ describe("a paused model", () => {
     expect(await deliver(io, [messageOf(part(later, 0, documents("late", 1)))])).toEqual(["ack"]);
     expect(service.calls).toHaveLength(1);
     const [, waiting] = await jobs(env.DB);
-    expect(waiting).toMatchObject({ status: "pending", attempt: 0, documents: ["late0"], dueAt: NEVER_DUE });
+    expect(waiting).toMatchObject({ status: "pending", dispatchNumber: 0, documents: ["late0"], dueAt: NEVER_DUE });
     io.clock.now = until;
     const after = await open(io.db, { total: 1 });
     await deliver(io, [messageOf(part(after, 0, documents("after", 1)))]);

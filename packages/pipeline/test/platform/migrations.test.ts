@@ -6,7 +6,7 @@ import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { findPosition, readDocument } from "../../src/document/sql/read-document.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { readStagedPart, stagePart } from "../../src/message/sql/stage-parts.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { dispatch, jobId, NOW, open as openNow, part, record, succeed } from "../../test-support/fixtures.ts";
 
 let db: Database;
@@ -17,6 +17,16 @@ beforeEach(async () => {
 
 /** The tables as they are with the first `count` migrations. */
 const migrate = async (count: number) => applyD1Migrations(env.DB, env.MIGRATIONS.slice(0, count));
+
+/** Runs today's operations on jobs whose columns had the names of before 0009, and leaves the names as they were. */
+async function withTodaysNames<T>(work: () => Promise<T>): Promise<T> {
+  await env.DB.exec("ALTER TABLE jobs RENAME COLUMN attempt TO dispatch_number");
+  await env.DB.exec("ALTER TABLE jobs RENAME COLUMN attempts TO dispatches");
+  const result = await work();
+  await env.DB.exec("ALTER TABLE jobs RENAME COLUMN dispatch_number TO attempt");
+  await env.DB.exec("ALTER TABLE jobs RENAME COLUMN dispatches TO attempts");
+  return result;
+}
 
 /** Opens a submission in a schema that may lack the column for who opened it, and leaves the schema as it was. */
 async function open(...[target, more, now]: Parameters<typeof openNow>): ReturnType<typeof openNow> {
@@ -84,7 +94,7 @@ it("0002 moves the contexts of each part into a row of their own, and each docum
   await migrate(3);
 
   for (const [id, contexts] of Object.entries(texts)) {
-    const row = await readDocument(db, { collection: "default", id }, true);
+    const row = await withTodaysNames(() => readDocument(db, { collection: "default", id }, true));
     expect(row).toMatchObject({
       submission_id: first,
       query: "q",
@@ -92,7 +102,7 @@ it("0002 moves the contexts of each part into a row of their own, and each docum
       contexts: JSON.stringify(contexts),
     });
   }
-  const other = await readDocument(db, { collection: "other", id: "a" }, true);
+  const other = await withTodaysNames(() => readDocument(db, { collection: "other", id: "a" }, true));
   expect(other).toMatchObject({ submission_id: second, contexts: '["of the other"]' });
   expect(await rows("SELECT texts FROM contexts ORDER BY id")).toEqual(
     [[texts.a, null, texts.b], [null], [texts.c], [["of the other"]]].map((lists) => ({
@@ -107,7 +117,7 @@ it("0002 moves the contexts of each part into a row of their own, and each docum
 
   // What is recorded from now on lies behind, and what is deleted goes from the row that it was moved to.
   const third = await open(db, {}, NOW + 2);
-  await record(db, jobId(), [[part(third, 0, [{ id: "b", contexts: ["newer"] }])]]);
+  await withTodaysNames(() => record(db, jobId(), [[part(third, 0, [{ id: "b", contexts: ["newer"] }])]]));
   await deleteDocument(db, { collection: "default", id: "b" }, NOW + 3);
   expect(await rows("SELECT texts FROM contexts ORDER BY id")).toEqual(
     [[texts.a, null, null], [null], [texts.c], [["of the other"]], [null]].map((lists) => ({
@@ -127,7 +137,7 @@ it("0002 keeps the parts that are staged, each once", async () => {
     await stagePart(db, submission, { part: number, body: "another body", total: 2 }, NOW);
     expect(await readStagedPart(db, submission, number)).toBe(body);
   }
-  await record(db, jobId(), [staged]);
+  await withTodaysNames(() => record(db, jobId(), [staged]));
   expect(await rows("SELECT * FROM staged_parts")).toEqual([]);
 });
 
@@ -151,13 +161,13 @@ async function writeEveryEnd(): Promise<void> {
       (document) => ({ submission: failed.submission, document, code: "model_error", message: 'it\'s "no"' }) as const,
     );
     const end = { status: "failed", outcomes, children: [], tokens: null, error: null } as const;
-    await finalizeJobs(db, [{ job: { id: failed.job, attempt: 1, status: "dispatched" }, end }], now + 1);
+    await finalizeJobs(db, [{ job: { id: failed.job, dispatchNumber: 1, status: "dispatched" }, end }], now + 1);
     const again = await push(collection, ["17"], now + 2);
     await succeed(db, again.job, await dispatch(db, again.job, now + 2), now + 2, [0.5, 0.125]);
     const canceled = await push(collection, ["b", "d"], now + 3);
     await cancelSubmission(db, canceled.submission, now + 3);
     const lease = { until: now + 4, token: "t" };
-    await startAttempt(db, { id: canceled.job, attempt: 0, status: "pending" }, lease, now + 4);
+    await startDispatch(db, { id: canceled.job, dispatchNumber: 0, status: "pending" }, lease, now + 4);
     await push(collection, ["open", "a"], now + 5);
   }
 }
@@ -169,7 +179,7 @@ it("0003 moves every document and outcome to the new key, and the views answer a
     await env.DB.exec(`ALTER TABLE jobs ADD ${column}`);
   await env.DB.exec("CREATE TABLE submit_rates (model text PRIMARY KEY, next_at integer)");
   for (const table of ["retries", "retry_parts"]) await env.DB.exec(`CREATE TABLE ${table} (submission_id text)`);
-  await writeEveryEnd();
+  await withTodaysNames(writeEveryEnd);
   const tables = (
     await rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")
   )
@@ -230,4 +240,27 @@ it("0008 ends the retries that a cancellation left, and keeps the others", async
   await migrate(9);
   for (const table of ["retries", "retry_parts"])
     expect(await rows(`SELECT submission_id FROM ${table}`)).toEqual([{ submission_id: other }]);
+});
+
+it("0009 renames what counts dispatches, and keeps the dispatches of every job", async () => {
+  await migrate(9);
+  const attempts = [
+    '[{"attempt":1,"started_at":5,"token":"t","error":{"reason":"retry","message":"{\\"attempt\\":1}"}},{"attempt":2,"started_at":6,"token":"u"}]',
+    "[]",
+  ];
+  for (const [index, json] of attempts.entries()) {
+    await env.DB.prepare(
+      `INSERT INTO jobs (id, model, lane, status, round, attempt, attempts, document_count, context_count, payload_bytes,
+         due_at, created_at, members) VALUES (?1, 'm', 'bulk', 'pending', 1, ?2, ?3, 1, 1, 1, 1, 1, '[]')`,
+    )
+      .bind(`job_${index}`, index, json)
+      .run();
+  }
+  await migrate(10);
+  const [first, second] = await rows("SELECT dispatch_number, dispatches FROM jobs ORDER BY id");
+  expect(JSON.parse(String(first?.["dispatches"]))).toEqual([
+    { number: 1, started_at: 5, token: "t", error: { reason: "retry", message: '{"attempt":1}' } },
+    { number: 2, started_at: 6, token: "u" },
+  ]);
+  expect(second).toEqual({ dispatch_number: 1, dispatches: "[]" });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
 import { isTransient, openDatabase, type RetryPolicy } from "@sluice/db";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
 
 const LOST = "D1_ERROR: Network connection lost.";
@@ -64,8 +64,8 @@ describe.each(["before", "after"] as const)("a D1 whose every call fails %s its 
       jobs: 1,
       completedAt: NOW,
     });
-    const { results } = await env.DB.prepare("SELECT attempt, status, unconfirmed_dispatches FROM jobs").all();
-    expect(results).toEqual([{ attempt: 1, status: "succeeded", unconfirmed_dispatches: 0 }]);
+    const { results } = await env.DB.prepare("SELECT dispatch_number, status, unconfirmed_dispatches FROM jobs").all();
+    expect(results).toEqual([{ dispatch_number: 1, status: "succeeded", unconfirmed_dispatches: 0 }]);
     expect((await env.DB.prepare("SELECT id FROM submissions").all()).results).toHaveLength(1);
   });
 });
@@ -83,19 +83,19 @@ describe("the retry policy", () => {
     expect(calls()).toBe(1);
   });
 
-  it("gives an attempt up to one of two starters even where an error hides its commit", async () => {
+  it("gives a dispatch up to one of two starters even where an error hides its commit", async () => {
     const submission = await open(openDatabase(env.DB), { total: 1 });
     const id = jobId();
     await record(openDatabase(env.DB), id, [[part(submission, 0, [{ id: "a" }])]]);
-    const job = { id, attempt: 0, status: "pending" } as const;
-    const mine = await startAttempt(
+    const job = { id, dispatchNumber: 0, status: "pending" } as const;
+    const mine = await startDispatch(
       openDatabase(failing("after").d1, retryPolicy()),
       job,
       { until: NOW + 1, token: "mine" },
       NOW,
     );
-    const theirs = await startAttempt(openDatabase(env.DB), job, { until: NOW + 1, token: "theirs" }, NOW);
-    expect([mine?.attempt, theirs]).toEqual([1, null]);
+    const theirs = await startDispatch(openDatabase(env.DB), job, { until: NOW + 1, token: "theirs" }, NOW);
+    expect([mine?.dispatchNumber, theirs]).toEqual([1, null]);
   });
 
   it("knows passing errors by D1's words, under Drizzle's too", () => {

@@ -28,7 +28,7 @@ async function takeTheWay(count: number): Promise<StatementCount[]> {
   await record(db, id, [parts.slice(0, parts.length / 2), parts.slice(parts.length / 2)]);
   const members = await dispatch(db, id);
   for (let poll = 1; poll <= 10; poll += 1) await claim(db, NOW + poll * 60_000);
-  await readJobDocuments(db, [{ id, attempt: 1 }]);
+  await readJobDocuments(db, [{ id, dispatchNumber: 1 }]);
   await succeed(db, id, members, NOW + 600_000);
   return counts;
 }
@@ -84,7 +84,7 @@ it("loads a job's texts with three rows a document: its place in the list, itsel
     ],
   ]);
   counts.length = 0;
-  expect(await readJobContent(db, { id, attempt: 0 })).toHaveLength(500);
+  expect(await readJobContent(db, { id, dispatchNumber: 0 })).toHaveLength(500);
   expect(sum(counts, "read")).toBeLessThanOrEqual(3 * 500 + 5);
 });
 

@@ -5,7 +5,7 @@ import type { JobMembers } from "../../src/job/job.ts";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
 
 let db: Database;
@@ -21,7 +21,7 @@ async function fail(id: JobId, members: JobMembers, now: number): Promise<void> 
     documents.map((document) => ({ submission, document, code: "model_error", message: "no" }) as const),
   );
   const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], now);
+  await finalizeJobs(db, [{ job: { id, dispatchNumber: 1, status: "dispatched" }, end }], now);
 }
 
 describe("the failures view", () => {
@@ -45,7 +45,7 @@ describe("the failures view", () => {
     },
     canceled: async ({ submission, job }: Version, now: number) => {
       await cancelSubmission(db, submission, now);
-      await startAttempt(db, { id: job, attempt: 0, status: "pending" }, { until: now, token: "t" }, now);
+      await startDispatch(db, { id: job, dispatchNumber: 0, status: "pending" }, { until: now, token: "t" }, now);
     },
     open: async () => undefined,
   };

@@ -31,7 +31,7 @@ async function dispatched(...documents: readonly (readonly [SubmissionId, number
   return id;
 }
 
-/** The end of a job's first attempt, with scores for these documents. */
+/** The end of a job's first dispatch, with scores for these documents. */
 function ended(id: JobId, ...documents: readonly (readonly [SubmissionId, string])[]): EndingJob {
   const outcomes = documents.map(([submission, document]) => ({
     submission,
@@ -39,7 +39,7 @@ function ended(id: JobId, ...documents: readonly (readonly [SubmissionId, string
     scores: rankScores([0.25, 0.75], null),
   }));
   const end = { status: "succeeded", outcomes, children: [], tokens: 100, error: null } as const;
-  return { job: { id, attempt: 1, status: "dispatched" }, end };
+  return { job: { id, dispatchNumber: 1, status: "dispatched" }, end };
 }
 
 /** `count` jobs of one document each, all of one submission, and how each ends. */
@@ -82,10 +82,10 @@ describe("finalizing several jobs at once", () => {
     expect(sequences.slice(1)).toEqual(ending.map(({ job }, index) => ({ id: job.id, sequence: index + 2 })));
   });
 
-  it("leaves a job alone whose attempt is over, and ends the others", async () => {
+  it("leaves a job alone whose dispatch is over, and ends the others", async () => {
     const submission = await open(db, { total: 2 });
     const [gone, live] = [await dispatched([submission, 0, "a"]), await dispatched([submission, 1, "b"])];
-    const over = { id: gone, attempt: 1, status: "dispatched" } as const;
+    const over = { id: gone, dispatchNumber: 1, status: "dispatched" } as const;
     await postponeJob(db, over, { reason: "stuck", message: "" }, { dispatch: "repeated", refused: true }, NOW, NOW);
     const ids = await finalizeJobs(db, [ended(gone, [submission, "a"]), ended(live, [submission, "b"])], NOW);
     expect(ids).toEqual(new Set([live]));
@@ -120,8 +120,11 @@ describe("finalizing several jobs at once", () => {
     await finalizeJobs(
       db,
       [
-        { job: { id: first, attempt: 1, status: "dispatched" }, end: { ...end, children: [a, b] } },
-        { job: { id: second, attempt: 1, status: "dispatched" }, end: { ...end, dispatch: "none", children: [c] } },
+        { job: { id: first, dispatchNumber: 1, status: "dispatched" }, end: { ...end, children: [a, b] } },
+        {
+          job: { id: second, dispatchNumber: 1, status: "dispatched" },
+          end: { ...end, dispatch: "none", children: [c] },
+        },
       ],
       NOW,
     );
@@ -134,7 +137,7 @@ describe("finalizing several jobs at once", () => {
       { id: c.id, parent_id: second, ...counts, batches: 0, halvings: 0 },
     ]);
     expect(
-      await rows("SELECT DISTINCT attempts -> '$[0].error.reason' AS reason FROM jobs WHERE status = 'split'"),
+      await rows("SELECT DISTINCT dispatches -> '$[0].error.reason' AS reason FROM jobs WHERE status = 'split'"),
     ).toEqual([{ reason: '"shrink"' }]);
   });
 
@@ -153,15 +156,15 @@ describe("finalizing several jobs at once", () => {
 });
 
 describe("reading the documents of several jobs", () => {
-  it("gives each job's list in the order sent, and none for an attempt that is over", async () => {
+  it("gives each job's list in the order sent, and none for a dispatch that is over", async () => {
     const submission = await open(db, { total: 4 });
     const first = await dispatched([submission, 0, "b"], [submission, 1, "a"]);
     const [second, third] = [await dispatched([submission, 2, "c"]), await dispatched([submission, 3, "d"])];
     await env.DB.exec("DELETE FROM documents WHERE document_id = 'b'");
     const lists = await readJobDocuments(db, [
-      { id: first, attempt: 1 },
-      { id: second, attempt: 1 },
-      { id: third, attempt: 2 },
+      { id: first, dispatchNumber: 1 },
+      { id: second, dispatchNumber: 1 },
+      { id: third, dispatchNumber: 2 },
     ]);
     expect([...lists.keys()].toSorted()).toEqual([first, second].toSorted());
     expect(lists.get(first)).toMatchObject([null, { document: "a", place: 1 }]);

@@ -10,7 +10,7 @@ import { openDatabase, type Database } from "@sluice/db";
 import { postponeJob } from "../../src/job/sql/postpone-job.ts";
 import { readDocument } from "../../src/document/sql/read-document.ts";
 import { readHoldingJobs } from "../../src/job/sql/read-holding-jobs.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import {
   claimLimits,
   dispatch,
@@ -52,16 +52,16 @@ describe("finalizing a job", () => {
     });
   });
 
-  it("takes no answer of an older attempt", async () => {
+  it("takes no answer of an older dispatch", async () => {
     const { submission, id } = await dispatched([{ id: "a" }]);
-    const job = { id, attempt: 1, status: "dispatched" } as const;
+    const job = { id, dispatchNumber: 1, status: "dispatched" } as const;
     await postponeJob(db, job, { reason: "stuck", message: "" }, { dispatch: "repeated", refused: true }, NOW, NOW);
-    await startAttempt(db, { id, attempt: 1, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
+    await startDispatch(db, { id, dispatchNumber: 1, status: "pending" }, { until: NOW + 1, token: "t" }, NOW);
     expect(await confirmDispatch(db, job, "late" as RequestId, NOW)).toBe(false);
     expect(await succeed(db, id, [[submission, ["a"]]])).toBe(false);
     expect(await rows("SELECT * FROM outcomes")).toEqual([]);
-    expect(await rows("SELECT status, attempt, repeated_dispatches FROM jobs")).toEqual([
-      { status: "dispatching", attempt: 2, repeated_dispatches: 1 },
+    expect(await rows("SELECT status, dispatch_number AS dispatchNumber, repeated_dispatches FROM jobs")).toEqual([
+      { status: "dispatching", dispatchNumber: 2, repeated_dispatches: 1 },
     ]);
   });
 
@@ -93,7 +93,7 @@ describe("finalizing a job", () => {
     const outcomes = [{ submission, document: "a", code: "model_error", message: "no" }] as const;
     await finalizeJobs(
       db,
-      [{ job: { id, attempt: 1, status: "dispatched" }, end: { ...END, outcomes, children: [child] } }],
+      [{ job: { id, dispatchNumber: 1, status: "dispatched" }, end: { ...END, outcomes, children: [child] } }],
       NOW,
     );
     expect(await readHoldingJobs(db, [{ root: id, submission, id: "b" }])).toMatchObject([
@@ -124,7 +124,7 @@ describe("finalizing a job", () => {
       document,
       scores: contextIds.map((name, index) => [index, 1 - index / 1_000, name] as const),
     }));
-    await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end: { ...END, outcomes } }], NOW);
+    await finalizeJobs(db, [{ job: { id, dispatchNumber: 1, status: "dispatched" }, end: { ...END, outcomes } }], NOW);
     expect(await rows("SELECT count(*) AS n, min(rank) AS first, max(rank) AS last FROM scores")).toEqual([
       { n: 5_000, first: 1, last: 1_000 },
     ]);
@@ -148,19 +148,22 @@ describe("claiming jobs", () => {
     await dispatched([{ id: "a" }]);
     const runs = await Promise.all([claimDueJobs(db, limits, NOW + 40_000), claimDueJobs(db, limits, NOW + 40_000)]);
     expect(runs.map((jobs) => jobs.length).toSorted()).toEqual([0, 1]);
-    expect(runs.flat()[0]).toMatchObject({ status: "dispatched", requestId: "request-1", attempt: 1 });
+    expect(runs.flat()[0]).toMatchObject({ status: "dispatched", requestId: "request-1", dispatchNumber: 1 });
   });
 
   /** Waiting jobs that are due, the first the longest; returns their ids. */
-  async function due(count: number, more: (index: number) => { lane?: string; attempt?: number; bytes?: number }) {
+  async function due(
+    count: number,
+    more: (index: number) => { lane?: string; dispatchNumber?: number; bytes?: number },
+  ) {
     await env.DB.exec("UPDATE jobs SET due_at = 9e15 WHERE due_at IS NOT NULL");
     const submission = await open(db, { total: count });
     const ids = Array.from({ length: count }, () => jobId());
     for (const [index, id] of ids.entries()) {
       await record(db, id, [[part(submission, index, [{}], index)]]);
-      const { lane = "bulk", attempt = 0, bytes = 100 } = more(index);
-      await env.DB.prepare("UPDATE jobs SET due_at = ?, lane = ?, attempt = ?, payload_bytes = ? WHERE id = ?")
-        .bind(NOW - count + index, lane, attempt, bytes, id)
+      const { lane = "bulk", dispatchNumber = 0, bytes = 100 } = more(index);
+      await env.DB.prepare("UPDATE jobs SET due_at = ?, lane = ?, dispatch_number = ?, payload_bytes = ? WHERE id = ?")
+        .bind(NOW - count + index, lane, dispatchNumber, bytes, id)
         .run();
     }
     return ids;
@@ -175,7 +178,7 @@ describe("claiming jobs", () => {
   });
 
   it("counts a job that was dispatched before as twenty that never were", async () => {
-    const ids = await due(5, (index) => ({ attempt: index === 2 ? 1 : 0 }));
+    const ids = await due(5, (index) => ({ dispatchNumber: index === 2 ? 1 : 0 }));
     expect(places(ids, await claimDueJobs(db, { ...limits, dispatches: 66 }, NOW))).toEqual([0, 1, 2]);
   });
 
@@ -197,7 +200,9 @@ describe("claiming jobs", () => {
       { status: "dispatched" },
       { status: "pending" },
     ]);
-    await env.DB.exec("UPDATE jobs SET status = 'dispatched', attempt = 1, request_id = id WHERE status = 'pending'");
+    await env.DB.exec(
+      "UPDATE jobs SET status = 'dispatched', dispatch_number = 1, request_id = id WHERE status = 'pending'",
+    );
     await env.DB.exec(`UPDATE jobs SET status = 'pending', due_at = ${NOW} WHERE id = '${ids[29]}'`);
     expect(await claimDueJobs(db, { ...limits, polls: 0 }, NOW)).toMatchObject([{ id: ids[29] }]);
   });
@@ -239,7 +244,7 @@ describe("the views", () => {
     const outcomes = [{ submission: second.submission, document: "a", code: "invalid_result", message: "no" }] as const;
     await finalizeJobs(
       db,
-      [{ job: { id: second.job, attempt: 1, status: "dispatched" }, end: { ...END, outcomes } }],
+      [{ job: { id: second.job, dispatchNumber: 1, status: "dispatched" }, end: { ...END, outcomes } }],
       NOW,
     );
     expect(await rows("SELECT DISTINCT submission_id FROM scores")).toEqual([{ submission_id: first.submission }]);

@@ -219,7 +219,7 @@ describe.each([
   it("a run stops calling for the jobs that it holds", async () => {
     for (let job = 0; job < 30; job += 1) await recordJob(io.db, documents(`j${job}-`, 1), { now: NOW, dueAt: NOW });
     // Dispatched before, so that they are not merged.
-    await env.DB.exec(`UPDATE jobs SET attempt = 1, attempts = '[{"attempt":1}]'`);
+    await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
     service.onSubmit = () => Promise.reject(serviceError(error));
     await runPoller(io);
     // As many as are in flight together.

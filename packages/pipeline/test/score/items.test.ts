@@ -105,7 +105,7 @@ const kinds: readonly {
 
 describe("an item of an answer", () => {
   it.each(kinds)(
-    "that is $kind is asked for again, by itself, until its attempts are used up",
+    "that is $kind is asked for again, by itself, until its rounds are used up",
     async ({ how, code, message }) => {
       const { submission, job } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
       spoil(how);
@@ -121,7 +121,7 @@ describe("an item of an answer", () => {
       });
       expect(await scoresInView(env.DB)).toEqual(expectedScores(GOOD));
       expect((await jobs(env.DB)).slice(1)).toMatchObject([
-        { status: "pending", parent: job, round: 2, attempt: 0, documents: BAD, dueAt: io.clock.now + RUN / 2 },
+        { status: "pending", parent: job, round: 2, dispatchNumber: 0, documents: BAD, dueAt: io.clock.now + RUN / 2 },
       ]);
 
       await runUntilDone(io);

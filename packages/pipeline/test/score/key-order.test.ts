@@ -17,7 +17,7 @@ import { listFeedEntries } from "../../src/document/sql/read-feed.ts";
 import { openDatabase, readBest, readFailure, readRanked, readScores, type Database } from "@sluice/db";
 import { readJobContent } from "../../src/job/sql/read-job-documents.ts";
 import { requestRetry } from "../../src/submission/sql/request-retry.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
 import { dispatch, jobId, NOW, open, part, record, succeed, type TestDocument } from "../../test-support/fixtures.ts";
 
@@ -49,7 +49,7 @@ async function pushFailed(collection: string, documents: readonly { id: string }
     ({ id }) => ({ submission: pushed.submission, document: id, code: "model_error", message: "no" }) as const,
   );
   const end = { status: "failed", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJobs(db, [{ job: { id: pushed.job, attempt: 1, status: "dispatched" }, end }], now);
+  await finalizeJobs(db, [{ job: { id: pushed.job, dispatchNumber: 1, status: "dispatched" }, end }], now);
   return pushed;
 }
 
@@ -111,12 +111,12 @@ const OPERATIONS: readonly (readonly [name: string, run: Operation])[] = [
       return continueRetry(io, { submission: failed.submission, code: "" }, 5);
     },
   ],
-  ["readJobContent", async (db) => readJobContent(db, { id: AGAIN, attempt: 0 })],
+  ["readJobContent", async (db) => readJobContent(db, { id: AGAIN, dispatchNumber: 0 })],
   [
-    "startAttempt",
+    "startDispatch",
     async (db) => {
       const lease = { until: NOW + 9_000, token: "t" };
-      return startAttempt(db, { id: AGAIN, attempt: 0, status: "pending" }, lease, NOW + 4_000);
+      return startDispatch(db, { id: AGAIN, dispatchNumber: 0, status: "pending" }, lease, NOW + 4_000);
     },
   ],
   ["deleteDocument", async (db) => deleteDocument(db, DOCUMENT, NOW + 5_000)],

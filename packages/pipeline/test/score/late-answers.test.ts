@@ -47,13 +47,13 @@ describe("a batch without an answer", () => {
     await runPoller(io);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
-      attempt: 2,
+      dispatchNumber: 2,
       requestId: "batch-2",
       repeated: 1,
       unconfirmed: 0,
-      attempts: [
-        { attempt: 1, started_at: NOW, request_id: "batch-1", ended_at: again, error: { reason: "stuck" } },
-        { attempt: 2, started_at: again, request_id: "batch-2" },
+      dispatches: [
+        { number: 1, started_at: NOW, request_id: "batch-1", ended_at: again, error: { reason: "stuck" } },
+        { number: 2, started_at: again, request_id: "batch-2" },
       ],
     });
     await nextRun(io);
@@ -67,7 +67,7 @@ describe("a batch without an answer", () => {
     io.clock.now = NOW + 1.5 * HOUR;
     service.onPoll = () => Promise.reject(serviceError("<html><title>502 Bad gateway</title></html>"));
     await runPoller(io);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 1, requestId: "batch-1" });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 1, requestId: "batch-1" });
     service.onPoll = null;
     io.clock.now = (await onlyJob(env.DB)).dueAt ?? 0;
     await runPoller(io);
@@ -82,10 +82,10 @@ describe("a batch without an answer", () => {
       requestId === "batch-1" ? Promise.reject(serviceError("<html><title>502 Bad gateway</title></html>")) : undefined;
     io.clock.now = NOW + 2 * HOUR;
     await runPoller(io);
-    expect(await onlyJob(env.DB)).toMatchObject({ attempt: 2, requestId: "batch-2", repeated: 1 });
+    expect(await onlyJob(env.DB)).toMatchObject({ dispatchNumber: 2, requestId: "batch-2", repeated: 1 });
   });
 
-  it("that answers at last for an attempt given up is ignored", async () => {
+  it("that answers at last for a dispatch given up is ignored", async () => {
     await recordJob(io.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(io);
     const polls = hold(service, "onPoll");
@@ -96,7 +96,7 @@ describe("a batch without an answer", () => {
       requestId === "batch-1" ? { status: "running", request_id: requestId } : undefined;
     io.clock.now = NOW + HOUR;
     await runPoller(io);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 2, requestId: "batch-2" });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 2, requestId: "batch-2" });
     const before = await jobs(env.DB);
     polls.letGo();
     await late;
@@ -117,7 +117,7 @@ describe("a batch without an answer", () => {
     await nextRun(io);
     expect(await onlyJob(env.DB)).toMatchObject({
       status: "dispatched",
-      attempt: 2,
+      dispatchNumber: 2,
       requestId: "batch-2",
       repeated: 1,
       unconfirmed: 0,

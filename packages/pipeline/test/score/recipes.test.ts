@@ -37,7 +37,7 @@ async function push(collection: string, documents: Record<string, number[] | nul
       : { submission, document, scores: rankScores(scores, null) };
   });
   const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], now);
+  await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], now);
   return submission;
 }
 

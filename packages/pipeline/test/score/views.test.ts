@@ -27,7 +27,7 @@ async function end(
   await dispatch(db, job, now);
   const outcomes = documents.map((document) => ({ submission, document: document.id, ...outcome(document) }));
   const ended = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
-  await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end: ended }], now);
+  await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end: ended }], now);
   return submission;
 }
 

@@ -4,7 +4,7 @@ import { openDatabase, type Database } from "@sluice/db";
 import { beforeEach, describe, expect, it } from "vitest";
 import { submissionScope } from "../../src/job/pause-scopes.ts";
 import { dropEndedPauses, pauseDispatching, readPauses } from "../../src/job/sql/pause-dispatching.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { continueRetry } from "../../src/submission/continue-retry.ts";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
@@ -51,8 +51,8 @@ describe("a cancellation while a retry is in progress", () => {
     expect(await retryRows()).toEqual([]);
     expect(await continueRetry(io(), all(submission), 10)).toMatchObject({ queued: 0, isThrough: true });
     for (const { id } of await openJobs()) {
-      const job = { id: id as JobId, attempt: 0, status: "pending" } as const;
-      await startAttempt(db, job, { until: NOW + 60_000, token: "t" }, NOW + 6);
+      const job = { id: id as JobId, dispatchNumber: 0, status: "pending" } as const;
+      await startDispatch(db, job, { until: NOW + 60_000, token: "t" }, NOW + 6);
     }
     expect(await readSubmission(db, submission)).toMatchObject({
       total: 12_000,

@@ -7,7 +7,7 @@ import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
 import { separateSubmissions } from "../../src/job/sql/separate-submissions.ts";
-import { startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { dispatch, jobId, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
 
 let db: Database;
@@ -43,10 +43,10 @@ describe("taking a paused submission out of a follow-up job", () => {
     await record(db, id, [[part(paused, 0, [{ id: "a" }]), part(other, 0, [{ id: "b" }])]]);
     const child = { id: jobId(), round: 3, members: await dispatch(db, id), dueAt: NOW };
     const end = { status: "succeeded", outcomes: [], children: [child], tokens: null, error: null } as const;
-    await finalizeJobs(db, [{ job: { id, attempt: 1, status: "dispatched" }, end }], NOW);
+    await finalizeJobs(db, [{ job: { id, dispatchNumber: 1, status: "dispatched" }, end }], NOW);
     await env.DB.prepare("UPDATE jobs SET refusals = 2 WHERE id = ?").bind(child.id).run();
     const apart = jobId();
-    const job = { id: child.id, attempt: 0, status: "pending" } as const;
+    const job = { id: child.id, dispatchNumber: 0, status: "pending" } as const;
     expect(await separateSubmissions(db, job, [paused], apart, NOW)).toBe("some");
     expect(await rows(`SELECT round, refusals, members FROM jobs WHERE id = '${apart}'`)).toEqual([
       { round: 3, refusals: 2, members: JSON.stringify([[paused, ["a"]]]) },
@@ -66,7 +66,7 @@ describe("canceling", () => {
     await record(db, second, [[part(submission, 1, [{ id: "a" }, { id: "b" }], 1)]]);
     await succeed(db, first, await dispatch(db, first));
     await cancelSubmission(db, submission, NOW);
-    await startAttempt(db, { id: second, attempt: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
+    await startDispatch(db, { id: second, dispatchNumber: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
     expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1, canceled: 1 });
     expect(await rows("SELECT document_id, status FROM outcomes ORDER BY document_id")).toEqual([
       { document_id: "a", status: "succeeded" },

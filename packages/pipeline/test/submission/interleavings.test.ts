@@ -3,7 +3,7 @@ import type { RequestId } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { closeSubmission, reopenSubmission } from "../../src/submission/sql/close-submission.ts";
 import { confirmDispatch } from "../../src/job/sql/confirm-dispatch.ts";
-import { deferJob, startAttempt } from "../../src/job/sql/start-attempt.ts";
+import { deferJob, startDispatch } from "../../src/job/sql/start-dispatch.ts";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import { rollUpTotals } from "../../src/submission/sql/roll-up-totals.ts";
 import { openDatabase, type Database } from "@sluice/db";
@@ -43,27 +43,36 @@ async function recorded(ids: readonly string[]) {
 }
 
 describe("a job that a pause keeps back", () => {
-  it("while an attempt is open gives that attempt up: who comes to confirm it does not get through", async () => {
+  it("while a dispatch is open gives that dispatch up: who comes to confirm it does not get through", async () => {
     const { submission, id } = await recorded(["a", "b"]);
     const lease = { until: NOW + MINUTE, token: "t" };
-    await startAttempt(db, { id, attempt: 0, status: "pending" }, lease, NOW);
+    await startDispatch(db, { id, dispatchNumber: 0, status: "pending" }, lease, NOW);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW + MINUTE);
-    await deferJob(db, { id, attempt: 1, status: "dispatching" }, null, NOW + MINUTE);
+    await deferJob(db, { id, dispatchNumber: 1, status: "dispatching" }, null, NOW + MINUTE);
     // It sent both: confirmed, its answer would be matched to a list of one.
-    expect(await confirmDispatch(db, { id, attempt: 1 }, REQUEST, NOW + MINUTE)).toBe(false);
-    expect(await rows("SELECT status, attempt, due_at, document_count, unconfirmed_dispatches FROM jobs")).toEqual([
-      { status: "pending", attempt: 1, due_at: NOW + MINUTE, document_count: 1, unconfirmed_dispatches: 1 },
+    expect(await confirmDispatch(db, { id, dispatchNumber: 1 }, REQUEST, NOW + MINUTE)).toBe(false);
+    expect(
+      await rows(
+        "SELECT status, dispatch_number AS dispatchNumber, due_at, document_count, unconfirmed_dispatches FROM jobs",
+      ),
+    ).toEqual([
+      { status: "pending", dispatchNumber: 1, due_at: NOW + MINUTE, document_count: 1, unconfirmed_dispatches: 1 },
     ]);
-    const again = await startAttempt(db, { id, attempt: 1, status: "pending" }, { ...lease, token: "u" }, NOW + HOUR);
-    expect(again).toEqual({ attempt: 2, members: [[submission, ["b"]]] });
+    const again = await startDispatch(
+      db,
+      { id, dispatchNumber: 1, status: "pending" },
+      { ...lease, token: "u" },
+      NOW + HOUR,
+    );
+    expect(again).toEqual({ dispatchNumber: 2, members: [[submission, ["b"]]] });
     expect(await rows("SELECT unconfirmed_dispatches FROM jobs")).toEqual([{ unconfirmed_dispatches: 1 }]);
   });
 
-  it("is not touched by who knew an older attempt of it", async () => {
+  it("is not touched by who knew an older dispatch of it", async () => {
     const { submission, id } = await recorded(["a"]);
     await dispatch(db, id);
-    await deferJob(db, { id, attempt: 0, status: "pending" }, null, NOW);
-    await deferJob(db, { id, attempt: 1, status: "dispatching" }, null, NOW);
+    await deferJob(db, { id, dispatchNumber: 0, status: "pending" }, null, NOW);
+    await deferJob(db, { id, dispatchNumber: 1, status: "dispatching" }, null, NOW);
     expect(await rows("SELECT status, request_id FROM jobs")).toEqual([{ status: "dispatched", request_id: REQUEST }]);
     await succeed(db, id, [[submission, ["a"]]]);
     expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1 });

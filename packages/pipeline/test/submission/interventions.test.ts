@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
-import { deferJob } from "../../src/job/sql/start-attempt.ts";
+import { deferJob } from "../../src/job/sql/start-dispatch.ts";
 import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import { listStagedParts, sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts";
 import { openDatabase, type Database } from "@sluice/db";
@@ -68,9 +68,11 @@ describe("canceling", () => {
     const { submission, id } = await recorded(["a", "b"]);
     await cancelSubmission(db, submission, NOW);
     await pauseDispatching(db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
-    await deferJob(db, { id, attempt: 0, status: "pending" }, { scope: "all" }, NOW);
+    await deferJob(db, { id, dispatchNumber: 0, status: "pending" }, { scope: "all" }, NOW);
     expect(await readSubmission(db, submission)).toMatchObject({ canceled: 2, completedAt: NOW });
-    expect(await rows("SELECT status, attempt FROM jobs")).toEqual([{ status: "canceled", attempt: 0 }]);
+    expect(await rows("SELECT status, dispatch_number AS dispatchNumber FROM jobs")).toEqual([
+      { status: "canceled", dispatchNumber: 0 },
+    ]);
   });
 });
 

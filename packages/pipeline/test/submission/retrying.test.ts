@@ -73,7 +73,7 @@ describe("a retry", () => {
     }));
     const end = { status: "succeeded", outcomes, children: [], tokens: null, error: null } as const;
     await dispatch(db, job);
-    await finalizeJobs(db, [{ job: { id: job, attempt: 1, status: "dispatched" }, end }], NOW);
+    await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW);
     const retry = { submission, code: "too_large", token: "t" } as const;
     await requestRetry(db, retry, NOW);
     expect(await continueRetry(io(), retry, 10)).toMatchObject({ queued: 2, isThrough: true });

@@ -32,7 +32,7 @@ export type Matching = "position" | "id";
  * What it does well: rows are there before the service is asked; a message that comes again is not
  * submitted again once its row has a `request_id`; rows of a batch are written in one transaction; both
  * shapes of answers are read, single failures are recorded as such, an error with one batch does not
- * stop the others; a newer push of an id is a row of its own. What it leaves out, as public projects of this shape do: an attempt that is written
+ * stop the others; a newer push of an id is a row of its own. What it leaves out, as public projects of this shape do: a dispatch that is written
  * before the submit, so that a death or an error of D1 behind it orphans a paid batch; a lease or a
  * guard, so that two Workers may submit the same rows; a way back for rows whose message is used up,
  * and for batches that are forgotten or never answered; bisection. It marks a batch as completed and

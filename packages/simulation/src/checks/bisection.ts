@@ -25,9 +25,9 @@ export function bisectionFlaw(world: World): string | null {
 }
 
 /** As too large, after batches that brought nothing, or because a part of it was kept back by a pause. */
-function isCutForOtherReasons({ row, attempts }: Job, children: readonly Job[]): boolean {
+function isCutForOtherReasons({ row, dispatches }: Job, children: readonly Job[]): boolean {
   if (children.some(({ origin }) => origin === "kept_back")) return true;
   // With few batches left it is cut into more pieces than two or three.
   if (row.unconfirmed_dispatches + row.repeated_dispatches > 0) return true;
-  return row.status === "split" && attempts.get(row.attempt)?.told.has("invalid") !== true;
+  return row.status === "split" && dispatches.get(row.dispatch_number)?.told.has("invalid") !== true;
 }

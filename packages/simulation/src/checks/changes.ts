@@ -36,7 +36,7 @@ export interface JobRow {
   readonly batches: number;
   readonly halvings: number;
   readonly round: number;
-  readonly attempt: number;
+  readonly dispatch_number: number;
   readonly refusals: number;
   readonly request_id: string | null;
   readonly due_at: number | null;

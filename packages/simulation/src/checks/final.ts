@@ -71,8 +71,8 @@ function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): stri
  * at each submission that was in it.
  */
 function paymentFlaw({ mirror, sqlite }: World): string | null {
-  for (const { row, attempts } of mirror.jobs.values()) {
-    const taken = [...attempts.values()].filter((attempt) => attempt.requestId !== null).length;
+  for (const { row, dispatches } of mirror.jobs.values()) {
+    const taken = [...dispatches.values()].filter((dispatch) => dispatch.requestId !== null).length;
     const counted = row.unconfirmed_dispatches + row.repeated_dispatches;
     if (taken > 1 + counted) return `${row.id} was paid ${taken} times and counts ${counted} repetitions`;
   }

@@ -5,7 +5,7 @@ import { MAX_HALVINGS } from "@sluice/pipeline/job/after-refusal.ts";
 import { RUN_INTERVAL_MS } from "../run-interval.ts";
 import { MAX_CLOCK_SKEW, type WorkerName } from "../world/invocation.ts";
 import type { JobRow } from "./changes.ts";
-import { isOpen, type Attempt, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
+import { isOpen, type Dispatch, type Job, type JobOrigin, type Submission, type VersionKey } from "./state.ts";
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   pending: ["pending", "dispatching", "canceled", "failed", "split", "merged"],
@@ -32,24 +32,24 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (!(NEXT[before.status] ?? []).includes(row.status)) return `${id} went from ${before.status} to ${row.status}`;
   if (before.status === "pending" && (row.status === "failed" || row.status === "split")) return usedUpFlaw(row, list);
   if (row.status === "merged") return mergeFlaw(job, row, known.jobs);
-  if (row.attempt > before.attempt) return startFlaw(job, row, list, known);
-  if (row.attempt < before.attempt) return `${id} went back to attempt ${row.attempt}`;
+  if (row.dispatch_number > before.dispatch_number) return startFlaw(job, row, list, known);
+  if (row.dispatch_number < before.dispatch_number) return `${id} went back to dispatch ${row.dispatch_number}`;
   const hurried = hurryFlaw(before, row, list, known);
   if (hurried !== null) return hurried;
-  const attempt = job.attempts.get(row.attempt);
-  // Back in `pending`, or with nothing left, it is no longer the list of that attempt.
+  const dispatch = job.dispatches.get(row.dispatch_number);
+  // Back in `pending`, or with nothing left, it is no longer the list of that dispatch.
   if (
     row.members !== before.members &&
     before.status !== "pending" &&
     row.status !== "pending" &&
     row.status !== "canceled"
   ) {
-    return `${id} has another list than attempt ${row.attempt} sent`;
+    return `${id} has another list than dispatch ${row.dispatch_number} sent`;
   }
-  if (attempt === undefined)
-    return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without an attempt`;
+  if (dispatch === undefined)
+    return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without a dispatch`;
   if (row.status === before.status) return null;
-  return changeFlaw(job, attempt, row, known);
+  return changeFlaw(job, dispatch, row, known);
 }
 
 /** What people ask for makes a waiting job due before its time only where a pause held it, or something of it is canceled. */
@@ -80,33 +80,36 @@ function isCanceled(key: VersionKey, submissions: Known["submissions"]): boolean
   return submissions.get(key.slice(0, key.indexOf("\n")))?.row.cancel_requested_at != null;
 }
 
-/** An attempt that ends without an answer counts once, by whatever it is counted; what is taken in ends a row of refusals. */
+/** A dispatch that ends without an answer counts once, by whatever it is counted; what is taken in ends a row of refusals. */
 function countFlaw(before: JobRow, row: JobRow): string | null {
   const { id } = row;
   for (const name of ["refusals", "unconfirmed_dispatches", "repeated_dispatches"] as const) {
     const more = row[name] - before[name];
     if (more > 1 || (more < 0 && name !== "refusals")) return `${id} went from ${before[name]} to ${row[name]} ${name}`;
-    const ends = row.attempt > before.attempt || row.status !== before.status;
+    const ends = row.dispatch_number > before.dispatch_number || row.status !== before.status;
     if (more === 1 && (before.status === "pending" || !ends))
-      return `${id} counts ${name} again, though no attempt ended`;
+      return `${id} counts ${name} again, though no dispatch ended`;
   }
   return row.status === "dispatched" && row.refusals > 0
     ? `${id} was taken in and still counts ${row.refusals} refusals in a row`
     : null;
 }
 
-/** A batch counts from the start of its attempt, and no longer once the service is known to have refused it. */
+/** A batch counts from the start of its dispatch, and no longer once the service is known to have refused it. */
 function batchesFlaw(job: Job, row: JobRow): string | null {
-  const { row: before, attempts } = job;
+  const { row: before, dispatches } = job;
   const change = row.batches - before.batches;
   const changed = `${row.id} went from ${before.batches} to ${row.batches} batches`;
-  if (row.attempt > before.attempt) return change === (row.status === "canceled" ? 0 : 1) ? null : changed;
+  if (row.dispatch_number > before.dispatch_number)
+    return change === (row.status === "canceled" ? 0 : 1) ? null : changed;
   if (change === 0) return null;
   if (change !== -1 || before.status !== "dispatching" || row.status === "dispatching") return changed;
-  return attempts.get(row.attempt)?.requestId === null ? null : `${changed}, though the service accepted the last`;
+  return dispatches.get(row.dispatch_number)?.requestId === null
+    ? null
+    : `${changed}, though the service accepted the last`;
 }
 
-/** A job ends without another attempt where its documents have no batch left, or must each have their last alone. */
+/** A job ends without another dispatch where its documents have no batch left, or must each have their last alone. */
 function usedUpFlaw({ id, status, batches }: JobRow, list: readonly VersionKey[]): string | null {
   if (status === "failed" ? batches >= MAX_BATCHES : batches === MAX_BATCHES - 1 && list.length > 1) return null;
   return `${id} ${status} while it waited, after ${batches} batches`;
@@ -118,7 +121,7 @@ function mergeFlaw({ row: before, list, origin }: Job, row: JobRow, jobs: Readon
   if (target === undefined || !isOpen(target.row.status)) return `${row.id} is merged into a job that is not open`;
   const what = `${row.id} (${origin}) is merged into ${target.row.id} (${target.origin})`;
   if (origin === "piece" || target.origin === "piece") return `${what}: a piece`;
-  if (before.attempt > 0 || target.row.attempt > 0) return `${what}, though one of them was dispatched`;
+  if (before.dispatch_number > 0 || target.row.dispatch_number > 0) return `${what}, though one of them was dispatched`;
   if (before.paused_by !== null || target.row.paused_by !== null) return `${what}, though one of them is held`;
   for (const name of ["lane", "round", "batches", "halvings"] as const) {
     if (before[name] !== target.row[name]) return `${what}: ${name} ${before[name]} and ${target.row[name]}`;
@@ -130,9 +133,9 @@ function mergeFlaw({ row: before, list, origin }: Job, row: JobRow, jobs: Readon
 function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
   const { now, submissions, clockSetSince } = known;
   const { id } = row;
-  if (row.attempt !== job.row.attempt + 1) return `${id} skipped an attempt`;
+  if (row.dispatch_number !== job.row.dispatch_number + 1) return `${id} skipped a dispatch`;
   if (row.status !== "dispatching" && row.status !== "canceled")
-    return `${id} began attempt ${row.attempt} as ${row.status}`;
+    return `${id} began dispatch ${row.dispatch_number} as ${row.status}`;
   const started = new Set(list.map((key) => key.slice(0, key.indexOf("\n"))));
   for (const submission of started) {
     if (submissions.get(submission)?.row.cancel_requested_at != null)
@@ -140,8 +143,8 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Kn
   }
   if (list.some((key) => !job.list.includes(key))) return `${id} sends documents that it was not recorded with`;
   if (job.row.status === "pending") return null;
-  if (job.row.status === "dispatched") return `${id} began an attempt though the one before had a request_id`;
-  const last = job.attempts.get(job.row.attempt);
+  if (job.row.status === "dispatched") return `${id} began a dispatch though the one before had a request_id`;
+  const last = job.dispatches.get(job.row.dispatch_number);
   if (last === undefined || !last.by.isRunning) return null;
   const lasted = now - last.startedAt;
   const lease = dispatchLease(RUN_INTERVAL_MS) - MAX_CLOCK_SKEW - clockSetSince(last.by.startedAt);
@@ -149,20 +152,22 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Kn
   return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
 }
 
-function changeFlaw({ row: before }: Job, attempt: Attempt, row: JobRow, known: Known): string | null {
+function changeFlaw({ row: before }: Job, dispatch: Dispatch, row: JobRow, known: Known): string | null {
   const { now, jobs } = known;
   const { id } = row;
-  const { told } = attempt;
+  const { told } = dispatch;
   switch (row.status) {
     case "dispatched":
-      return attempt.requestId === row.request_id ? null : `${id} has a request_id that is not its attempt's`;
+      return dispatch.requestId === row.request_id ? null : `${id} has a request_id that is not its dispatch's`;
     case "succeeded":
-      return told.has("answered") ? null : `${id} succeeded under attempt ${row.attempt}, which was not answered`;
+      return told.has("answered")
+        ? null
+        : `${id} succeeded under dispatch ${row.dispatch_number}, which was not answered`;
     case "split":
-      return told.has("invalid") || told.has("shrink") ? null : halvingFlaw(attempt, before, row, jobs);
+      return told.has("invalid") || told.has("shrink") ? null : halvingFlaw(dispatch, before, row, jobs);
     case "pending": {
       if (before.status === "dispatching" || told.has("over")) return null;
-      const waited = now - attempt.startedAt;
+      const waited = now - dispatch.startedAt;
       if (waited >= STUCK_AFTER_MINUTES * 60_000 - MAX_CLOCK_SKEW) return null;
       return `${id} was given up after ${waited} ms: its batch was neither stuck nor over`;
     }
@@ -172,7 +177,7 @@ function changeFlaw({ row: before }: Job, attempt: Attempt, row: JobRow, known: 
 }
 
 /** A job is halved after time-outs in a row, while others get through. */
-function halvingFlaw(attempt: Attempt, before: JobRow, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
+function halvingFlaw(dispatch: Dispatch, before: JobRow, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
   if (row.unconfirmed_dispatches === before.unconfirmed_dispatches)
     return `${row.id} was split though nobody said that it is invalid or too large`;
   if (before.halvings === 0 && (before.refusals === 0 || before.unconfirmed_dispatches === 0))
@@ -180,8 +185,8 @@ function halvingFlaw(attempt: Attempt, before: JobRow, row: JobRow, jobs: Readon
   const getsThrough = [...jobs.values()].some(
     (other) =>
       other.row.id !== row.id &&
-      [...other.attempts.values()].some(
-        ({ requestId, startedAt }) => requestId !== null && startedAt >= attempt.startedAt,
+      [...other.dispatches.values()].some(
+        ({ requestId, startedAt }) => requestId !== null && startedAt >= dispatch.startedAt,
       ),
   );
   return getsThrough ? null : `${row.id} was halved though no other job gets through`;
@@ -196,8 +201,8 @@ export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: 
 }
 
 /** Whether a job was split because its submits timed out: nobody told why. */
-function wasHalved({ row, attempts }: Job): boolean {
-  const told = attempts.get(row.attempt)?.told;
+function wasHalved({ row, dispatches }: Job): boolean {
+  const told = dispatches.get(row.dispatch_number)?.told;
   const isBeforeLast = row.batches === MAX_BATCHES - 1;
   return told !== undefined && !told.has("invalid") && !told.has("shrink") && !isBeforeLast;
 }
@@ -205,7 +210,7 @@ function wasHalved({ row, attempts }: Job): boolean {
 export function isPieceOfInvalid({ row, origin }: Job, jobs: ReadonlyMap<string, Job>): boolean {
   const parent = row.parent_id === null || origin === "retry" ? undefined : jobs.get(row.parent_id);
   if (parent === undefined) return false;
-  const wasInvalid = parent.attempts.get(parent.row.attempt)?.told.has("invalid") === true;
+  const wasInvalid = parent.dispatches.get(parent.row.dispatch_number)?.told.has("invalid") === true;
   return parent.isPieceOfInvalid || (origin === "piece" && wasInvalid);
 }
 
@@ -249,8 +254,12 @@ export function laneFlaw({ row, list }: Job, laneOf: (key: VersionKey) => string
     : `${row.id} is in the lane ${row.lane}, ${strange} was pushed into ${laneOf(strange)}`;
 }
 
-/** Whether an attempt ended for which Workers AI has no batch, as its Worker knew. */
+/** Whether a dispatch ended for which Workers AI has no batch, as its Worker knew. */
 export function wasRefused(before: JobRow, row: JobRow): boolean {
   const ended = before.status === "dispatching" && !["dispatching", "dispatched"].includes(row.status);
-  return ended && row.attempt === before.attempt && row.unconfirmed_dispatches === before.unconfirmed_dispatches;
+  return (
+    ended &&
+    row.dispatch_number === before.dispatch_number &&
+    row.unconfirmed_dispatches === before.unconfirmed_dispatches
+  );
 }

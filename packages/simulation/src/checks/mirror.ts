@@ -1,7 +1,7 @@
 import { NEVER_DUE } from "@sluice/pipeline/job/schedule.ts";
 import type { Invocation } from "../world/invocation.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
-import { pollFlaw, startTimeFlaw } from "./attempts.ts";
+import { pollFlaw, startTimeFlaw } from "./dispatches.ts";
 import { Chain } from "./chain.ts";
 import { forgottenFlaw } from "./malformed.ts";
 import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
@@ -15,11 +15,11 @@ import { countRefused, countSilence, countUnconfirmed, countUsage } from "./usag
 import {
   isOpen,
   listOf,
-  attemptIn,
+  dispatchIn,
   newVersion,
   startOver,
   versionKey,
-  type Attempt,
+  type Dispatch,
   type Content,
   type Job,
   type Submission,
@@ -103,9 +103,9 @@ export class Mirror {
       this.#tell(countsFlaw(submission) ?? this.retries.flawIn(submission));
   }
 
-  /** The attempt that this invocation started for exactly these requests and has not submitted yet. */
-  attemptFor(by: Invocation, references: string): Attempt | null {
-    const found = by.attempts.findLast((attempt) => attempt.references === references && !attempt.submitted);
+  /** The dispatch that this invocation started for exactly these requests and has not submitted yet. */
+  dispatchFor(by: Invocation, references: string): Dispatch | null {
+    const found = by.dispatches.findLast((dispatch) => dispatch.references === references && !dispatch.submitted);
     return found ?? null;
   }
 
@@ -221,7 +221,7 @@ export class Mirror {
         origin: "recorded",
         row,
         list: listOf(row.members),
-        attempts: new Map(),
+        dispatches: new Map(),
         isPieceOfInvalid: false,
         largest: row.document_count,
       };
@@ -231,40 +231,40 @@ export class Mirror {
     } else {
       const list = job.row.members === row.members ? job.list : listOf(row.members);
       const before = job.row;
-      if (row.attempt > before.attempt) this.#startAttempt(job, row, list, by);
+      if (row.dispatch_number > before.dispatch_number) this.#startDispatch(job, row, list, by);
       if (before.status === "dispatched" && row.status === "pending") countSilence(job, this.versions);
       if (wasRefused(before, row)) countRefused(job, this.versions);
       if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) countUnconfirmed(job, this.submissions);
       const now = this.#rules.now();
-      const attempt = job.attempts.get(row.attempt);
+      const dispatch = job.dispatches.get(row.dispatch_number);
       const { clockSetSince } = this.#rules;
       const world = { now, clockSetSince, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#tell(jobFlaw(job, row, list, world));
       this.#tell(holdFlaw(before, row, list, world));
-      if (row.status === "dispatched" && attempt !== undefined) attempt.isConfirmed = true;
+      if (row.status === "dispatched" && dispatch !== undefined) dispatch.isConfirmed = true;
       if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now, this.#rules.clockSetSince(by.startedAt)));
-      this.#tell(countUsage({ before, row, list, attempt }, this.versions, this.submissions));
+      this.#tell(countUsage({ before, row, list, dispatch }, this.versions, this.submissions));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
       job.row = row;
       job.list = list;
     }
     this.#tell(laneFlaw(job, (key) => this.version(key)?.content.lane));
-    if (row.attempt === 0) job.largest = Math.max(job.largest, job.list.length);
+    if (row.dispatch_number === 0) job.largest = Math.max(job.largest, job.list.length);
     for (const key of job.list) {
       if (isOpen(row.status)) this.version(key)?.openJobs.add(row.id);
       this.#touch(key);
     }
   }
 
-  #startAttempt(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
+  #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Invocation): void {
     this.#tell(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
-    const attempt = attemptIn(row, list, by, (key) => this.version(key)?.content.place);
-    job.attempts.set(row.attempt, attempt);
-    const start = { at: attempt.startedAt, begunAt: by.startedAt };
+    const dispatch = dispatchIn(row, list, by, (key) => this.version(key)?.content.place);
+    job.dispatches.set(row.dispatch_number, dispatch);
+    const start = { at: dispatch.startedAt, begunAt: by.startedAt };
     if (list.length > 0) this.#tell(this.#rate.flawAt(start, this.#rules.clockSetSince));
-    by.attempts.push(attempt);
-    for (const key of list) this.version(key)?.attempts.add(attempt);
+    by.dispatches.push(dispatch);
+    for (const key of list) this.version(key)?.dispatches.add(dispatch);
   }
 
   #touch(key: VersionKey): void {

@@ -1,4 +1,4 @@
-import { MAX_ATTEMPTS } from "@sluice/core";
+import { MAX_ROUNDS } from "@sluice/core";
 import { MAX_BATCHES, MAX_REFUSALS } from "../limits.ts";
 import { scoreOf } from "../world/score.ts";
 import type { OutcomeRow } from "./changes.ts";
@@ -38,15 +38,15 @@ export function outcomeFlaw(row: OutcomeRow, version: Version, submission: Submi
 }
 
 /** A document known to be among bad ones has its last batch for itself. */
-function lastBatchHadNeighbors({ isPieceOfInvalid, list, row, attempts }: Job): boolean {
-  return isPieceOfInvalid && list.length > 1 && attempts.get(row.attempt)?.told.has("invalid") === true;
+function lastBatchHadNeighbors({ isPieceOfInvalid, list, row, dispatches }: Job): boolean {
+  return isPieceOfInvalid && list.length > 1 && dispatches.get(row.dispatch_number)?.told.has("invalid") === true;
 }
 
 function mayFail(code: string, version: Version): boolean {
   if (code === "no_answer")
-    return version.attempts.size - version.refused >= MAX_BATCHES || version.turnedAway >= MAX_REFUSALS - 1;
+    return version.dispatches.size - version.refused >= MAX_BATCHES || version.turnedAway >= MAX_REFUSALS - 1;
   if (["model_error", "missing_result", "mismatched_result", "invalid_result"].includes(code)) {
-    return version.unusable >= MAX_ATTEMPTS && version.mayFailWith.has(code);
+    return version.unusable >= MAX_ROUNDS && version.mayFailWith.has(code);
   }
   return version.mayFailWith.has(code);
 }

@@ -1,17 +1,17 @@
 import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
 import { MAX_CLOCK_SKEW } from "../world/invocation.ts";
-import type { Attempt, Version } from "./state.ts";
+import type { Dispatch, Version } from "./state.ts";
 
 /**
  * What is wrong with Workers AI being given a document again, or `null`. It is needless where D1 knows an
  * earlier batch with it, that batch is neither stuck nor over, and its answer, if any, had a result for it. By how
- * much D1's clock was set since the Worker of an attempt began is no age of its batch.
+ * much D1's clock was set since the Worker of a dispatch began is no age of its batch.
  */
 export function paymentFlaw(
   version: Version,
-  attempt: Attempt,
+  dispatch: Dispatch,
   now: number,
-  clockSetSince: (attempt: Attempt) => number = () => 0,
+  clockSetSince: (dispatch: Dispatch) => number = () => 0,
 ): string | null {
   const needless = version.batches.find(
     (earlier) =>
@@ -20,7 +20,7 @@ export function paymentFlaw(
       !["over", "invalid", "shrink"].some((word) => earlier.told.has(word as "over")) &&
       !earlier.unusable.has(version.key),
   );
-  version.batches.push(attempt);
+  version.batches.push(dispatch);
   if (needless === undefined) return null;
-  return `${version.key} is paid again in ${attempt.job}, though ${needless.requestId} of ${needless.job} has it`;
+  return `${version.key} is paid again in ${dispatch.job}, though ${needless.requestId} of ${needless.job} has it`;
 }

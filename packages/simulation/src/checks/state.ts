@@ -33,14 +33,14 @@ export interface Version {
   readonly mayFailWith: Set<string>;
   /** Times that the service turned a batch with it away, or kept silent about it. */
   turnedAway: number;
-  /** Attempts whose batches the service took in with it, since it was pushed or retried. */
-  readonly batches: Attempt[];
+  /** Dispatches whose batches the service took in with it, since it was pushed or retried. */
+  readonly batches: Dispatch[];
   /** The code that it failed with when it was deleted: none, or one. */
   readonly deletedFailures: string[];
   /** Bytes of its request as JSON; 0 before it was sent. */
   requestBytes: number;
-  /** Attempts with it since it was queued, how many the service refused for sure, and how many it accepted. */
-  readonly attempts: Set<Attempt>;
+  /** Dispatches with it since it was queued, how many the service refused for sure, and how many it accepted. */
+  readonly dispatches: Set<Dispatch>;
   refused: number;
   accepted: number;
 }
@@ -63,7 +63,7 @@ export function newVersion(key: VersionKey, content: Content): Version {
     batches: [],
     deletedFailures: [],
     requestBytes: 0,
-    attempts: new Set(),
+    dispatches: new Set(),
     refused: 0,
     accepted: 0,
   };
@@ -76,12 +76,12 @@ export function startOver(version: Version): void {
   version.batches.length = 0;
   version.refused = 0;
   version.accepted = 0;
-  version.attempts.clear();
+  version.dispatches.clear();
   version.mayFailWith.clear();
 }
 
 /** One dispatch of a job as D1 recorded it before the call. */
-export interface Attempt {
+export interface Dispatch {
   readonly job: string;
   readonly number: number;
   readonly list: readonly VersionKey[];
@@ -114,10 +114,10 @@ export interface Job {
   origin: JobOrigin;
   row: JobRow;
   list: readonly VersionKey[];
-  readonly attempts: Map<number, Attempt>;
+  readonly dispatches: Map<number, Dispatch>;
   /** Whether it holds documents of a batch that was split as invalid. */
   isPieceOfInvalid: boolean;
-  /** Documents in it as it was recorded, or as its first attempt sent them. */
+  /** Documents in it as it was recorded, or as its first dispatch sent them. */
   largest: number;
 }
 
@@ -143,9 +143,9 @@ export function isOpen(status: string): boolean {
   return status === "pending" || status === "dispatching" || status === "dispatched";
 }
 
-type AttemptHead = Pick<Attempt, "job" | "number" | "list" | "references" | "startedAt" | "by">;
+type DispatchHead = Pick<Dispatch, "job" | "number" | "list" | "references" | "startedAt" | "by">;
 
-export function newAttempt(head: AttemptHead): Attempt {
+export function newDispatch(head: DispatchHead): Dispatch {
   return {
     ...head,
     submitted: false,
@@ -159,15 +159,22 @@ export function newAttempt(head: AttemptHead): Attempt {
   };
 }
 
-/** An attempt as a job's row tells that it started. `placeOf` is a document's place in its push. */
-export function attemptIn(
+/** A dispatch as a job's row tells that it started. `placeOf` is a document's place in its push. */
+export function dispatchIn(
   row: JobRow,
   list: readonly VersionKey[],
   by: Invocation,
   placeOf: (key: VersionKey) => number | undefined,
-): Attempt {
+): Dispatch {
   const references = list.map((key) => `${key.slice(0, key.indexOf("\n"))}:${placeOf(key)}`).join();
-  return newAttempt({ job: row.id, number: row.attempt, list, references, startedAt: row.dispatched_at ?? 0, by });
+  return newDispatch({
+    job: row.id,
+    number: row.dispatch_number,
+    list,
+    references,
+    startedAt: row.dispatched_at ?? 0,
+    by,
+  });
 }
 
 /** The documents of a job's list, in order. */

@@ -1,7 +1,7 @@
 import { SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "../limits.ts";
 
 const MINUTE = 60_000;
-/** Attempts that may start within a minute. */
+/** Dispatches that may start within a minute. */
 const MAX_A_MINUTE = Math.ceil((MINUTE + SUBMIT_BURST_MS) / SUBMIT_SPACING_MS);
 
 interface Start {
@@ -11,12 +11,12 @@ interface Start {
   readonly begunAt: number;
 }
 
-/** When attempts started, in the order of their transactions. All are of one model. */
+/** When dispatches started, in the order of their transactions. All are of one model. */
 export class SubmitRate {
   readonly #starts: Start[] = [];
 
   /**
-   * What is wrong with an attempt that starts at this time, or `null`. If D1's clock was set since the first Worker of
+   * What is wrong with a dispatch that starts at this time, or `null`. If D1's clock was set since the first Worker of
    * those counted began, the product cannot know how far apart they are.
    */
   flawAt(start: Start, clockSetSince: (time: number) => number): string | null {
@@ -25,6 +25,6 @@ export class SubmitRate {
     const [first] = counted;
     if (first === undefined || counted.length <= MAX_A_MINUTE || start.at - first.at >= MINUTE) return null;
     if (clockSetSince(Math.min(...counted.map(({ begunAt }) => begunAt))) > 0) return null;
-    return `${MAX_A_MINUTE + 1} attempts started within ${start.at - first.at} ms`;
+    return `${MAX_A_MINUTE + 1} dispatches started within ${start.at - first.at} ms`;
   }
 }

@@ -1,11 +1,11 @@
 import type { JobRow } from "./changes.ts";
-import { isOpen, type Attempt, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
+import { isOpen, type Dispatch, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
 
 interface Ended {
   readonly before: JobRow;
   readonly row: JobRow;
   readonly list: readonly VersionKey[];
-  readonly attempt: Attempt | undefined;
+  readonly dispatch: Dispatch | undefined;
 }
 
 /** Whether a job ended that counts as used: one that is canceled, or merged into another, does not. */
@@ -23,8 +23,8 @@ export function countUsage(
   submissions: ReadonlyMap<string, Submission>,
 ): string | null {
   if (!isUsed(ended)) return null;
-  const { row, list, attempt } = ended;
-  const tokens = row.status === "succeeded" ? (attempt?.tokens ?? null) : null;
+  const { row, list, dispatch } = ended;
+  const tokens = row.status === "succeeded" ? (dispatch?.tokens ?? null) : null;
   if (row.tokens !== tokens) return `${row.id} counts ${row.tokens} tokens, Workers AI counted ${tokens}`;
   const listed = list.map((key) => versions.get(key)).filter((version) => version !== undefined);
   const sum = (some: readonly Version[]) => some.reduce((bytes, version) => bytes + version.requestBytes, 0);
@@ -39,8 +39,8 @@ export function countUsage(
 }
 
 /** A batch was given up of which the service said nothing. */
-export function countSilence({ row, list, attempts }: Job, versions: ReadonlyMap<VersionKey, Version>): void {
-  if (attempts.get(row.attempt)?.told.has("over") === true) return;
+export function countSilence({ row, list, dispatches }: Job, versions: ReadonlyMap<VersionKey, Version>): void {
+  if (dispatches.get(row.dispatch_number)?.told.has("over") === true) return;
   for (const key of list) {
     const version = versions.get(key);
     if (version !== undefined) version.turnedAway += 1;

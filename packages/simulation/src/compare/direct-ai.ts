@@ -19,11 +19,11 @@ export function runDirectly(world: World, by: Invocation, model: string, inputs:
 
 function answer(world: World, by: Invocation, model: string, request: SentRequest): unknown {
   const { accounts, faults, random } = world;
-  const { attempt, entries } = accounts.open(by, model, { requests: [request], sentAt: world.databaseNow() });
-  const refusal = refusalOf(world, attempt, entries);
+  const { dispatch, entries } = accounts.open(by, model, { requests: [request], sentAt: world.databaseNow() });
+  const refusal = refusalOf(world, dispatch, entries);
   if (refusal !== null) return refusal();
   if (entries.some((entry) => entry.isPoison)) return codedError(random, 5006, "Invalid input")();
-  accounts.pay(entries, attempt);
+  accounts.pay(entries, dispatch);
   if (entries.some((entry) => entry.isUnanswerable) || faults.strikes("item_missing")) return {};
   if (faults.strikes("item_failed")) return codedError(random, 3043, "inside")();
   if (faults.strikes("submit_without_request_id")) return unclearAnswer(random);

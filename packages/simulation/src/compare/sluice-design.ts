@@ -80,7 +80,7 @@ export class SluiceDesign implements Design {
   #countDispatches(): ReadonlyMap<VersionKey, number> {
     const counted = new Map<VersionKey, number>();
     const jobs = this.#world.sqlite.rows(
-      "SELECT members, 1 + unconfirmed_dispatches + repeated_dispatches AS dispatches FROM jobs WHERE attempt > 0",
+      "SELECT members, 1 + unconfirmed_dispatches + repeated_dispatches AS dispatches FROM jobs WHERE dispatch_number > 0",
     );
     for (const { members, dispatches } of jobs) {
       for (const [submission, documents] of JSON.parse(String(members)) as JobMembers) {

@@ -1,11 +1,11 @@
-import { newAttempt, newVersion, versionKey, type Content } from "../checks/state.ts";
+import { newDispatch, newVersion, versionKey, type Content } from "../checks/state.ts";
 import { isPoison, isUnanswerable, type Accounts } from "../world/accounts.ts";
 import type { BatchEntry, SentBatch, SentRequest } from "../world/batch-answer.ts";
 import type { Invocation } from "../world/invocation.ts";
 import type { Push } from "../world/pushes.ts";
 import type { World } from "../world/world.ts";
 
-/** Calls of a design that keeps no attempts: whose each request is, its text tells. */
+/** Calls of a design that keeps no dispatches: whose each request is, its text tells. */
 export class TextAccounts implements Accounts {
   readonly #world: World;
   readonly #contents: ReadonlyMap<string, Content>;
@@ -16,7 +16,7 @@ export class TextAccounts implements Accounts {
   }
 
   open(by: Invocation, _model: string, { requests }: SentBatch) {
-    const attempt = newAttempt({
+    const dispatch = newDispatch({
       job: "",
       number: 1,
       list: [],
@@ -24,7 +24,7 @@ export class TextAccounts implements Accounts {
       startedAt: this.#world.timeline.now,
       by,
     });
-    return { attempt, entries: requests.map((request) => this.#entryOf(request)) };
+    return { dispatch, entries: requests.map((request) => this.#entryOf(request)) };
   }
 
   pay(entries: readonly BatchEntry[]): void {

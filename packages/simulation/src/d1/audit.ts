@@ -38,7 +38,7 @@ export const AUDITED = {
     "batches",
     "halvings",
     "round",
-    "attempt",
+    "dispatch_number",
     "refusals",
     "request_id",
     "due_at",

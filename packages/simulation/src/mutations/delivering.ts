@@ -52,11 +52,11 @@ export const DELIVERING: readonly Mutation[] = [
   withKind(
     "sharing",
     mutation(
-      "taken-apart-during-attempt",
-      "a pause takes documents out of a job whose attempt may still be confirmed",
+      "taken-apart-during-dispatch",
+      "a pause takes documents out of a job whose dispatch may still be confirmed",
       "packages/pipeline/src/job/sql/separate-submissions.ts",
-      "j.attempt = ${job.attempt} AND j.status = 'pending'`;",
-      "j.attempt = ${job.attempt} AND j.status = ${job.status}`;",
+      "j.dispatch_number = ${job.dispatchNumber} AND j.status = 'pending'`;",
+      "j.dispatch_number = ${job.dispatchNumber} AND j.status = ${job.status}`;",
     ),
   ),
   mutation(

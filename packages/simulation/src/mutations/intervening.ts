@@ -29,8 +29,8 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "cancel-ignored-at-start",
-    "an attempt sends documents of a canceled submission",
-    "packages/pipeline/src/job/sql/start-attempt.ts",
+    "a dispatch sends documents of a canceled submission",
+    "packages/pipeline/src/job/sql/start-dispatch.ts",
     "CROSS JOIN submissions s ON s.id = g.value ->> 0 AND s.cancel_requested_at IS NULL",
     "CROSS JOIN submissions s ON s.id = g.value ->> 0",
   ),

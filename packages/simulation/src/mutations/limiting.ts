@@ -1,6 +1,6 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-const START = "packages/pipeline/src/job/sql/start-attempt.ts";
+const START = "packages/pipeline/src/job/sql/start-dispatch.ts";
 const FINALIZE = "packages/pipeline/src/score/sql/finalize-jobs.ts";
 const SETTLE = "packages/pipeline/src/job/settle-refusal.ts";
 const LEFT = "packages/pipeline/src/job/has-batch-left.ts";
@@ -9,7 +9,7 @@ const LEFT = "packages/pipeline/src/job/has-batch-left.ts";
 export const LIMITING: readonly Mutation[] = [
   mutation(
     "batch-not-counted",
-    "an attempt starts without counting its batch",
+    "a dispatch starts without counting its batch",
     START,
     "batches = batches + (listed.count > 0),",
     "",
@@ -66,7 +66,7 @@ export const LIMITING: readonly Mutation[] = [
     "load",
     mutation(
       "submit-rate-ignored",
-      "attempts start however many batches were submitted within a minute",
+      "dispatches start however many batches were submitted within a minute",
       START,
       "const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;",
       "const held = heldBy(job);",
@@ -76,7 +76,7 @@ export const LIMITING: readonly Mutation[] = [
     "load",
     mutation(
       "submit-rate-not-reserved",
-      "an attempt takes no place in the rate of submits",
+      "a dispatch takes no place in the rate of submits",
       START,
       "WHERE ${started} AND status = 'dispatching'",
       "WHERE ${started} AND status = ''",

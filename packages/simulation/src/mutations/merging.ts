@@ -33,8 +33,8 @@ export const MERGING: readonly Mutation[] = [
     name: "dispatched-merged",
     breaks: "jobs that were dispatched before are merged",
     replacements: [
-      { file: MERGE, find: " AND ${job}.attempt = 0", replace: "" },
-      { file: MERGE_PENDING, find: ` && attempt === 0`, replace: ` && attempt >= 0` },
+      { file: MERGE, find: " AND ${job}.dispatch_number = 0", replace: "" },
+      { file: MERGE_PENDING, find: "dispatchNumber === 0", replace: "dispatchNumber >= 0" },
     ],
   },
   mutation(

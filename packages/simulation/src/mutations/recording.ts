@@ -2,7 +2,7 @@ import { mutation, withKind, type Mutation } from "./mutation.ts";
 
 const CONSUME = "packages/pipeline/src/message/consume-delivery.ts";
 const RECORD = "packages/pipeline/src/message/sql/record-parts.ts";
-const START = "packages/pipeline/src/job/sql/start-attempt.ts";
+const START = "packages/pipeline/src/job/sql/start-dispatch.ts";
 const DISPATCH = "packages/pipeline/src/job/dispatch-job.ts";
 const SETTLE = "packages/pipeline/src/job/settle-refusal.ts";
 
@@ -17,7 +17,7 @@ export const RECORDING: readonly Mutation[] = [
   ),
   mutation(
     "refusal-counted-twice",
-    "an attempt that was refused is counted again where the error hid that it was recorded",
+    "a dispatch that was refused is counted again where the error hid that it was recorded",
     "packages/pipeline/src/job/sql/postpone-job.ts",
     "AND status = ${job.status}",
     "AND due_at IS NOT NULL",
@@ -86,9 +86,9 @@ export const RECORDING: readonly Mutation[] = [
   ),
   mutation(
     "record-into-started-job",
-    "parts are added to a job whose first attempt has started",
+    "parts are added to a job whose first dispatch has started",
     RECORD,
-    "AND (j.status <> 'pending' OR j.attempt > 0))",
+    "AND (j.status <> 'pending' OR j.dispatch_number > 0))",
     "AND false)",
   ),
   mutation(
@@ -107,14 +107,14 @@ export const RECORDING: readonly Mutation[] = [
   ),
   mutation(
     "dispatch-before-intent",
-    "a batch is handed to Workers AI before D1 knows of the attempt",
+    "a batch is handed to Workers AI before D1 knows of the dispatch",
     DISPATCH,
     "  const startedAt = io.now();\n",
     "  await submitBatch(io.ai, job.model, content.map(toRequest), io.bounded);\n  const startedAt = io.now();\n",
   ),
   mutation(
     "no-lease-at-recording",
-    "a job that its recorder is about to dispatch is due for the poller at once, and an attempt has no lease",
+    "a job that its recorder is about to dispatch is due for the poller at once, and a dispatch has no lease",
     DISPATCH,
     "until: startedAt + dispatchLease(io.runInterval)",
     "until: startedAt",
@@ -127,18 +127,18 @@ export const RECORDING: readonly Mutation[] = [
     "AND due_at IS NOT NULL AND due_at <= ${now} + 1e12`;",
   ),
   mutation(
-    "attempt-of-another",
-    "who repeats a start takes over an attempt that another started meanwhile",
+    "dispatch-of-another",
+    "who repeats a start takes over a dispatch that another started meanwhile",
     START,
-    " AND attempts ->> '$[#-1].token' = ${lease.token}",
+    " AND dispatches ->> '$[#-1].token' = ${lease.token}",
     "",
   ),
   mutation(
     "lost-lease-not-counted",
-    "an attempt whose lease ran out is not counted as unconfirmed",
+    "a dispatch whose lease ran out is not counted as unconfirmed",
     START,
-    "unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),\n        attempts = json_insert(",
-    "attempts = json_insert(",
+    "unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),\n        dispatches = json_insert(",
+    "dispatches = json_insert(",
   ),
   mutation(
     "leaving-not-counted",
@@ -155,17 +155,17 @@ export const RECORDING: readonly Mutation[] = [
     "        dispatched_at",
   ),
   mutation(
-    "open-attempt-deferred",
-    "a pause takes documents out of an attempt that may still be confirmed",
+    "open-dispatch-deferred",
+    "a pause takes documents out of a dispatch that may still be confirmed",
     START,
     "status = iif(listed.count = 0, 'canceled', 'pending'),",
     "status = iif(listed.count = 0, 'canceled', status),",
   ),
   mutation(
-    "confirm-any-attempt",
-    "a request_id is recorded under whichever attempt is open",
+    "confirm-any-dispatch",
+    "a request_id is recorded under whichever dispatch is open",
     "packages/pipeline/src/job/sql/confirm-dispatch.ts",
-    "WHERE id = ${job.id} AND attempt = ${job.attempt}",
+    "WHERE id = ${job.id} AND dispatch_number = ${job.dispatchNumber}",
     "WHERE id = ${job.id}",
   ),
   mutation(
@@ -183,7 +183,7 @@ export const RECORDING: readonly Mutation[] = [
     "pieces.slice(0, 1).map((piece)",
   ),
   mutation(
-    "split-uses-an-attempt",
+    "split-uses-an-dispatch",
     "a split counts as an answer about each document",
     SETTLE,
     "round: job.round,",

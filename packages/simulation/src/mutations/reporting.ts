@@ -29,15 +29,15 @@ export const REPORTING: readonly Mutation[] = [
   ),
   mutation("event-polls-all", "an event polls every batch in progress", CLAIM, NAMED, "request_id <> ${requestIds[0]}"),
   {
-    name: "event-of-older-attempt",
-    breaks: "an event of an older attempt's batch finds the job",
+    name: "event-of-older-dispatch",
+    breaks: "an event of an older dispatch's batch finds the job",
     replacements: [
       { file: CLAIM, find: "UPDATE jobs INDEXED BY jobs_request", replace: "UPDATE jobs" },
       {
         file: CLAIM,
         find: NAMED,
         replace:
-          "EXISTS (SELECT 1 FROM json_each(${JSON.stringify(requestIds)}) n CROSS JOIN json_each(attempts) a ON a.value ->> 'request_id' = n.value)",
+          "EXISTS (SELECT 1 FROM json_each(${JSON.stringify(requestIds)}) n CROSS JOIN json_each(dispatches) a ON a.value ->> 'request_id' = n.value)",
       },
     ],
   },

@@ -1,11 +1,11 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-/** When attempts, polls and pauses begin and end. */
+/** When dispatches, polls and pauses begin and end. */
 export const TIMING: readonly Mutation[] = [
   mutation(
-    "start-of-first-attempt",
-    "a job keeps the start of its first attempt, so that every later batch is stuck at its first poll",
-    "packages/pipeline/src/job/sql/start-attempt.ts",
+    "start-of-first-dispatch",
+    "a job keeps the start of its first dispatch, so that every later batch is stuck at its first poll",
+    "packages/pipeline/src/job/sql/start-dispatch.ts",
     "dispatched_at = ${now},",
     "dispatched_at = coalesce(dispatched_at, ${now}),",
   ),
@@ -52,7 +52,7 @@ export const TIMING: readonly Mutation[] = [
   ),
   mutation(
     "submitted-too-late",
-    "a submit begins so late that it may outlast the lease of its attempt",
+    "a submit begins so late that it may outlast the lease of its dispatch",
     "packages/pipeline/src/job/dispatch-job.ts",
     "dispatchLease(io.runInterval) - callTimeout(io.runInterval)",
     "dispatchLease(io.runInterval)",
@@ -67,8 +67,8 @@ export const TIMING: readonly Mutation[] = [
   withKind(
     "sharing",
     mutation(
-      "canceled-held-after-attempt",
-      "what is canceled during an attempt that puts a pause up ends with the pause",
+      "canceled-held-after-dispatch",
+      "what is canceled during a dispatch that puts a pause up ends with the pause",
       "packages/pipeline/src/job/sql/postpone-job.ts",
       "{ until: dueAt, members: sql`members` }",
       "{ until: dueAt }",

@@ -1,6 +1,6 @@
-import { submitFlaw } from "../checks/attempts.ts";
+import { submitFlaw } from "../checks/dispatches.ts";
 import { paymentFlaw } from "../checks/payments.ts";
-import type { Attempt } from "../checks/state.ts";
+import type { Dispatch } from "../checks/state.ts";
 import { MAX_BATCHES } from "../limits.ts";
 import type { BatchEntry, SentBatch, SentRequest } from "./batch-answer.ts";
 import { MAX_CLOCK_SKEW, type Invocation } from "./invocation.ts";
@@ -13,15 +13,15 @@ export interface Accounts {
     by: Invocation,
     model: string,
     batch: SentBatch,
-  ): { readonly attempt: Attempt; readonly entries: readonly BatchEntry[] };
+  ): { readonly dispatch: Dispatch; readonly entries: readonly BatchEntry[] };
   /** The service takes these in, and computes them. */
-  pay(entries: readonly BatchEntry[], attempt: Attempt): void;
+  pay(entries: readonly BatchEntry[], dispatch: Dispatch): void;
   /** A Worker hears what came of a batch. */
-  answered(attempt: Attempt): void;
+  answered(dispatch: Dispatch): void;
 }
 
-/** Sluice's batches: each is that of an attempt that D1 lists, in its order, with the documents' own texts. */
-export class AttemptAccounts implements Accounts {
+/** Sluice's batches: each is that of a dispatch that D1 lists, in its order, with the documents' own texts. */
+export class DispatchAccounts implements Accounts {
   readonly #world: World;
 
   constructor(world: World) {
@@ -30,44 +30,44 @@ export class AttemptAccounts implements Accounts {
 
   open(by: Invocation, model: string, { requests, sentAt }: SentBatch) {
     const { d1Clock, mirror } = this.#world;
-    const attempt = mirror.attemptFor(by, requests.map((request) => request.external_reference).join());
-    if (attempt === null) {
-      this.#world.fail(`${by.name} sent a batch of ${requests.length} that no attempt in D1 lists in this order`);
+    const dispatch = mirror.dispatchFor(by, requests.map((request) => request.external_reference).join());
+    if (dispatch === null) {
+      this.#world.fail(`${by.name} sent a batch of ${requests.length} that no dispatch in D1 lists in this order`);
       throw new Error("5004: not listed");
     }
-    attempt.submitted = true;
-    const late = submitFlaw(attempt, sentAt, d1Clock.setSince(by.startedAt));
+    dispatch.submitted = true;
+    const late = submitFlaw(dispatch, sentAt, d1Clock.setSince(by.startedAt));
     if (late !== null) this.#world.fail(late);
     const pause =
-      mirror.pauses.keepingBack(model, attempt.list, by.startedAt) ??
-      this.#world.asked.keepingBack(model, attempt.list, by.startedAt);
+      mirror.pauses.keepingBack(model, dispatch.list, by.startedAt) ??
+      this.#world.asked.keepingBack(model, dispatch.list, by.startedAt);
     if (pause !== null)
-      this.#world.fail(`${by.name} dispatched ${attempt.job} though ${pause} was paused before it began`);
+      this.#world.fail(`${by.name} dispatched ${dispatch.job} though ${pause} was paused before it began`);
     const own = this.#pausedItself(by, model);
-    if (own !== null) this.#world.fail(`${by.name} dispatched ${attempt.job} after it paused ${own} itself`);
-    return { attempt, entries: this.#entriesOf(attempt, requests) };
+    if (own !== null) this.#world.fail(`${by.name} dispatched ${dispatch.job} after it paused ${own} itself`);
+    return { dispatch, entries: this.#entriesOf(dispatch, requests) };
   }
 
-  pay(entries: readonly BatchEntry[], attempt: Attempt): void {
+  pay(entries: readonly BatchEntry[], dispatch: Dispatch): void {
     const { d1Clock, mirror, timeline } = this.#world;
-    const clockSetSince = (earlier: Attempt) => d1Clock.setSince(earlier.by.startedAt);
-    const counted = mirror.jobs.get(attempt.job)?.row.batches ?? 0;
+    const clockSetSince = (earlier: Dispatch) => d1Clock.setSince(earlier.by.startedAt);
+    const counted = mirror.jobs.get(dispatch.job)?.row.batches ?? 0;
     for (const { version, request } of entries) {
       version.requestBytes ||= JSON.stringify(request).length;
-      const flaw = paymentFlaw(version, attempt, timeline.now, clockSetSince);
+      const flaw = paymentFlaw(version, dispatch, timeline.now, clockSetSince);
       if (flaw !== null) this.#world.fail(flaw);
       this.#world.onPaid(version.content);
-      if (!version.attempts.has(attempt)) continue;
+      if (!version.dispatches.has(dispatch)) continue;
       version.accepted += 1;
       if (version.accepted > Math.min(counted, MAX_BATCHES))
         this.#world.fail(`${version.key} is in ${version.accepted} batches, its job counts ${counted}`);
     }
   }
 
-  answered(attempt: Attempt): void {
-    const job = this.#world.mirror.jobs.get(attempt.job);
-    if (job === undefined || job.row.attempt === attempt.number) return;
-    this.#world.faults.count("answer_of_old_attempt");
+  answered(dispatch: Dispatch): void {
+    const job = this.#world.mirror.jobs.get(dispatch.job);
+    if (job === undefined || job.row.dispatch_number === dispatch.number) return;
+    this.#world.faults.count("answer_of_old_dispatch");
   }
 
   /**
@@ -85,9 +85,9 @@ export class AttemptAccounts implements Accounts {
     return [...by.raised].find(isKnown)?.[0] ?? null;
   }
 
-  #entriesOf(attempt: Attempt, requests: readonly SentRequest[]): BatchEntry[] {
+  #entriesOf(dispatch: Dispatch, requests: readonly SentRequest[]): BatchEntry[] {
     const { mirror } = this.#world;
-    return attempt.list.flatMap((key, index) => {
+    return dispatch.list.flatMap((key, index) => {
       const version = mirror.version(key);
       const request = requests[index];
       if (version === null || request === undefined) return [];

@@ -106,7 +106,7 @@ export const OBSERVED = [
   "batch_invalid_at_submit",
   "batch_invalid_at_poll",
   "item_invalid",
-  "answer_of_old_attempt",
+  "answer_of_old_dispatch",
   "polled_for_event",
   "worker_cut_off",
   "part_staged",

@@ -1,5 +1,5 @@
 import type { EventDelivery } from "../checks/event-rules.ts";
-import type { Attempt } from "../checks/state.ts";
+import type { Dispatch } from "../checks/state.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** How far a Worker's clock may be off D1's once it has read that, either way, in milliseconds. */
@@ -15,8 +15,8 @@ export class Invocation {
   readonly name: string;
   readonly worker: WorkerName;
   readonly startedAt: number;
-  /** Attempts at dispatching that it started. */
-  readonly attempts: Attempt[] = [];
+  /** Dispatches at dispatching that it started. */
+  readonly dispatches: Dispatch[] = [];
   /** Scopes that it paused, and when D1 had that. */
   readonly raised = new Map<string, number>();
   /** Tokens of the chain of runs that it has: those of messages that it got, and its own. */

@@ -105,7 +105,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     among: 0.85,
     times: 8,
   },
-  // Jobs of several submissions, some of which are paused while an attempt is open.
+  // Jobs of several submissions, some of which are paused while a dispatch is open.
   {
     name: "sharing",
     share: 0.04,

@@ -1,4 +1,4 @@
-import { versionKey, type Attempt } from "../checks/state.ts";
+import { versionKey, type Dispatch } from "../checks/state.ts";
 import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
 import { LOAD_MS } from "./load.ts";
 import { MINUTE, type World } from "./world.ts";
@@ -29,12 +29,12 @@ const MAX_ADDED_MS = 75_000;
 export function boundPushToScore(world: World, isBurst: boolean): void {
   const waits: number[] = [];
   const lateMs = () => (world.faults.met.has("cron_late") ? LATE_MS : 0);
-  const dispatchedWithin = (lane: string, { by }: Attempt): number => {
+  const dispatchedWithin = (lane: string, { by }: Dispatch): number => {
     const atOnce = (QUEUED_MS[lane] ?? 0) + WORK_MS;
     if (by.worker === "consumer") return atOnce;
     return atOnce + RUN_MS + lateMs() + HELD_UP_MS[isBurst ? "burst" : "steady"];
   };
-  const scoredBy = ({ readyAt, takenAt }: Attempt): number =>
+  const scoredBy = ({ readyAt, takenAt }: Dispatch): number =>
     world.events.isOn
       ? readyAt + EVENT_MS + WORK_MS
       : takenAt + MAX_LOAD_SERVICE_MS + CHAIN_WAIT_MS + RUN_MS + lateMs() + WORK_MS;
@@ -42,16 +42,16 @@ export function boundPushToScore(world: World, isBurst: boolean): void {
   world.onScored = (submission, document) => {
     const { now } = world.timeline;
     const version = world.mirror.version(versionKey(submission, document));
-    const attempt = [...(version?.attempts ?? [])].findLast(({ told }) => told.has("answered"));
+    const dispatch = [...(version?.dispatches ?? [])].findLast(({ told }) => told.has("answered"));
     const acceptedAt = world.mirror.submissions.get(submission)?.heldSince;
-    if (version === null || attempt === undefined || acceptedAt === undefined)
+    if (version === null || dispatch === undefined || acceptedAt === undefined)
       return world.fail(`${document} of ${submission} got scores without an answer`);
     waits.push(now - acceptedAt);
     const tooLong = (what: string, milliseconds: number) =>
       world.fail(`${document} of ${submission} ${what} after ${Math.round(milliseconds / 1_000)} s`);
-    const dispatched = attempt.takenAt - acceptedAt;
-    if (dispatched > dispatchedWithin(version.content.lane, attempt)) tooLong("was dispatched", dispatched);
-    if (now > scoredBy(attempt)) tooLong("got its scores, its answer ready,", now - attempt.readyAt);
+    const dispatched = dispatch.takenAt - acceptedAt;
+    if (dispatched > dispatchedWithin(version.content.lane, dispatch)) tooLong("was dispatched", dispatched);
+    if (now > scoredBy(dispatch)) tooLong("got its scores, its answer ready,", now - dispatch.readyAt);
   };
   if (isBurst) return;
   world.timeline.after(LOAD_MS - 1, () => {

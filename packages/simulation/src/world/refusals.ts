@@ -1,4 +1,4 @@
-import type { Attempt } from "../checks/state.ts";
+import type { Dispatch } from "../checks/state.ts";
 import type { BatchEntry } from "./batch-answer.ts";
 import { codedError, unclearError } from "./service-errors.ts";
 import type { World } from "./world.ts";
@@ -6,13 +6,13 @@ import type { World } from "./world.ts";
 /** Why the service does not take a call in, as it says so; `null`: it does. */
 export function refusalOf(
   { faults, random, poisonMode }: World,
-  attempt: Attempt,
+  dispatch: Dispatch,
   entries: readonly BatchEntry[],
 ): (() => unknown) | null {
   const poison = entries.filter((entry) => entry.isPoison);
   if (poison.length > 0 && poisonMode === "submit") {
     faults.count("batch_invalid_at_submit");
-    attempt.told.add("invalid");
+    dispatch.told.add("invalid");
     for (const { version } of poison) version.mayFailWith.add("invalid_input");
     return codedError(random, random.pick([5004, 5006, 3003, 5021]), "Invalid input");
   }
@@ -25,7 +25,7 @@ export function refusalOf(
     };
   }
   if (faults.strikes("submit_too_large")) {
-    attempt.told.add("shrink");
+    dispatch.told.add("shrink");
     for (const { version } of entries.length === 1 ? entries : []) version.mayFailWith.add("too_large");
     return codedError(random, 3006, "Request too large");
   }
@@ -38,7 +38,7 @@ export function refusalOf(
   if (faults.strikes("submit_configuration"))
     return codedError(random, random.pick([10_000, 5007, 5035, 5018]), "Authentication error");
   if (faults.strikes("submit_permanent")) {
-    attempt.told.add("permanent");
+    dispatch.told.add("permanent");
     for (const { version } of entries) version.mayFailWith.add("refused");
     return codedError(random, 5005, "not supported");
   }

@@ -1,6 +1,6 @@
 import { STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
 import type { BatchBinding } from "@sluice/inference";
-import type { Attempt } from "../checks/state.ts";
+import type { Dispatch } from "../checks/state.ts";
 import { answerBatch, type BatchAnswer, type BatchEntry, type SentBatch, type SentRequest } from "./batch-answer.ts";
 import { streamOf } from "./forms.ts";
 import type { Invocation } from "./invocation.ts";
@@ -13,7 +13,7 @@ import type { World } from "./world.ts";
 interface Batch {
   readonly requestId: string;
   readonly model: string;
-  readonly attempt: Attempt;
+  readonly dispatch: Dispatch;
   readonly entries: readonly BatchEntry[];
   readonly takenAt: number;
   /** Infinity: never answered. */
@@ -68,21 +68,21 @@ export class SimulatedAi {
 
   #take(by: Invocation, model: string, sent: SentBatch, unheard: boolean): unknown {
     const { accounts, faults, random, timeline } = this.#world;
-    const { attempt, entries } = accounts.open(by, model, sent);
-    const refusal = refusalOf(this.#world, attempt, entries);
+    const { dispatch, entries } = accounts.open(by, model, sent);
+    const refusal = refusalOf(this.#world, dispatch, entries);
     if (refusal !== null || unheard) this.#turnAway(entries);
     if (refusal !== null) return refusal();
 
-    accounts.pay(entries, attempt);
+    accounts.pay(entries, dispatch);
     const takenAt = timeline.now;
-    attempt.takenAt = takenAt;
+    dispatch.takenAt = takenAt;
     const requestId = `batch-${this.#batches.size + 1}`;
     const [readyAt, forgottenAt] = this.#times(takenAt);
-    attempt.readyAt = readyAt;
+    dispatch.readyAt = readyAt;
     const batch: Batch = {
       requestId,
       model,
-      attempt,
+      dispatch,
       entries,
       takenAt,
       readyAt,
@@ -93,8 +93,8 @@ export class SimulatedAi {
     };
     this.#batches.set(requestId, batch);
     this.#world.events.report({ ...batch, hasFailed: batch.end === "failed" || batch.end === "invalid" });
-    attempt.requestId = requestId;
-    this.#world.trace.add("workers-ai", `takes ${attempt.job.slice(-6)} attempt ${attempt.number} as ${requestId}`);
+    dispatch.requestId = requestId;
+    this.#world.trace.add("workers-ai", `takes ${dispatch.job.slice(-6)} dispatch ${dispatch.number} as ${requestId}`);
     if (faults.strikes("submit_without_request_id")) {
       if (!unheard) this.#turnAway(entries);
       return unclearAnswer(random);
@@ -128,10 +128,10 @@ export class SimulatedAi {
   #poll(by: Invocation, model: string, requestId: string): Promise<unknown> {
     const { d1Clock, faults, ports, random, timeline } = this.#world;
     const batch = this.#batches.get(requestId);
-    // Other designs keep no attempts, and nobody said when they give a batch up.
-    const isOurs = batch !== undefined && batch.attempt.job !== "";
+    // Other designs keep no dispatches, and nobody said when they give a batch up.
+    const isOurs = batch !== undefined && batch.dispatch.job !== "";
     // A Worker that began before D1's clock was set plans the first poll by what it knew.
-    const maxPolled = MAX_POLLED_MS + d1Clock.setSince(batch?.attempt.by.startedAt ?? 0);
+    const maxPolled = MAX_POLLED_MS + d1Clock.setSince(batch?.dispatch.by.startedAt ?? 0);
     if (isOurs && timeline.now - batch.takenAt > maxPolled)
       this.#world.fail(`${requestId} is polled ${timeline.now - batch.takenAt} ms after it was taken`);
     const flaw = by.events?.pollFlaw(requestId) ?? null;
@@ -154,7 +154,7 @@ export class SimulatedAi {
     if (faults.strikes("poll_configuration")) return codedError(random, 10_000, "Authentication error")();
     const now = timeline.now;
     if (now >= batch.forgottenAt || faults.strikes("poll_unknown_for_a_moment")) {
-      batch.attempt.told.add("over");
+      batch.dispatch.told.add("over");
       this.#turnAway(batch.entries);
       return codedError(random, random.pick([3042, 5004]), "request_id not found")();
     }
@@ -168,16 +168,16 @@ export class SimulatedAi {
 
   #answer(batch: Batch): unknown {
     const { accounts, faults, random } = this.#world;
-    const { attempt, entries, end } = batch;
-    accounts.answered(attempt);
+    const { dispatch, entries, end } = batch;
+    accounts.answered(dispatch);
     if (end === "invalid") {
       faults.count("batch_invalid_at_poll");
-      attempt.told.add("invalid");
+      dispatch.told.add("invalid");
       for (const { version, isPoison } of entries) if (isPoison) version.mayFailWith.add("invalid_input");
       return { status: "failed", request_id: batch.requestId, errors: [{ code: 5004, message: "Invalid data" }] };
     }
     if (end === "failed") {
-      attempt.told.add("over");
+      dispatch.told.add("over");
       this.#turnAway(entries);
       return random.pick([
         { status: "failed" },
@@ -187,15 +187,15 @@ export class SimulatedAi {
     }
     if (batch.answer === null) {
       batch.answer = answerBatch(entries, random, faults, end === "failed_in_part");
-      attempt.tokens = batch.answer.tokens;
+      dispatch.tokens = batch.answer.tokens;
       for (const { version, code } of batch.answer.unusable) {
-        attempt.unusable.add(version.key);
+        dispatch.unusable.add(version.key);
         version.unusable += 1;
         version.mayFailWith.add(code);
       }
     }
     // A batch that failed and holds nothing has failed altogether.
-    attempt.told.add(end === "failed_in_part" && batch.answer.items === 0 ? "over" : "answered");
+    dispatch.told.add(end === "failed_in_part" && batch.answer.items === 0 ? "over" : "answered");
     return batch.answer.give();
   }
 }

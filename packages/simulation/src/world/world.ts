@@ -9,7 +9,7 @@ import { simulatedD1 } from "../d1/simulated-d1.ts";
 import type { Sqlite } from "../d1/sqlite.ts";
 import { MAX_POLLER_STATEMENTS } from "../limits.ts";
 import { Random } from "../random.ts";
-import { AttemptAccounts, type Accounts } from "./accounts.ts";
+import { DispatchAccounts, type Accounts } from "./accounts.ts";
 import { readConfiguration, type Configuration } from "./configuration.ts";
 import { d1Passage } from "./d1-faults.ts";
 import { DatabaseClock, MAX_WRONG } from "./database-clock.ts";
@@ -80,7 +80,7 @@ export class World {
   /** Called for each document that Workers AI takes in, each time. */
   onPaid: (content: Content) => void = () => undefined;
   /** Sluice's, unless another design is under test. */
-  accounts: Accounts = new AttemptAccounts(this);
+  accounts: Accounts = new DispatchAccounts(this);
   /** Those of Workers that have not ended. */
   readonly #ends = new Map<Invocation, (result: unknown) => void>();
   readonly #memory = new HeldMemory(isolateMemory);

@@ -122,7 +122,7 @@ export function rootJob(row: DocumentRow): HoldingJob | null {
   return {
     id: row.root_job_id,
     status: row.root_status,
-    attempt: row.root_attempt ?? 0,
+    dispatchNumber: row.root_dispatch_number ?? 0,
     round: row.root_round ?? 1,
     refusals: row.root_refusals ?? 0,
     dispatched_at: row.root_dispatched_at,
@@ -160,7 +160,7 @@ function errorShape(row: DocumentRow): DocumentShape["error"] {
 
 function attemptsOf(job: HoldingJob | null): number {
   if (job === null) return 0;
-  return job.attempt > 0 ? job.round : job.round - 1;
+  return job.dispatchNumber > 0 ? job.round : job.round - 1;
 }
 
 function waitingOf(row: DocumentRow, job: HoldingJob | null, pauses: readonly Pause[], now: number): Waiting | null {

@@ -57,9 +57,9 @@ export const jobSchema = z.strictObject({
 });
 export type JobShape = z.infer<typeof jobSchema>;
 
-/** As `jobs` stores it; the token of an attempt is internal. */
-interface StoredAttempt {
-  readonly attempt: number;
+/** A dispatch as `jobs` stores it; its token is internal. */
+interface StoredDispatch {
+  readonly number: number;
   readonly started_at: number;
   readonly ended_at?: number;
   readonly request_id?: string;
@@ -67,7 +67,7 @@ interface StoredAttempt {
 }
 
 export function jobShape(row: JobRow, pauses: readonly Pause[], now: number): JobShape {
-  const attempts = JSON.parse(row.attempts) as StoredAttempt[];
+  const dispatches = JSON.parse(row.dispatches) as StoredDispatch[];
   return {
     id: row.id,
     status: row.status,
@@ -76,8 +76,8 @@ export function jobShape(row: JobRow, pauses: readonly Pause[], now: number): Jo
     request_id: row.requestId,
     parent_id: row.parentId,
     merged_into: row.mergedInto,
-    attempts: attempts.map(({ attempt, started_at, ended_at = null, request_id = null, error = null }) => ({
-      attempt,
+    attempts: dispatches.map(({ number, started_at, ended_at = null, request_id = null, error = null }) => ({
+      attempt: number,
       started_at: time(started_at),
       ended_at: time(ended_at),
       request_id,

@@ -28,7 +28,7 @@ export interface DocumentRow {
   /** The job that recorded it, and where that is open still, how far it is. */
   readonly root_job_id: JobId | null;
   readonly root_status: JobStatus | null;
-  readonly root_attempt: number | null;
+  readonly root_dispatch_number: number | null;
   readonly root_round: number | null;
   readonly root_refusals: number | null;
   readonly root_dispatched_at: number | null;
@@ -47,7 +47,7 @@ const columns = (texts: boolean) => sql`
   s.model, s.lane, s.created_at, s.cancel_requested_at IS NOT NULL AS is_canceled,
   o.status, o.job_id AS outcome_job_id, o.code, o.message, o.attempts, o.dispatched_at AS outcome_dispatched_at,
   o.finalized_at, o.scores,
-  p.job_id AS root_job_id, root.status AS root_status, root.attempt AS root_attempt, root.round AS root_round,
+  p.job_id AS root_job_id, root.status AS root_status, root.dispatch_number AS root_dispatch_number, root.round AS root_round,
   root.refusals AS root_refusals, root.dispatched_at AS root_dispatched_at, root.due_at AS root_due_at,
   EXISTS (SELECT 1 FROM jobs c WHERE c.parent_id = root.id) AS root_divided,
   older.submission_id AS older_submission_id, older.scores AS older_scores,

@@ -11,7 +11,7 @@ interface ClaimedHead {
   readonly id: JobId;
   readonly model: ModelName;
   readonly lane: Lane;
-  readonly attempt: number;
+  readonly dispatchNumber: number;
   readonly round: number;
   readonly refusals: number;
   /** Batches of one of its documents that may have been accepted, one in progress included. */
@@ -86,9 +86,9 @@ function claim(limits: ClaimLimits, now: Time): SQL {
   const waiting = (lane: Lane, limit: number) => sql`
     SELECT id, place, bytes FROM (
       SELECT id, payload_bytes AS bytes, row_number() OVER (ORDER BY due_at) AS place,
-        sum(iif(attempt = 0, 1, ${REPEATED_DISPATCH_UNITS})) OVER (ORDER BY due_at ROWS UNBOUNDED PRECEDING) AS units
+        sum(iif(dispatch_number = 0, 1, ${REPEATED_DISPATCH_UNITS})) OVER (ORDER BY due_at ROWS UNBOUNDED PRECEDING) AS units
       FROM (
-        SELECT id, due_at, attempt, payload_bytes FROM jobs INDEXED BY jobs_due
+        SELECT id, due_at, dispatch_number, payload_bytes FROM jobs INDEXED BY jobs_due
         WHERE ${due(lane, 0)} ORDER BY due_at LIMIT ${limit}))
     WHERE units <= ${limit} OR place = 1`;
   const [polls, dispatches] = [shared(limits.polls), shared(limits.dispatches)];
@@ -116,7 +116,7 @@ type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; d
 
 /** What a claim returns of each job. */
 export const CLAIMED_COLUMNS = sql`
-  id, model, lane, attempt, round, refusals, batches, halvings, context_count AS contexts, payload_bytes AS payloadBytes,
+  id, model, lane, dispatch_number AS dispatchNumber, round, refusals, batches, halvings, context_count AS contexts, payload_bytes AS payloadBytes,
   created_at AS createdAt, status, request_id AS requestId, dispatched_at AS dispatchedAt`;
 
 /** When a row of `jobs` that is polled now is due again if its batch is still in progress. */

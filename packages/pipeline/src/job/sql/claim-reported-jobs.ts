@@ -6,9 +6,9 @@ import { type Database, query } from "@sluice/db";
 import { CLAIMED_COLUMNS, nextPoll, type DispatchedJob } from "./claim-due-jobs.ts";
 
 /**
- * Claims the jobs whose current attempt is one of these batches, by moving each one's `due_at` to its next poll, so
+ * Claims the jobs whose current dispatch is one of these batches, by moving each one's `due_at` to its next poll, so
  * that a run of the poller does not poll it too. One statement, a row read and written per job found; batches that
- * belong to nobody, to an older attempt or to a job that has ended cost an index lookup.
+ * belong to nobody, to an older dispatch or to a job that has ended cost an index lookup.
  */
 export async function claimReportedJobs(
   db: Database,

@@ -15,7 +15,7 @@ export async function isPieceOfInvalid(db: Database, id: JobId): Promise<boolean
       UNION
       SELECT j.id, j.parent_id FROM line CROSS JOIN jobs j ON j.id = line.parent_id)
     SELECT 1 FROM line CROSS JOIN jobs j ON j.id = line.id
-    WHERE j.status = 'split' AND j.attempts ->> '$[#-1].error.reason' = 'invalid' LIMIT 1`,
+    WHERE j.status = 'split' AND j.dispatches ->> '$[#-1].error.reason' = 'invalid' LIMIT 1`,
   );
   return rows.length > 0;
 }

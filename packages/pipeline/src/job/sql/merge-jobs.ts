@@ -15,7 +15,8 @@ export interface MergeableJob {
 }
 
 /** A job that was never dispatched, and that no pause holds. */
-const isFresh = (job: SQL) => sql`${job}.status = 'pending' AND ${job}.attempt = 0 AND ${job}.paused_by IS NULL`;
+const isFresh = (job: SQL) =>
+  sql`${job}.status = 'pending' AND ${job}.dispatch_number = 0 AND ${job}.paused_by IS NULL`;
 
 /**
  * Those of `jobs` that may be merged, with what they weigh: never dispatched, not held by a pause, no piece of a job

@@ -136,7 +136,7 @@ export type Paused =
 
 /**
  * Holds jobs that pauses cover: those of `claimed`, and others that are due. Left out are jobs that need
- * a step of their own: with an open attempt, or with documents of a canceled submission, which end at once
+ * a step of their own: with an open dispatch, or with documents of a canceled submission, which end at once
  * whatever is paused. Gives the jobs that it held. Reads about 15 rows a job of one submission.
  */
 export async function holdPausedJobs(

@@ -6,7 +6,7 @@ import { type Database, query } from "@sluice/db";
 export interface HoldingJob {
   readonly id: JobId;
   readonly status: JobStatus;
-  readonly attempt: number;
+  readonly dispatchNumber: number;
   readonly round: number;
   readonly refusals: number;
   readonly dispatched_at: number | null;
@@ -35,7 +35,7 @@ export async function readHoldingJobs(
       SELECT absorbed.merged_into FROM line
       CROSS JOIN jobs absorbed ON absorbed.id = line.id AND absorbed.merged_into IS NOT NULL)
     SELECT g.value ->> 0 AS submission, i.value AS document,
-      j.id, j.status, j.attempt, j.round, j.refusals, j.dispatched_at, j.due_at
+      j.id, j.status, j.dispatch_number AS dispatchNumber, j.round, j.refusals, j.dispatched_at, j.due_at
     FROM line CROSS JOIN jobs j ON j.id = line.id AND j.due_at IS NOT NULL
     CROSS JOIN json_each(j.members) g CROSS JOIN json_each(g.value, '$[1]') i
     WHERE (g.value ->> 0, i.value) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${asked}))`,

@@ -12,29 +12,29 @@ export interface JobDocument {
   readonly contextIds: readonly string[] | null;
 }
 
-interface JobAttempt {
+interface JobDispatch {
   readonly id: JobId;
-  readonly attempt: number;
+  readonly dispatchNumber: number;
 }
 
 /** For `WITH`: the jobs' lists, taken apart by submission once: a join that refers to one serializes it for each document. */
-function listed(jobs: readonly JobAttempt[]): SQL {
+function listed(jobs: readonly JobDispatch[]): SQL {
   return sql`
     WITH listed AS MATERIALIZED (
       SELECT j.id AS job, g.key, s.id AS submission, s.collection, s.truncate_inputs, g.value -> 1 AS documents
-      FROM json_each(${JSON.stringify(jobs.map(({ id, attempt }) => [id, attempt]))}) a
-      CROSS JOIN jobs j ON j.id = a.value ->> 0 AND j.attempt = a.value ->> 1
+      FROM json_each(${JSON.stringify(jobs.map(({ id, dispatchNumber }) => [id, dispatchNumber]))}) a
+      CROSS JOIN jobs j ON j.id = a.value ->> 0 AND j.dispatch_number = a.value ->> 1
       CROSS JOIN json_each(j.members) g
       CROSS JOIN submissions s ON s.id = g.value ->> 0)`;
 }
 
 /**
- * The lists that attempts sent, by job, without texts. A document that was deleted since is `null`, so that the
- * others keep their numbers. A job whose current attempt is another one is absent.
+ * The lists that dispatches sent, by job, without texts. A document that was deleted since is `null`, so that the
+ * others keep their numbers. A job whose current dispatch is another one is absent.
  */
 export async function readJobDocuments(
   db: Database,
-  jobs: readonly JobAttempt[],
+  jobs: readonly JobDispatch[],
 ): Promise<ReadonlyMap<JobId, readonly (JobDocument | null)[]>> {
   const rows = await query<{
     job: JobId;
@@ -80,7 +80,7 @@ export interface DocumentContent {
 }
 
 /** The documents of a job's list with their texts, in no order: up to 9.5 MB. Deleted ones are left out. */
-export async function readJobContent(db: Database, job: JobAttempt): Promise<DocumentContent[]> {
+export async function readJobContent(db: Database, job: JobDispatch): Promise<DocumentContent[]> {
   const rows = await query<
     Omit<DocumentContent, "contexts" | "truncateInputs"> & { contexts: string; truncates: number }
   >(

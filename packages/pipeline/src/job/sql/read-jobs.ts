@@ -23,7 +23,7 @@ export interface JobRow {
   readonly endedAt: number | null;
   readonly dueAt: number | null;
   /** JSON as in `jobs`. */
-  readonly attempts: string;
+  readonly dispatches: string;
   /** JSON: the submissions that it has documents of, `[id, collection, whether it was canceled]` each. */
   readonly submissions: string;
 }
@@ -32,7 +32,7 @@ const columns = sql`
   j.id, j.status, j.lane, j.model, j.request_id AS requestId, j.parent_id AS parentId, j.merged_into AS mergedInto, j.refusals,
   j.document_count AS documents, j.context_count AS contexts, j.payload_bytes AS payloadBytes, j.tokens,
   j.unconfirmed_dispatches AS unconfirmed, j.repeated_dispatches AS repeated, j.created_at AS createdAt,
-  j.dispatched_at AS dispatchedAt, j.ended_at AS endedAt, j.due_at AS dueAt, j.attempts,
+  j.dispatched_at AS dispatchedAt, j.ended_at AS endedAt, j.due_at AS dueAt, j.dispatches,
   (SELECT json_group_array(json_array(s.id, s.collection, s.cancel_requested_at IS NOT NULL)) FROM json_each(j.members) g
     CROSS JOIN submissions s ON s.id = g.value ->> 0) AS submissions`;
 

@@ -5,7 +5,7 @@ import { type Database, query } from "@sluice/db";
 /** A job that was recorded or claimed to be dispatched, and was not. */
 export interface HeldJob {
   readonly id: JobId;
-  readonly attempt: number;
+  readonly dispatchNumber: number;
   readonly status: "pending" | "dispatching";
 }
 
@@ -15,15 +15,15 @@ export interface HeldJob {
  */
 export async function releasePolls(
   db: Database,
-  jobs: readonly { readonly id: JobId; readonly attempt: number }[],
+  jobs: readonly { readonly id: JobId; readonly dispatchNumber: number }[],
   now: number,
 ): Promise<void> {
   await query(
     db,
     sql`
     UPDATE jobs SET due_at = min(${now}, dispatched_at)
-    WHERE (id, attempt) IN (
-        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(jobs.map(({ id, attempt }) => [id, attempt]))}))
+    WHERE (id, dispatch_number) IN (
+        SELECT value ->> 0, value ->> 1 FROM json_each(${JSON.stringify(jobs.map(({ id, dispatchNumber }) => [id, dispatchNumber]))}))
       AND status = 'dispatched' AND due_at > ${now}`,
   );
 }
@@ -34,9 +34,9 @@ export async function releaseJobs(db: Database, jobs: readonly HeldJob[], now: n
     db,
     sql`
     UPDATE jobs SET due_at = ${now}
-    WHERE (id, attempt, status) IN (
+    WHERE (id, dispatch_number, status) IN (
         SELECT value ->> 0, value ->> 1, value ->> 2
-        FROM json_each(${JSON.stringify(jobs.map(({ id, attempt, status }) => [id, attempt, status]))}))
+        FROM json_each(${JSON.stringify(jobs.map(({ id, dispatchNumber, status }) => [id, dispatchNumber, status]))}))
       AND paused_by IS NULL AND due_at > ${now}`,
   );
 }

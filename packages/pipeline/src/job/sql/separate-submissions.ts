@@ -6,20 +6,20 @@ import { firstSubmissionScope, holdingBy } from "./pause-dispatching.ts";
 /**
  * Moves what some submissions have in a pending job into a job of its own, held by their pause, so that the
  * rest can be dispatched without it. Gives how much of the job is left to it: `all` (they have nothing
- * in it), `some`, or `none` (it holds nothing else: then nothing is moved). `under_way`: an attempt was
+ * in it), `some`, or `none` (it holds nothing else: then nothing is moved). `under_way`: a dispatch was
  * started, and its list is not the job's to change.
  * Repeated with the same id it changes nothing more. Reads two rows a document moved.
  */
 export async function separateSubmissions(
   db: Database,
-  job: { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" },
+  job: { readonly id: JobId; readonly dispatchNumber: number; readonly status: "pending" | "dispatching" },
   submissions: readonly SubmissionId[],
   apart: JobId,
   now: number,
 ): Promise<"all" | "some" | "none" | "under_way"> {
   const { pausedBy, dueAt } = holdingBy(firstSubmissionScope(sql`(moved -> 3)`), now, { members: sql`(moved -> 3)` });
   const list = JSON.stringify(submissions);
-  const held = sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = 'pending'`;
+  const held = sql`j.id = ${job.id} AND j.dispatch_number = ${job.dispatchNumber} AND j.status = 'pending'`;
   const theirs = (value: SQL) => sql`${value} ->> 0 IN (SELECT value FROM json_each(${list}))`;
   const rows = await transact<{ others: number; theirs: number; apart: number }>(db, [
     // Materialized: as a plain subquery it would be worked out anew for each number taken from it.

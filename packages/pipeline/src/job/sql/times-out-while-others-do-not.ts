@@ -6,14 +6,14 @@ import { type Database, query } from "@sluice/db";
 const LOOKED_AT = 50;
 
 /**
- * Whether a job's submits keep timing out while others get through: an attempt before the open one ended without
+ * Whether a job's submits keep timing out while others get through: a dispatch before the open one ended without
  * an answer in a row with it, on this job or the one that it is a half of, and another job of its model was dispatched
- * and confirmed since the open attempt started. In an outage none is. Looks at the dispatched jobs that are polled
+ * and confirmed since the open dispatch started. In an outage none is. Looks at the dispatched jobs that are polled
  * next and those that ended last: reads 300 rows at most.
  */
 export async function timesOutWhileOthersDoNot(
   db: Database,
-  job: { readonly id: JobId; readonly attempt: number },
+  job: { readonly id: JobId; readonly dispatchNumber: number },
 ): Promise<boolean> {
   const dueNext = (lane: Lane) => sql`
     SELECT * FROM (SELECT id, model, request_id, dispatched_at FROM jobs INDEXED BY jobs_due
@@ -26,7 +26,7 @@ export async function timesOutWhileOthersDoNot(
       ${dueNext("interactive")} UNION ALL ${dueNext("bulk")} UNION ALL
       SELECT * FROM (SELECT id, model, request_id, dispatched_at FROM jobs INDEXED BY jobs_finalized
         WHERE finalized_sequence IS NOT NULL ORDER BY finalized_sequence DESC LIMIT ${LOOKED_AT})) other
-    WHERE j.id = ${job.id} AND j.attempt = ${job.attempt}
+    WHERE j.id = ${job.id} AND j.dispatch_number = ${job.dispatchNumber}
       AND (j.halvings > 0 OR (j.refusals > 0 AND j.unconfirmed_dispatches > 0))
       AND other.id <> j.id AND other.model = j.model AND other.request_id IS NOT NULL
       AND other.dispatched_at >= j.dispatched_at

@@ -38,7 +38,7 @@ export type PartChunks = readonly (readonly ContextsRow[])[];
  * Records parts, their documents and their job in one transaction: intent before dispatch.
  *
  * All of them or none: where one is recorded already, whoever did it, where one's submission is unknown,
- * or where the job's first attempt has started, nothing is written, and the messages of those that are
+ * or where the job's first dispatch has started, nothing is written, and the messages of those that are
  * not recorded must come again. So the transaction may be repeated after an error that hides a commit,
  * and texts that were deleted since are not stored again. Documents of a submission whose cancelation
  * was asked for end as canceled here and are no part of the job.
@@ -127,7 +127,7 @@ function areNew(keys: string, job: JobId): SQL {
       SELECT 1 FROM json_each(${keys}) k
       WHERE NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = k.value ->> 0)
         OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = k.value ->> 0 AND p.part = k.value ->> 1))
-    AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.attempt > 0))`;
+    AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.dispatch_number > 0))`;
 }
 
 /** Rows of texts in a statement, each a parameter: D1 binds at most 100, and the guard takes two. */

@@ -3,7 +3,7 @@ import { MAX_PARAMETER_BYTES, utf8Length, type FailureCode, type JobId, type Sub
 import type { JobMembers } from "../../job/job.ts";
 import type { RankedScore } from "../rank-scores.ts";
 import { type Database, transact } from "@sluice/db";
-import type { AttemptError, DispatchCount } from "../../job/sql/postpone-job.ts";
+import type { DispatchError, DispatchCount } from "../../job/sql/postpone-job.ts";
 
 interface OutcomeHead {
   readonly submission: SubmissionId;
@@ -33,17 +33,17 @@ export interface JobEnd {
   /** Each document of the job that has no outcome here is in exactly one of these. */
   readonly children: readonly ChildJob[];
   readonly tokens: number | null;
-  readonly error: AttemptError | null;
-  /** What the open attempt adds to the job's counts, if that is not one batch that was accepted. */
+  readonly error: DispatchError | null;
+  /** What the open dispatch adds to the job's counts, if that is not one batch that was accepted. */
   readonly dispatch?: Exclude<DispatchCount, "repeated">;
 }
 
-/** A job's attempt that ends, and how. */
+/** A job's dispatch that ends, and how. */
 export interface EndingJob {
   readonly job: {
     readonly id: JobId;
-    readonly attempt: number;
-    /** `pending`: no attempt is open, and none is changed. */
+    readonly dispatchNumber: number;
+    /** `pending`: no dispatch is open, and none is changed. */
     readonly status: "pending" | "dispatching" | "dispatched";
   };
   readonly end: JobEnd;
@@ -51,7 +51,7 @@ export interface EndingJob {
 
 /**
  * Ends jobs, each listed once: outcomes, children, the submissions' counters and the jobs' own ends in one
- * transaction. Each job is guarded by its own attempt and status, so that it ends once no matter who tries, and the
+ * transaction. Each job is guarded by its own dispatch and status, so that it ends once no matter who tries, and the
  * others are unaffected. Outcomes of documents that were deleted meanwhile are dropped. Returns the jobs that
  * ended here. Makes two statements, and one for each 1.9 MB of scores, failures and children.
  */
@@ -81,9 +81,9 @@ export async function finalizeJobs(
       UPDATE jobs AS j SET status = ending.status, due_at = NULL, ended_at = ${now}, tokens = ending.tokens,
         finalized_sequence = ending.sequence,
         batches = batches - ending.refused, unconfirmed_dispatches = unconfirmed_dispatches + ending.unconfirmed,
-        attempts = CASE WHEN j.status = 'pending' THEN attempts
-          WHEN ending.reason IS NULL THEN json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER))
-          ELSE json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER),
+        dispatches = CASE WHEN j.status = 'pending' THEN dispatches
+          WHEN ending.reason IS NULL THEN json_set(dispatches, '$[#-1].ended_at', CAST(${now} AS INTEGER))
+          ELSE json_set(dispatches, '$[#-1].ended_at', CAST(${now} AS INTEGER),
             '$[#-1].error', json_object('reason', ending.reason, 'message', ending.message)) END
       FROM (
         SELECT j.id, e.value ->> 3 AS status, e.value ->> 4 AS tokens, e.value ->> 5 AS reason, e.value ->> 6 AS message,
@@ -98,13 +98,13 @@ export async function finalizeJobs(
 }
 
 /** What guards a job: the first three values of every entry about it. */
-function keyOf({ id, attempt, status }: EndingJob["job"]): readonly [JobId, number, string] {
-  return [id, attempt, status];
+function keyOf({ id, dispatchNumber, status }: EndingJob["job"]): readonly [JobId, number, string] {
+  return [id, dispatchNumber, status];
 }
 
-/** Whether the job `j` still has the attempt that an entry is about. */
+/** Whether the job `j` still has the dispatch that an entry is about. */
 function isHeld(entry: SQL): SQL {
-  return sql`j.id = ${entry} ->> 0 AND j.attempt = ${entry} ->> 1 AND j.status = ${entry} ->> 2`;
+  return sql`j.id = ${entry} ->> 0 AND j.dispatch_number = ${entry} ->> 1 AND j.status = ${entry} ->> 2`;
 }
 
 /** Counts what the statements before wrote under the jobs' ids, not what was meant to be written. */
@@ -148,7 +148,7 @@ function countEnds(ends: string, now: number): SQL {
     FROM counted WHERE submissions.id = counted.submission`;
 }
 
-/** Inserts the jobs of a list `[[job, attempt, status, id, round, due at, refused batches, halvings, members], …]`. */
+/** Inserts the jobs of a list `[[job, dispatch, status, id, round, due at, refused batches, halvings, members], …]`. */
 function insertChildren(list: string, now: number): SQL {
   // `LIMIT -1` keeps the inner query apart, else each value taken from an entry writes the entry anew.
   return sql`
@@ -170,7 +170,7 @@ function insertChildren(list: string, now: number): SQL {
     ON CONFLICT DO NOTHING`;
 }
 
-/** How many batches the job's documents were in less than its row counts: that of the open attempt, if it was refused. */
+/** How many batches the job's documents were in less than its row counts: that of the open dispatch, if it was refused. */
 function refusedBatches({ dispatch }: JobEnd): number {
   return dispatch === "none" ? 1 : 0;
 }
@@ -219,7 +219,7 @@ interface Entry {
 const GROUP_BYTES = 150;
 
 /**
- * Outcomes as JSON that D1 can bind: `[[job, attempt, status, { submission: { document: value } }], …]`, of those
+ * Outcomes as JSON that D1 can bind: `[[job, dispatch, status, { submission: { document: value } }], …]`, of those
  * that have a value.
  */
 function outcomeLists(ending: readonly EndingJob[], valueOf: (outcome: Outcome) => unknown): string[] {

@@ -5,7 +5,7 @@ import { type Database, transact } from "@sluice/db";
 
 /**
  * Requests a submission's cancellation and ends its retries: what they have not queued again stays failed. The
- * request is read where a part is recorded, where an attempt starts and where a retry queues documents; pending jobs
+ * request is read where a part is recorded, where a dispatch starts and where a retry queues documents; pending jobs
  * become due, so that the next run reads it. What is dispatched finishes. A submission whose documents have all
  * ended stays as it is, unless a retry is about to queue some of them. Reads the lists of open jobs.
  */

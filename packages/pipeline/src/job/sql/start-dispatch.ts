@@ -5,17 +5,17 @@ import type { JobMembers } from "../job.ts";
 import { type Database, transact } from "@sluice/db";
 import { firstSubmissionScope, holdingBy, type Holder } from "./pause-dispatching.ts";
 
-/** What an attempt sends: decided here, in the order here, and never again. */
-export interface StartedAttempt {
-  readonly attempt: number;
+/** What a dispatch sends: decided here, in the order here, and never again. */
+export interface StartedDispatch {
+  readonly dispatchNumber: number;
   /** Empty: nothing was left to send, and the job ended as canceled. */
   readonly members: JobMembers;
 }
 
-type StartableJob = { readonly id: JobId; readonly attempt: number; readonly status: "pending" | "dispatching" };
+type StartableJob = { readonly id: JobId; readonly dispatchNumber: number; readonly status: "pending" | "dispatching" };
 
 function heldBy(job: StartableJob): SQL {
-  return sql`j.id = ${job.id} AND j.attempt = ${job.attempt} AND j.status = ${job.status}`;
+  return sql`j.id = ${job.id} AND j.dispatch_number = ${job.dispatchNumber} AND j.status = ${job.status}`;
 }
 
 /** A turn is never this far ahead, in milliseconds, unless D1's clock was set back: then it says nothing. */
@@ -102,33 +102,33 @@ function listLive(held: SQL): SQL {
 }
 
 /**
- * Starts an attempt at dispatching a job, directly before the call: one transaction counts it and its batch, takes
+ * Starts a dispatch of a job, directly before the call: one transaction counts it and its batch, takes
  * the lease and stores the ordered list that is sent. Left out of the list is what was deleted since,
  * or belongs to a canceled submission; the latter's documents end as canceled.
  *
- * `attempt` is the last one known, a guard against anyone who started another. An attempt found
+ * `dispatchNumber` is that of the last one known, a guard against anyone who started another. A dispatch found
  * without a `request_id` (status `dispatching`, its lease run out) may have been run: it is counted as
- * unconfirmed. `token` is random and tells this attempt from another's.
+ * unconfirmed. `token` is random and tells this dispatch from another's.
  *
  * The same transaction reserves a place in the rate of submits of the model. Returns `null` if the guard does not
  * hold, or the rate allows no submit now: see `deferJob`.
  */
-export async function startAttempt(
+export async function startDispatch(
   db: Database,
   job: StartableJob,
   lease: { readonly until: number; readonly token: string },
   now: number,
-): Promise<StartedAttempt | null> {
+): Promise<StartedDispatch | null> {
   const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;
   const started = sql`
-    id = ${job.id} AND attempt = ${job.attempt + 1} AND attempts ->> '$[#-1].token' = ${lease.token}`;
-  const [row] = await transact<{ attempt: number; members: string }>(db, [
+    id = ${job.id} AND dispatch_number = ${job.dispatchNumber + 1} AND dispatches ->> '$[#-1].token' = ${lease.token}`;
+  const [row] = await transact<{ dispatchNumber: number; members: string }>(db, [
     ...endCanceled(held, now),
     countAtLeaving(held),
     sql`
       WITH ${listLive(held)}
       UPDATE jobs SET
-        attempt = attempt + 1,
+        dispatch_number = dispatch_number + 1,
         paused_by = NULL,
         status = iif(listed.count = 0, 'canceled', 'dispatching'),
         due_at = iif(listed.count = 0, NULL, ${lease.until}),
@@ -139,22 +139,24 @@ export async function startAttempt(
         request_id = NULL,
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
         unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
-        attempts = json_insert(
-          iif(json_array_length(attempts) >= 20, json_remove(attempts, '$[0]'), attempts),
-          '$[#]', json_object('attempt', attempt + 1, 'started_at', CAST(${now} AS INTEGER), 'token', ${lease.token})),
+        dispatches = json_insert(
+          iif(json_array_length(dispatches) >= 20, json_remove(dispatches, '$[0]'), dispatches),
+          '$[#]', json_object('number', dispatch_number + 1, 'started_at', CAST(${now} AS INTEGER), 'token', ${lease.token})),
         members = listed.members
       FROM listed
       WHERE id IN (SELECT j.id FROM jobs j WHERE ${held})`,
-    // Of the attempt that was started here. Repeated after an error that hid its commit, this reserves one place more.
+    // Of the dispatch that was started here. Repeated after an error that hid its commit, this reserves one place more.
     sql`
       INSERT INTO submit_rates (model, next_at)
       SELECT model, ${now - SUBMIT_BURST_MS + SUBMIT_SPACING_MS} FROM jobs WHERE ${started} AND status = 'dispatching'
       ON CONFLICT (model) DO UPDATE SET next_at = ${SUBMIT_SPACING_MS}
         + max(iif(next_at > ${now + MAX_TURN_AHEAD_MS}, 0, next_at), ${now - SUBMIT_BURST_MS})`,
-    // By its token, so that the attempt is found too when this is repeated after an error that hid its commit.
-    sql`SELECT attempt, members FROM jobs WHERE ${started}`,
+    // By its token, so that the dispatch is found too when this is repeated after an error that hid its commit.
+    sql`SELECT dispatch_number AS dispatchNumber, members FROM jobs WHERE ${started}`,
   ]);
-  return row === undefined ? null : { attempt: row.attempt, members: JSON.parse(row.members) as JobMembers };
+  return row === undefined
+    ? null
+    : { dispatchNumber: row.dispatchNumber, members: JSON.parse(row.members) as JobMembers };
 }
 
 /** Why a job is deferred: by a pause, by the rate of submits of its model, or `null` to be looked at again now. */
@@ -164,9 +166,9 @@ export type Deferral = Holder | "submit_rate" | null;
  * Ends what was canceled in a job that may not be dispatched now, and defers the rest: to the end of a pause, or to
  * when the rate of submits allows one. A pause does not hold a cancelation up. A job that has nothing left ends. Where
  * the reason is over, or is null, the job is pending and due now. Returns when it is due: `null` if it is not the
- * job's current attempt, or the job ended.
+ * job's current dispatch, or the job ended.
  *
- * An attempt that is still open is one whose lease has run out: it is given up, so that nobody
+ * A dispatch that is still open is one whose lease has run out: it is given up, so that nobody
  * confirms it any more, and counted as unconfirmed. Its list would not be the one that was sent.
  */
 export async function deferJob(
@@ -190,10 +192,10 @@ export async function deferJob(
         finalized_sequence = ${sequenceOfCanceled},
         document_count = listed.count, context_count = listed.contexts, payload_bytes = listed.bytes,
         unconfirmed_dispatches = unconfirmed_dispatches + (status = 'dispatching'),
-        attempts = iif(status = 'dispatching', json_set(attempts, '$[#-1].ended_at', CAST(${now} AS INTEGER)), attempts),
+        dispatches = iif(status = 'dispatching', json_set(dispatches, '$[#-1].ended_at', CAST(${now} AS INTEGER)), dispatches),
         members = listed.members
       FROM listed
-      WHERE id = ${job.id} AND attempt = ${job.attempt} AND status = ${job.status}
+      WHERE id = ${job.id} AND dispatch_number = ${job.dispatchNumber} AND status = ${job.status}
       RETURNING due_at AS dueAt`,
   ]);
   return rows[0]?.dueAt ?? null;

@@ -39,13 +39,13 @@ const LIST = documents("d", 5);
 
 const outcomes = () => rows(env.DB, "SELECT * FROM outcomes ORDER BY document_id");
 
-/** A consumer that dies in the call: it started the attempt, and nothing is ever heard of it again. */
+/** A consumer that dies in the call: it started the dispatch, and nothing is ever heard of it again. */
 async function dieDispatching(id: JobId): Promise<void> {
   const job = {
     id,
     model: "@cf/baai/bge-m3",
     status: "pending",
-    attempt: 0,
+    dispatchNumber: 0,
     round: 1,
     refusals: 0,
     batches: 0,
@@ -58,7 +58,7 @@ async function dieDispatching(id: JobId): Promise<void> {
   service.onSubmit = null;
 }
 
-describe("a job whose recorder died before its attempt", () => {
+describe("a job whose recorder died before its dispatch", () => {
   it("is dispatched once its lease has run out, with its texts from D1", async () => {
     const { submission } = await recordJob(io.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
     io.clock.now = NOW + DISPATCH_LEASE_MS - 1;
@@ -74,7 +74,7 @@ describe("a job whose recorder died before its attempt", () => {
         external_reference: externalReference(submission, place),
       })),
     ]);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 1, unconfirmed: 0 });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 1, unconfirmed: 0 });
   });
 });
 
@@ -84,10 +84,15 @@ describe("a job whose dispatcher died in the call", () => {
     await dieDispatching(job);
     io.clock.now = NOW + DISPATCH_LEASE_MS - 1;
     await runPoller(io);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatching", attempt: 1, unconfirmed: 0 });
+    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatching", dispatchNumber: 1, unconfirmed: 0 });
     io.clock.now += 1;
     await runPoller(io);
-    expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", attempt: 2, unconfirmed: 1, repeated: 0 });
+    expect(await onlyJob(env.DB)).toMatchObject({
+      status: "dispatched",
+      dispatchNumber: 2,
+      unconfirmed: 1,
+      repeated: 0,
+    });
     expect(service.submits).toHaveLength(2);
     await runUntilDone(io);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
@@ -107,7 +112,7 @@ describe("a job whose dispatcher died in the call", () => {
       id: job,
       model: "@cf/baai/bge-m3",
       status: "pending",
-      attempt: 0,
+      dispatchNumber: 0,
       round: 1,
       refusals: 0,
       batches: 0,
