@@ -45,7 +45,7 @@ export function drawSmallPush(number: number, random: Random): Push {
     accepted: false,
     firstSentAt: null,
     lastEndedAt: null,
-    lastHeldAt: -Infinity,
+    told: null,
     underWay: 0,
   };
 }

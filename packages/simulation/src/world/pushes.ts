@@ -1,5 +1,6 @@
 import { DEFAULT_MODEL, type SubmissionId } from "@sluice/core";
 import type { Content } from "../checks/state.ts";
+import type { Caller } from "./caller.ts";
 import type { Faults } from "./faults.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Random } from "../random.ts";
@@ -27,8 +28,8 @@ export interface Push {
   /** When it was sent first, and when its last request so far ended. */
   firstSentAt: number | null;
   lastEndedAt: number | null;
-  /** When a request that may have had the push last ended: any but those that were told of another. */
-  lastHeldAt: number;
+  /** Since when its requests are told of another, that had it last and has ended. */
+  told: { readonly holder: Caller; readonly since: number } | null;
   /** Its requests that have not ended. */
   underWay: number;
 }
@@ -166,7 +167,7 @@ function pushOf(documents: readonly PushedDocument[], { collection, path, lines,
     accepted: false,
     firstSentAt: null,
     lastEndedAt: null,
-    lastHeldAt: -Infinity,
+    told: null,
     underWay: 0,
   };
 }
