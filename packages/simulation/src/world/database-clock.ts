@@ -66,7 +66,7 @@ export class DatabaseClock {
     return this.#timeline.now + this.ahead;
   }
 
-  /** Milliseconds by which it was set since this time of the world, both ways added up: nobody can tell them from time. */
+  /** Milliseconds by which it was set since this time of the world, both ways added up: nobody can distinguish them from time. */
   setSince(time: number): number {
     return this.#sets.reduce((sum, { at, by }) => (at >= time ? sum + Math.abs(by) : sum), 0);
   }

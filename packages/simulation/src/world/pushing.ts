@@ -11,7 +11,7 @@ const MAX_REPEATS = 4;
  * How long a push may be said to be under way after the request that has it ended: a minute, two where D1's clock was
  * set back and passes that time once more, and as long as a call of it may be late.
  */
-const MAX_TOLD_MS = 6 * MINUTE;
+const MAX_REPORTED_MS = 6 * MINUTE;
 
 /** Where pushes go in. */
 export interface Door {
@@ -86,20 +86,20 @@ export class Pushing {
     );
   }
 
-  /** A request of a push has ended. Where it is told of another, there is one, or was a moment ago. */
+  /** A request of a push has ended. If the answer names another one as under way, there is one, or was a moment ago. */
   ended(push: Push, answer: Answer | null, startedAt: number): void {
     const { timeline } = this.#world;
     push.underWay -= 1;
     push.lastEndedAt = timeline.now;
     const holder = this.#world.mirror.submissions.get(push.submission ?? "")?.heldBy;
     if (!isOfAnother(answer) || push.accepted || holder === undefined || holder.isRunning) {
-      push.told = null;
+      push.reported = null;
       return;
     }
-    if (push.told?.holder !== holder) push.told = { holder, since: startedAt };
-    const told = startedAt - push.told.since;
-    if (told > MAX_TOLD_MS)
-      this.#world.fail(`${push.submission} is said to be pushed for ${told} ms, though ${holder.name} has ended`);
+    if (push.reported?.holder !== holder) push.reported = { holder, since: startedAt };
+    const reported = startedAt - push.reported.since;
+    if (reported > MAX_REPORTED_MS)
+      this.#world.fail(`${push.submission} is said to be pushed for ${reported} ms, though ${holder.name} has ended`);
   }
 
   /** Whether D1 has a Worker at it, which was active a moment ago: one that died does not let it go. */
@@ -121,7 +121,7 @@ export class Pushing {
     if (answer?.status === 422) return this.#world.fail(`a push was refused as ${String(answer.body["title"])}`);
     if (!push.isKeyed || push.accepted) return;
     if (faults.isOn && repeats >= MAX_REPEATS) {
-      // Who is told of another request asks again.
+      // The other request is under way: ask again.
       if (isOfAnother(answer) && faults.hasResumedPushes)
         timeline.after(later.int(1, 5) * MINUTE, () => this.#send(push, repeats));
       return;
@@ -133,7 +133,7 @@ export class Pushing {
   }
 }
 
-/** Whether a request is told that another one has its push. */
+/** Whether the answer is that another request has its push. */
 function isOfAnother(answer: Answer | null): boolean {
   return answer?.status === 409 && answer.body["submission"] === undefined;
 }
