@@ -19,7 +19,7 @@ const by = new Invocation(timeline, "poller", 1, 0);
 const dispatchOf = (job: string) => newDispatch({ job, number: 1, list: [], references: "", startedAt: 1_000, by });
 const versionOf = (id: string): Version =>
   newVersion(versionKey("sub_1", id), {
-    place: 0,
+    index: 0,
     lane: "bulk",
     query: "q",
     contexts: ["a"],
@@ -66,7 +66,7 @@ it("finds a second payment needless while D1 knows a batch that is neither stuck
   first.isConfirmed = true;
   expect(paymentFlaw(version, dispatchOf("job_3"), MINUTE)).toContain("batch-1 of job_1 has it");
   expect(paymentFlaw(version, dispatchOf("job_4"), 60 * MINUTE)).toBeNull();
-  first.told.add("over");
+  first.reported.add("over");
   expect(paymentFlaw(version, dispatchOf("job_5"), MINUTE)).toBeNull();
 });
 

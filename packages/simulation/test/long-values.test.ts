@@ -9,7 +9,7 @@ const PAGE_BYTES = 4_096;
 
 /*
  * In a table without a rowid SQLite loads each row that a lookup passes whole, to compare keys: texts
- * there would be read at every step. D1 tells rows read and no bytes, so the rows' lengths are looked at.
+ * there would be read at every step. D1 reports rows read and no bytes, so the rows' lengths are looked at.
  */
 it("keeps texts out of the tables whose rows a lookup loads whole: none of theirs is longer than a page", async () => {
   const sqlite = new Sqlite();

@@ -11,7 +11,7 @@ function open() {
     sqlite,
     async (_, work) => work(),
     (message) => refused.push(message),
-    (told) => changes.push(...told),
+    (reported) => changes.push(...reported),
   );
   return { sqlite, d1, changes, refused };
 }
@@ -48,7 +48,7 @@ describe("the simulated D1", () => {
     await expect(open().d1.prepare(sql).all()).rejects.toThrow("D1_ERROR");
   });
 
-  it("rolls a whole batch back where one statement fails, and tells of no change", async () => {
+  it("rolls a whole batch back where one statement fails, and reports no change", async () => {
     const { d1, sqlite, changes, refused } = open();
     const statement = d1.prepare(PAUSE);
     await expect(d1.batch([statement.bind("all", 1), statement.bind("all", 2)])).rejects.toThrow(
@@ -59,7 +59,7 @@ describe("the simulated D1", () => {
     expect(refused).toHaveLength(1);
   });
 
-  it("tells of every row that a committed batch changed", async () => {
+  it("reports every row that a committed batch changed", async () => {
     const { d1, changes } = open();
     await d1.batch([
       d1.prepare(PAUSE).bind("all", 1),

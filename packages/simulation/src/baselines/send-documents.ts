@@ -22,7 +22,7 @@ interface PushedDocument {
  * The producer of both baselines: a message for each document, in calls as full as the Queue takes. A
  * body of lines is sent as it comes in. Throws where the Queue takes a call in no longer: then the
  * client is answered with an error, though some of its documents are on their way, as without a table
- * of pushes nobody can tell which.
+ * of pushes nobody knows which.
  */
 export async function sendDocuments(
   env: BaselineEnv,
@@ -31,17 +31,17 @@ export async function sendDocuments(
   body: ReadableStream<Uint8Array>,
 ): Promise<string> {
   const push = env.uuid();
-  let place = 0;
+  let index = 0;
   const messageOf = ({ id, query, contexts }: PushedDocument): string => {
     const document: SentDocument = {
-      job: `${push}-${place}`,
+      job: `${push}-${index}`,
       collection,
-      id: id ?? `${push}-${place}`,
+      id: id ?? `${push}-${index}`,
       query,
       contexts: contexts.map((context) => (typeof context === "string" ? context : context.text)),
       pushed_at: env.now(),
     };
-    place += 1;
+    index += 1;
     return JSON.stringify(document);
   };
   if (type === "application/x-ndjson") {

@@ -16,7 +16,7 @@ interface DirectAnswer {
  * What it does well: a message is acknowledged only after its row is written, each message by itself, so
  * that one that fails takes no other with it; writing a row again does no harm; a newer push of an id
  * replaces the row. What it leaves out, as its models do: a record of what was accepted, of failures or
- * of what a call cost; a way to tell a refused document from a passing error, so both use up the
+ * of what a call cost; a way to distinguish a refused document from a passing error, so both use up the
  * message's retries; anybody who reads what is dropped after them; an order between two pushes of one id.
  */
 export const tutorial: Baseline = {

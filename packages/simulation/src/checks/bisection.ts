@@ -29,5 +29,5 @@ function isCutForOtherReasons({ row, dispatches }: Job, children: readonly Job[]
   if (children.some(({ origin }) => origin === "kept_back")) return true;
   // With few batches left it is cut into more pieces than two or three.
   if (row.unconfirmed_dispatches + row.repeated_dispatches > 0) return true;
-  return row.status === "split" && dispatches.get(row.dispatch_number)?.told.has("invalid") !== true;
+  return row.status === "split" && dispatches.get(row.dispatch_number)?.reported.has("invalid") !== true;
 }

@@ -6,7 +6,7 @@ export function listFlaw(
 ): string | null {
   if (shown === undefined) return `${where} are not answered, or not to their end`;
   const at = expected.findIndex((line, index) => line !== shown[index]);
-  if (at >= 0) return `${where} have at place ${at}: ${shown[at]}, not ${expected[at]}`;
+  if (at >= 0) return `${where} have at index ${at}: ${shown[at]}, not ${expected[at]}`;
   return shown.length === expected.length ? null : `${where} go on behind their end with ${shown[expected.length]}`;
 }
 

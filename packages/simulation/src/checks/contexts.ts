@@ -4,7 +4,7 @@ import type { World } from "../world/world.ts";
 export function contextsFlaw({ mirror, sqlite }: World): string | null {
   const expected = new Map<string, string>();
   for (const { recorded, deleted, submission, content } of mirror.versions.values()) {
-    if (recorded && !deleted) expected.set(`${submission} ${content.place}`, JSON.stringify(content.contexts));
+    if (recorded && !deleted) expected.set(`${submission} ${content.index}`, JSON.stringify(content.contexts));
   }
   const kept = new Map<string, string>();
   const lists = "SELECT c.id, t.key, t.value FROM contexts c CROSS JOIN json_each(c.texts) t WHERE t.type <> 'null'";

@@ -44,7 +44,7 @@ export class EventDelivery {
     return null;
   }
 
-  /** Whether it polled what it was told of. */
+  /** Whether it polled what was reported. */
   get hasPolled(): boolean {
     return this.#polled.size > 0;
   }

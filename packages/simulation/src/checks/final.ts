@@ -139,7 +139,7 @@ function difference(view: string, expected: readonly string[], shown: readonly s
   return `the view ${view} shows what it should not: ${shown.find((line) => !wanted.has(line)) ?? "a row twice"}`;
 }
 
-/** Tables hold what the transactions told, no more. */
+/** Tables hold what the transactions reported, no more. */
 function rowsFlaw({ mirror, sqlite }: World): string | null {
   const documents = sqlite.rows("SELECT count(*) AS count FROM documents")[0]?.["count"];
   const there = [...mirror.versions.values()].filter((version) => version.recorded && !version.deleted).length;

@@ -155,18 +155,18 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Kn
 function changeFlaw({ row: before }: Job, dispatch: Dispatch, row: JobRow, known: Known): string | null {
   const { now, jobs } = known;
   const { id } = row;
-  const { told } = dispatch;
+  const { reported } = dispatch;
   switch (row.status) {
     case "dispatched":
       return dispatch.requestId === row.request_id ? null : `${id} has a request_id that is not its dispatch's`;
     case "succeeded":
-      return told.has("answered")
+      return reported.has("answered")
         ? null
         : `${id} succeeded under dispatch ${row.dispatch_number}, which was not answered`;
     case "split":
-      return told.has("invalid") || told.has("shrink") ? null : halvingFlaw(dispatch, before, row, jobs);
+      return reported.has("invalid") || reported.has("shrink") ? null : halvingFlaw(dispatch, before, row, jobs);
     case "pending": {
-      if (before.status === "dispatching" || told.has("over")) return null;
+      if (before.status === "dispatching" || reported.has("over")) return null;
       const waited = now - dispatch.startedAt;
       if (waited >= STUCK_AFTER_MINUTES * 60_000 - MAX_CLOCK_SKEW) return null;
       return `${id} was given up after ${waited} ms: its batch was neither stuck nor over`;
@@ -200,17 +200,17 @@ export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: 
   return parent?.row.status === "split" ? "piece" : "follow_up";
 }
 
-/** Whether a job was split because its submits timed out: nobody told why. */
+/** Whether a job was split because its submits timed out: nobody reported why. */
 function wasHalved({ row, dispatches }: Job): boolean {
-  const told = dispatches.get(row.dispatch_number)?.told;
+  const reported = dispatches.get(row.dispatch_number)?.reported;
   const isBeforeLast = row.batches === MAX_BATCHES - 1;
-  return told !== undefined && !told.has("invalid") && !told.has("shrink") && !isBeforeLast;
+  return reported !== undefined && !reported.has("invalid") && !reported.has("shrink") && !isBeforeLast;
 }
 
 export function isPieceOfInvalid({ row, origin }: Job, jobs: ReadonlyMap<string, Job>): boolean {
   const parent = row.parent_id === null || origin === "retry" ? undefined : jobs.get(row.parent_id);
   if (parent === undefined) return false;
-  const wasInvalid = parent.dispatches.get(parent.row.dispatch_number)?.told.has("invalid") === true;
+  const wasInvalid = parent.dispatches.get(parent.row.dispatch_number)?.reported.has("invalid") === true;
   return parent.isPieceOfInvalid || (origin === "piece" && wasInvalid);
 }
 

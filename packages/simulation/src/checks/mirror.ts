@@ -81,20 +81,20 @@ export class Mirror {
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
       else if (table === "retries") this.#retry(event, change);
-      else if (table === "malformed_messages") this.#tell(forgottenFlaw(event, change, by));
-      else if (table === "heartbeats") this.#tell(this.#chain.take(change, by, this.#rules.now()));
+      else if (table === "malformed_messages") this.#report(forgottenFlaw(event, change, by));
+      else if (table === "heartbeats") this.#report(this.#chain.take(change, by, this.#rules.now()));
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#transaction.retried.size > 0);
       job.isPieceOfInvalid = isPieceOfInvalid(job, this.jobs);
-      this.#tell(newJobFlaw(job, this.jobs));
+      this.#report(newJobFlaw(job, this.jobs));
     }
-    this.#tell(this.#transaction.retriedFlaw(newJobs));
-    for (const job of this.#transaction.jobs) this.#tell(jobCountsFlaw(job, (key) => this.version(key)));
-    if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#tell(this.pauses.flawIn(this.jobs));
-    for (const version of this.#transaction.versions) this.#tell(openJobsFlaw(version));
+    this.#report(this.#transaction.retriedFlaw(newJobs));
+    for (const job of this.#transaction.jobs) this.#report(jobCountsFlaw(job, (key) => this.version(key)));
+    if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#report(this.pauses.flawIn(this.jobs));
+    for (const version of this.#transaction.versions) this.#report(openJobsFlaw(version));
     for (const submission of this.#transaction.submissions)
-      this.#tell(countsFlaw(submission) ?? this.retries.flawIn(submission));
+      this.#report(countsFlaw(submission) ?? this.retries.flawIn(submission));
   }
 
   /** The dispatch that this invocation started for exactly these requests and has not submitted yet. */
@@ -123,30 +123,30 @@ export class Mirror {
     return version;
   }
 
-  #tell(flaw: string | null): void {
+  #report(flaw: string | null): void {
     if (flaw !== null) this.#rules.fail(flaw);
   }
 
   #submission(event: string, row: SubmissionRow, by: Caller): void {
     const known = this.submissions.get(row.id);
     if (event === "delete") return this.#rules.fail("a submission was deleted");
-    this.#tell(activityFlaw(row, known?.row, this.#rules.now()));
+    this.#report(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
-      this.#tell(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
+      this.#report(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
       const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
       const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now() };
       this.submissions.set(row.id, submission);
       return void this.#transaction.submissions.add(submission);
     }
-    this.#tell(submissionFlaw(known, row, this.#rules.now(), this.#rules.clockSetSince(known.heldBy.startedAt)));
-    this.#tell(cancellationFlaw(known, row, this.retries.of(row.id).length > 0));
+    this.#report(submissionFlaw(known, row, this.#rules.now(), this.#rules.clockSetSince(known.heldBy.startedAt)));
+    this.#report(cancellationFlaw(known, row, this.retries.of(row.id).length > 0));
     Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
     this.#transaction.submissions.add(known);
   }
 
   #retry(event: Change[1], change: Change): void {
-    this.#tell(this.retries.take(event, change, this));
+    this.#report(this.retries.take(event, change, this));
     const submission = this.submissions.get(String(change[2]));
     if (submission !== undefined) this.#transaction.submissions.add(submission);
   }
@@ -189,7 +189,7 @@ export class Mirror {
     if (event === "update") return this.#rules.fail(`the outcome of ${key} changed: outcomes are written once`);
     if (event === "insert") {
       const job = row.job_id === null ? null : (this.jobs.get(row.job_id) ?? null);
-      this.#tell(outcomeFlaw(row, version, submission, job));
+      this.#report(outcomeFlaw(row, version, submission, job));
       version.outcome = row;
       submission[row.status] += 1;
       return;
@@ -199,7 +199,7 @@ export class Mirror {
       if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
       if (submission.row.cancel_requested_at !== null) this.#rules.fail(`${key} is retried, and it is canceled`);
-      this.#tell(this.retries.queueFlaw(version));
+      this.#report(this.retries.queueFlaw(version));
       submission.failed -= 1;
       startOver(version);
       this.#transaction.retried.add(key);
@@ -216,7 +216,7 @@ export class Mirror {
       job = newJob(row);
       this.jobs.set(row.id, job);
       newJobs.push(job);
-      this.#tell(holdFlaw(null, row, job.list, { now: this.#rules.now(), submissions: this.submissions }));
+      this.#report(holdFlaw(null, row, job.list, { now: this.#rules.now(), submissions: this.submissions }));
     } else {
       const list = job.row.members === row.members ? job.list : listOf(row.members);
       const before = job.row;
@@ -228,18 +228,18 @@ export class Mirror {
       const dispatch = job.dispatches.get(row.dispatch_number);
       const { clockSetSince } = this.#rules;
       const world = { now, clockSetSince, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
-      this.#tell(jobFlaw(job, row, list, world));
-      this.#tell(holdFlaw(before, row, list, world));
+      this.#report(jobFlaw(job, row, list, world));
+      this.#report(holdFlaw(before, row, list, world));
       if (row.status === "dispatched" && dispatch !== undefined) dispatch.isConfirmed = true;
-      if (row.due_at !== before.due_at) this.#tell(pollFlaw(row, now, this.#rules.clockSetSince(by.startedAt)));
-      this.#tell(countUsage({ before, row, list, dispatch }, this.versions, this.submissions));
+      if (row.due_at !== before.due_at) this.#report(pollFlaw(row, now, this.#rules.clockSetSince(by.startedAt)));
+      this.#report(countUsage({ before, row, list, dispatch }, this.versions, this.submissions));
       if (isOpen(before.status)) for (const key of job.list) this.version(key)?.openJobs.delete(row.id);
       for (const key of job.list) this.#touch(key);
       job.row = row;
       job.list = list;
     }
     this.#transaction.jobs.add(job);
-    this.#tell(laneFlaw(job, (key) => this.version(key)?.content.lane));
+    this.#report(laneFlaw(job, (key) => this.version(key)?.content.lane));
     if (row.dispatch_number === 0) job.largest = Math.max(job.largest, job.list.length);
     for (const key of job.list) {
       if (isOpen(row.status)) this.version(key)?.openJobs.add(row.id);
@@ -248,11 +248,11 @@ export class Mirror {
   }
 
   #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Caller): void {
-    this.#tell(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
-    const dispatch = dispatchIn(row, list, by, (key) => this.version(key)?.content.place);
+    this.#report(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
+    const dispatch = dispatchIn(row, list, by, (key) => this.version(key)?.content.index);
     job.dispatches.set(row.dispatch_number, dispatch);
     const start = { at: dispatch.startedAt, begunAt: by.startedAt };
-    if (list.length > 0) this.#tell(this.#rate.flawAt(start, this.#rules.clockSetSince));
+    if (list.length > 0) this.#report(this.#rate.flawAt(start, this.#rules.clockSetSince));
     this.#startedBy.set(by, [...(this.#startedBy.get(by) ?? []), dispatch]);
     for (const key of list) this.version(key)?.dispatches.add(dispatch);
   }

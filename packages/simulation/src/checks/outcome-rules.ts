@@ -39,7 +39,7 @@ export function outcomeFlaw(row: OutcomeRow, version: Version, submission: Submi
 
 /** A document known to be among bad ones has its last batch for itself. */
 function lastBatchHadNeighbors({ isPieceOfInvalid, list, row, dispatches }: Job): boolean {
-  return isPieceOfInvalid && list.length > 1 && dispatches.get(row.dispatch_number)?.told.has("invalid") === true;
+  return isPieceOfInvalid && list.length > 1 && dispatches.get(row.dispatch_number)?.reported.has("invalid") === true;
 }
 
 function mayFail(code: string, version: Version): boolean {

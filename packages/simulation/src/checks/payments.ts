@@ -17,7 +17,7 @@ export function paymentFlaw(
     (earlier) =>
       earlier.isConfirmed &&
       now - earlier.takenAt < STUCK_AFTER_MINUTES * 60_000 - 2 * MAX_CLOCK_SKEW - clockSetSince(earlier) &&
-      !["over", "invalid", "shrink"].some((word) => earlier.told.has(word as "over")) &&
+      !["over", "invalid", "shrink"].some((word) => earlier.reported.has(word as "over")) &&
       !earlier.unusable.has(version.key),
   );
   version.batches.push(dispatch);

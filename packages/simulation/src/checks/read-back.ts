@@ -72,7 +72,7 @@ async function submissionsFlaw(
       `/v1/submissions/${id}/results?limit=${PAGE}&${METADATA}`,
       { id },
     );
-    const inOrder = versions.toSorted((a, b) => a.content.place - b.content.place);
+    const inOrder = versions.toSorted((a, b) => a.content.index - b.content.index);
     const flaw =
       listFlaw(`the results of ${id}`, inOrder.map(lineOf), rows?.map(documentLine)) ??
       (await resultsInPartFlaw(reader, id, inOrder));

@@ -3,7 +3,7 @@ import type { JobRow, OutcomeRow, SubmissionRow } from "./changes.ts";
 
 /** A document as a client pushed it: what its scores must be computed from. */
 export interface Content {
-  readonly place: number;
+  readonly index: number;
   readonly lane: string;
   readonly query: string;
   readonly contexts: readonly string[];
@@ -107,7 +107,7 @@ export interface Dispatch {
   /** Documents that its answer has no result for. */
   readonly unusable: Set<VersionKey>;
   /** What Workers AI let a Worker know: only then may D1 say so. */
-  readonly told: Set<"answered" | "invalid" | "shrink" | "permanent" | "over">;
+  readonly reported: Set<"answered" | "invalid" | "shrink" | "permanent" | "over">;
 }
 
 /** How a job came about: from parts, or from another job. */
@@ -169,18 +169,18 @@ export function newDispatch(head: DispatchHead): Dispatch {
     readyAt: Infinity,
     tokens: null,
     unusable: new Set(),
-    told: new Set(),
+    reported: new Set(),
   };
 }
 
-/** A dispatch as a job's row tells that it started. `placeOf` is a document's place in its push. */
+/** A dispatch as a job's row reports its start. `indexOf` is a document's index in its push. */
 export function dispatchIn(
   row: JobRow,
   list: readonly VersionKey[],
   by: Caller,
-  placeOf: (key: VersionKey) => number | undefined,
+  indexOf: (key: VersionKey) => number | undefined,
 ): Dispatch {
-  const references = list.map((key) => `${key.slice(0, key.indexOf("\n"))}:${placeOf(key)}`).join();
+  const references = list.map((key) => `${key.slice(0, key.indexOf("\n"))}:${indexOf(key)}`).join();
   return newDispatch({
     job: row.id,
     number: row.dispatch_number,

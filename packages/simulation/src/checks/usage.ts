@@ -40,7 +40,7 @@ export function countUsage(
 
 /** A batch was given up of which the service said nothing. */
 export function countSilence({ row, list, dispatches }: Job, versions: ReadonlyMap<VersionKey, Version>): void {
-  if (dispatches.get(row.dispatch_number)?.told.has("over") === true) return;
+  if (dispatches.get(row.dispatch_number)?.reported.has("over") === true) return;
   for (const key of list) {
     const version = versions.get(key);
     if (version !== undefined) version.turnedAway += 1;

@@ -85,7 +85,7 @@ export class BaselineDesign implements Design {
 
   async read(push: Push, document: PushedDocument): Promise<Shown> {
     const { sql, shown } = this.#baseline.read;
-    const id = document.id ?? `${this.#nameOf.get(push) ?? ""}-${document.place}`;
+    const id = document.id ?? `${this.#nameOf.get(push) ?? ""}-${document.index}`;
     return shown(this.#world.sqlite.rows(sql, push.collection, id)[0]);
   }
 

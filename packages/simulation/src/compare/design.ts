@@ -15,6 +15,6 @@ export interface Design {
   becomeQuiet(stop: () => boolean): Promise<void>;
   /** What a reader is shown for a document of a push that was accepted, which nobody pushed again since. */
   read(push: Push, document: PushedDocument): Promise<Shown>;
-  /** Dispatches of it that the design's own tables tell of; 1 where they tell of none. */
+  /** Dispatches of it that the design's own tables report; 1 if they report none. */
   recorded(push: Push, document: PushedDocument): number;
 }

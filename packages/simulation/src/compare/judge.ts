@@ -10,13 +10,13 @@ export interface Tally {
   documents: number;
   /** Nothing is shown for it, and nothing says that it failed. */
   lost: number;
-  /** It is said to be under way, for ever. */
+  /** It is reported as in progress forever. */
   stranded: number;
   /** What is shown as its scores is not what its own texts give: another's, an older version's, or no scores. */
   wrong: number;
   /** It is said to have failed, though the service would have scored it. */
   failed: number;
-  /** Workers AI took it in more than once, and of those: without that the design's tables tell of it. */
+  /** Workers AI took it in more than once, and of those: without a report of it in the design's tables. */
   paidTwice: number;
   unrecorded: number;
   /** Times that Workers AI took them in. */

@@ -96,5 +96,5 @@ export class SluiceDesign implements Design {
 
 function named(push: Push, document: PushedDocument): { readonly submission: string; readonly id: string } {
   if (push.submission === null) throw new Error("a push that was accepted has no submission");
-  return { submission: push.submission, id: document.id ?? nameDocument(push.submission, document.place) };
+  return { submission: push.submission, id: document.id ?? nameDocument(push.submission, document.index) };
 }

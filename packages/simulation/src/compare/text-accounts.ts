@@ -5,7 +5,7 @@ import type { Invocation } from "../world/invocation.ts";
 import type { Push } from "../world/pushes.ts";
 import type { World } from "../world/world.ts";
 
-/** Calls of a design that keeps no dispatches: whose each request is, its text tells. */
+/** Calls of a design that keeps no dispatches: the text of each request shows whose it is. */
 export class TextAccounts implements Accounts {
   readonly #world: World;
   readonly #contents: ReadonlyMap<string, Content>;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** What is told of a row, by table: the columns that a change of it carries, in this order. */
+/** What is reported of a row, by table: the columns that a change of it carries, in this order. */
 export const AUDITED = {
   submissions: [
     "id",
@@ -58,7 +58,7 @@ export const AUDITED = {
   malformed_messages: ["queue", "message_id", "body"],
 } as const;
 
-/** Triggers that tell of every row that is inserted, updated or deleted, through the function `tell`. */
+/** Triggers that report every row that is inserted, updated or deleted, through the function `report`. */
 export function auditSql(db: DatabaseSync): string {
   return Object.entries(AUDITED)
     .flatMap(([table, columns]) => {
@@ -74,8 +74,8 @@ export function auditSql(db: DatabaseSync): string {
       return (["insert", "update", "delete"] as const).map((event) => {
         const row = event === "delete" ? "OLD" : "NEW";
         const values = columns.map((column) => `${row}.${column}`).join(", ");
-        return `CREATE TEMP TRIGGER told_${table}_${event} AFTER ${event.toUpperCase()} ON ${table}
-          BEGIN SELECT tell('${table}', '${event}', ${values}); END;`;
+        return `CREATE TEMP TRIGGER reported_${table}_${event} AFTER ${event.toUpperCase()} ON ${table}
+          BEGIN SELECT report('${table}', '${event}', ${values}); END;`;
       });
     })
     .join("\n");

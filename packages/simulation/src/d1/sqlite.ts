@@ -32,7 +32,7 @@ export interface Execution {
 }
 
 /**
- * A migrated SQLite in memory under D1's limits, which tells of every row that a committed
+ * A migrated SQLite in memory under D1's limits, which reports every row that a committed
  * transaction changed. Compiled statements are kept, so one database serves many seeds.
  */
 export class Sqlite {
@@ -52,7 +52,7 @@ export class Sqlite {
     for (const sql of further) this.#db.exec(sql);
     const tables = this.#db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     this.#tables = tables.map((table) => String(table["name"]));
-    this.#db.function("tell", { varargs: true }, (...values) => {
+    this.#db.function("report", { varargs: true }, (...values) => {
       this.#changes.push(values as unknown as Change);
       return null;
     });
@@ -94,7 +94,7 @@ export class Sqlite {
     }
   }
 
-  /** Rows for the checks, outside of everything that is counted or told. */
+  /** Rows for the checks, outside of everything that is counted or reported. */
   rows(sql: string, ...values: readonly SQLInputValue[]): Record<string, unknown>[] {
     const { statement } = this.#compile(sql);
     statement.setReturnArrays(false);

@@ -39,7 +39,7 @@ export const CLOCKS: readonly Mutation[] = [
     "{ db, now: databaseTime, random }",
   ),
   withKind(
-    "resending",
+    "resuming",
     mutation(
       "takeover-waits-for-clock",
       "a push whose last activity is ahead of D1's clock is not taken over until the clock gets there",

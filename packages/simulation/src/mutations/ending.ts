@@ -104,7 +104,7 @@ export const ENDING: readonly Mutation[] = [
     "groupMembers(again.slice(0, 1))",
   ),
   mutation(
-    "asked-for-ever",
+    "asked-forever",
     "a document without a result is asked for again without end",
     "applyAnswer",
     "job.round >= MAX_ROUNDS",

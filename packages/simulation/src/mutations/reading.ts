@@ -17,7 +17,7 @@ export const READING: readonly Mutation[] = [
     "",
   ),
   mutation(
-    "stale-not-told",
+    "stale-not-reported",
     "a document whose newest version has no scores shows none, though an older one has",
     "documentShape",
     "const stale = row.olderSubmissionId !== null;",
@@ -31,7 +31,7 @@ export const READING: readonly Mutation[] = [
     '"metadata":${JSON.stringify(JSON.parse(row.metadata ?? "null"))}}',
   ),
   mutation(
-    "lost-not-told",
+    "lost-not-reported",
     "a submission does not count among its failures what the Queue lost",
     "countsShape",
     "failed: row.failed + row.lost,",

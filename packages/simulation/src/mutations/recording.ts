@@ -177,7 +177,7 @@ export const RECORDING: readonly Mutation[] = [
     "pieces.slice(0, 1).map((piece)",
   ),
   mutation(
-    "split-uses-an-dispatch",
+    "split-counts-as-a-round",
     "a split counts as an answer about each document",
     "settleRefusal",
     "round: job.round,",

@@ -19,7 +19,7 @@ export const REPORTING: readonly Mutation[] = [
     "= [] as readonly number[];",
   ),
   mutation(
-    "unknown-event-for-ever",
+    "unknown-event-forever",
     "an event of a batch that nobody knows is retried for as long as the queue delivers it",
     "afterUnknown",
     'return delaySeconds === undefined ? { kind: "ack" } : { kind: "retry", delaySeconds };',

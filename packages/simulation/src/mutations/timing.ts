@@ -34,7 +34,7 @@ export const TIMING: readonly Mutation[] = [
     "AND s.closed_at IS NOT NULL",
   ),
   mutation(
-    "failing-polls-for-ever",
+    "failing-polls-forever",
     "a batch whose polls fail is never given up",
     "overdue",
     "? 2 * context.stuckAfter :",

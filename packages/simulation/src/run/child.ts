@@ -5,7 +5,7 @@ import { standInForPlatform } from "./platform.ts";
 import type { ChildAnswer, ChildOrder, Program } from "./protocol.ts";
 
 /*
- * A process that runs the seeds it is told to, over the product as it is or with one mutation. The
+ * A process that runs the seeds it is given, over the product as it is or with one mutation. The
  * product is imported only after its texts are replaced.
  */
 

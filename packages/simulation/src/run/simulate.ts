@@ -3,7 +3,7 @@ import { runSeeds } from "./run-seeds.ts";
 import type { SeedResult } from "./run-seed.ts";
 import { Summary } from "./summary.ts";
 
-/** A run ends after this many failing seeds: the first one tells most. */
+/** A run ends after this many failing seeds: the first one shows most. */
 const MAX_FAILURES = 5;
 /** Fewer seeds need not meet every fault. */
 const MEETS_ALL_FAULTS = 500;

@@ -1,7 +1,7 @@
 import { FAULT_NAMES, type Fault } from "../world/fault-rates.ts";
 import type { SeedResult } from "./run-seed.ts";
 
-/** Adds up what seeds tell. */
+/** Adds up what seeds report. */
 export class Summary {
   readonly failed: SeedResult[] = [];
   readonly kinds = new Map<string, number>();

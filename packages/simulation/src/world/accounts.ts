@@ -117,7 +117,7 @@ export class DispatchAccounts implements Accounts {
   }
 }
 
-/** Whether the service refuses a document for ever. */
+/** Whether the service always refuses a document. */
 export function isPoison(query: string): boolean {
   return query.startsWith("poison");
 }

@@ -17,7 +17,7 @@ export interface SentBatch {
   readonly sentAt: number;
 }
 
-/** One document of a batch: what was sent, whose it is, and whether the service refuses it for ever. */
+/** One document of a batch: what was sent, whose it is, and whether the service always refuses it. */
 export interface BatchEntry {
   readonly request: SentRequest;
   readonly version: Version;

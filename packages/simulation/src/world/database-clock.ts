@@ -23,11 +23,16 @@ export class DatabaseClock {
   /** Milliseconds by which it is ahead of the world's. */
   ahead = 0;
   readonly #timeline: Timeline;
+  readonly #faults: Faults;
+  readonly #trace: Trace;
+  #wasSetBack = false;
   readonly #sets: { readonly at: number; readonly by: number }[] = [];
 
   constructor(seed: number, world: { timeline: Timeline; random: Random; faults: Faults; trace: Trace }) {
     const { faults, timeline, trace } = world;
     this.#timeline = timeline;
+    this.#faults = faults;
+    this.#trace = trace;
     if (faults.strikes("d1_clock_off")) {
       this.ahead = world.random.int(-MAX_WRONG, MAX_WRONG);
       trace.add("d1", `has a clock that is ${this.ahead} ms ahead`);
@@ -38,21 +43,30 @@ export class DatabaseClock {
     for (let sets = random.int(1, MAX_SETS); sets > 0; sets -= 1) {
       const most = random.pick(MAX_SET);
       const by = random.int(-most, most);
-      timeline.after(random.spread(1_000, 180 * MINUTE), () => {
-        if (!faults.isOn) return;
-        faults.count("d1_clock_set");
-        this.ahead += by;
-        this.#sets.push({ at: timeline.now, by });
-        trace.add("d1", `has its clock set by ${by} ms`, "d1_clock_set");
-      });
+      timeline.after(random.spread(1_000, 180 * MINUTE), () => this.#set(by));
     }
+  }
+
+  /** Sets it back, once in a seed. */
+  setBack(by: number): void {
+    if (this.#wasSetBack) return;
+    this.#wasSetBack = true;
+    this.#set(-by);
+  }
+
+  #set(by: number): void {
+    if (!this.#faults.isOn) return;
+    this.#faults.count("d1_clock_set");
+    this.ahead += by;
+    this.#sets.push({ at: this.#timeline.now, by });
+    this.#trace.add("d1", `has its clock set by ${by} ms`, "d1_clock_set");
   }
 
   now(): number {
     return this.#timeline.now + this.ahead;
   }
 
-  /** Milliseconds by which it was set since this time of the world, both ways added up: nobody can tell them from time. */
+  /** Milliseconds by which it was set since this time of the world, both ways added up: nobody can distinguish them from time. */
   setSince(time: number): number {
     return this.#sets.reduce((sum, { at, by }) => (at >= time ? sum + Math.abs(by) : sum), 0);
   }

@@ -3,7 +3,7 @@ import type { Surroundings } from "./surroundings.ts";
 
 const MINUTE = 60_000;
 
-/** A batch that Workers AI took in, as far as its events tell of it. */
+/** A batch that Workers AI took in, as far as its events report it. */
 interface ReportedBatch {
   readonly requestId: string;
   readonly model: string;

@@ -42,7 +42,7 @@ export function boundPushToScore(world: World, isBurst: boolean): void {
   world.onScored = (submission, document) => {
     const { now } = world.timeline;
     const version = world.mirror.version(versionKey(submission, document));
-    const dispatch = [...(version?.dispatches ?? [])].findLast(({ told }) => told.has("answered"));
+    const dispatch = [...(version?.dispatches ?? [])].findLast(({ reported }) => reported.has("answered"));
     const acceptedAt = world.mirror.submissions.get(submission)?.heldSince;
     if (version === null || dispatch === undefined || acceptedAt === undefined)
       return world.fail(`${document} of ${submission} got scores without an answer`);

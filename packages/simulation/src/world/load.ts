@@ -19,12 +19,12 @@ export function drawLoadTimes({ random, timeline }: World): { readonly isBurst: 
 export function drawSmallPush(number: number, random: Random): Push {
   const tag = `${number}-${random.int(0, 9_999)}`;
   const lane = random.pick(["interactive", "bulk"]);
-  const documents = Array.from({ length: random.int(1, 2) }, (_, place) => ({
-    id: `doc-${tag}-${place}`,
-    place,
+  const documents = Array.from({ length: random.int(1, 2) }, (_, index) => ({
+    id: `doc-${tag}-${index}`,
+    index,
     lane,
-    query: `query ${tag} ${place}`,
-    contexts: [`a text of ${tag} ${place}`],
+    query: `query ${tag} ${index}`,
+    contexts: [`a text of ${tag} ${index}`],
     contextIds: null,
     metadata: null,
   }));
@@ -45,7 +45,7 @@ export function drawSmallPush(number: number, random: Random): Push {
     accepted: false,
     firstSentAt: null,
     lastEndedAt: null,
-    lastHeldAt: -Infinity,
+    reported: null,
     underWay: 0,
   };
 }

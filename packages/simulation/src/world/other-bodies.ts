@@ -42,7 +42,7 @@ export class OtherBodies {
     if (submission === null || push.accepted) return;
     const rows = sqlite.rows("SELECT document_id FROM documents WHERE submission_id = ?", submission);
     const recorded = new Set(rows.map((row) => String(row["document_id"])));
-    const isThere = ({ id, place }: PushedDocument) => recorded.has(id ?? nameDocument(submission, place));
+    const isThere = ({ id, index }: PushedDocument) => recorded.has(id ?? nameDocument(submission, index));
     const there = push.documents.filter(isThere).map(({ query }) => `"query":${JSON.stringify(query)}`);
     if (there.length === 0 || mirror.submissions.get(submission)?.row.closed_at !== null) return;
     const query = later.pick(there);

@@ -1,5 +1,6 @@
 import { DEFAULT_MODEL, type SubmissionId } from "@sluice/core";
 import type { Content } from "../checks/state.ts";
+import type { Caller } from "./caller.ts";
 import type { Faults } from "./faults.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Random } from "../random.ts";
@@ -27,8 +28,8 @@ export interface Push {
   /** When it was sent first, and when its last request so far ended. */
   firstSentAt: number | null;
   lastEndedAt: number | null;
-  /** When a request that may have had the push last ended: any but those that were told of another. */
-  lastHeldAt: number;
+  /** Since when answers say that it is under way, though the request that had it last has ended. */
+  reported: { readonly holder: Caller; readonly since: number } | null;
   /** Its requests that have not ended. */
   underWay: number;
 }
@@ -78,12 +79,12 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   const lane = pushesShareJobs ? "interactive" : random.pick(["interactive", "bulk"]);
   const isNdjson = isMixed || random.chance(0.65);
   const lines = drawLines(count, isNdjson && faults.strikes("client_rejected_lines"), random);
-  const places = lines.filter((line) => line !== "").flatMap((line, place) => (line === null ? [place] : []));
-  const documents = places.map((place, index) => {
+  const indexes = lines.filter((line) => line !== "").flatMap((line, index) => (line === null ? [index] : []));
+  const documents = indexes.map((index, number) => {
     const isLong = random.chance(isMixed ? 0.25 : 0.06);
     if (isLong) faults.count("part_staged");
-    const id = random.chance(0.8) ? (names[index] ?? null) : null;
-    return drawDocument({ id, place, lane, tag, isLong }, random, faults);
+    const id = random.chance(0.8) ? (names[number] ?? null) : null;
+    return drawDocument({ id, index, lane, tag, isLong }, random, faults);
   });
   const collection = random.pick(["default", "default", "other"]);
   const query = new URLSearchParams({ collection, lane });
@@ -95,8 +96,8 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
 /** A push of the same documents with other texts, as by someone who sees a mistake at once. */
 export function drawCorrection(push: Push, number: number, random: Random, faults: Faults): Push {
   const tag = `${number}-${random.int(0, 9_999)}`;
-  const documents = push.documents.map(({ id, lane }, place) =>
-    drawDocument({ id, place, lane, tag, isLong: false }, random, faults),
+  const documents = push.documents.map(({ id, lane }, index) =>
+    drawDocument({ id, index, lane, tag, isLong: false }, random, faults),
   );
   const { collection, path } = push;
   const lines = documents.map(() => null);
@@ -115,24 +116,24 @@ const NO_DOCUMENTS = ["", "not JSON", "[]", '{"query":"","contexts":["a"]}', '{"
 
 interface DocumentHead {
   readonly id: string | null;
-  readonly place: number;
+  readonly index: number;
   readonly lane: string;
   readonly tag: string;
   readonly isLong: boolean;
 }
 
 function drawDocument({ isLong, tag, ...head }: DocumentHead, random: Random, faults: Faults): PushedDocument {
-  const { place } = head;
+  const { index } = head;
   const contexts = Array.from(
     { length: random.int(1, 4) },
-    (_, index) => `text ${index} of ${tag} ${place}${isLong ? " long".repeat(400) : ""}`,
+    (_, number) => `text ${number} of ${tag} ${index}${isLong ? " long".repeat(400) : ""}`,
   );
   return {
     ...head,
-    query: `${nature(faults)} ${tag} ${place}`,
+    query: `${nature(faults)} ${tag} ${index}`,
     contexts,
-    contextIds: random.chance(0.4) ? contexts.map((_, index) => `c${index}-${place}`) : null,
-    metadata: place % 2 === 0 ? metadataOf(place, tag) : null,
+    contextIds: random.chance(0.4) ? contexts.map((_, number) => `c${number}-${index}`) : null,
+    metadata: index % 2 === 0 ? metadataOf(index, tag) : null,
   };
 }
 
@@ -166,14 +167,14 @@ function pushOf(documents: readonly PushedDocument[], { collection, path, lines,
     accepted: false,
     firstSentAt: null,
     lastEndedAt: null,
-    lastHeldAt: -Infinity,
+    reported: null,
     underWay: 0,
   };
 }
 
 /** Metadata that is another once its numbers were parsed. */
-function metadataOf(place: number, tag: string): string {
-  return `{"id":${1_546_130_668_394_913_801n + BigInt(place)},"version":1.0,"tag":"${tag}"}`;
+function metadataOf(index: number, tag: string): string {
+  return `{"id":${1_546_130_668_394_913_801n + BigInt(index)},"version":1.0,"tag":"${tag}"}`;
 }
 
 /** A document as its client writes it. */

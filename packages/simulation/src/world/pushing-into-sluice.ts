@@ -42,6 +42,6 @@ function learn(world: World, pushing: Pushing, id: SubmissionId, by: Invocation)
     return world.fail(`${by.name} opened a second submission under one key`);
   push.submission = id;
   for (const document of push.documents) {
-    world.contents.set(versionKey(id, document.id ?? nameDocument(id, document.place)), document);
+    world.contents.set(versionKey(id, document.id ?? nameDocument(id, document.index)), document);
   }
 }

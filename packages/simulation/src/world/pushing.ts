@@ -8,10 +8,10 @@ import { MINUTE, type World } from "./world.ts";
 const MAX_REPEATS = 4;
 
 /**
- * How long a push counts as running after its last request ended: a minute, and another where D1's clock was set back
- * meanwhile. A call that was under way then may take effect minutes later.
+ * How long a push may be said to be under way after the request that has it ended: a minute, two where D1's clock was
+ * set back and passes that time once more, and as long as a call of it may be late.
  */
-const MAX_RUNNING_MS = 6 * MINUTE;
+const MAX_REPORTED_MS = 6 * MINUTE;
 
 /** Where pushes go in. */
 export interface Door {
@@ -86,31 +86,54 @@ export class Pushing {
     );
   }
 
-  /** A request of a push has ended. One that is told of another that runs holds nothing: then there must be another. */
+  /** A request of a push has ended. If the answer names another one as under way, there is one, or was a moment ago. */
   ended(push: Push, answer: Answer | null, startedAt: number): void {
     const { timeline } = this.#world;
     push.underWay -= 1;
     push.lastEndedAt = timeline.now;
-    const isOfAnother = answer?.status === 409 && answer.body["submission"] === undefined;
-    if (!isOfAnother) push.lastHeldAt = timeline.now;
-    else if (!push.accepted && push.underWay === 0 && startedAt - push.lastHeldAt > MAX_RUNNING_MS)
-      this.#world.fail(
-        `${push.submission} is said to be pushed, and its last request ended ${startedAt - push.lastHeldAt} ms before`,
-      );
+    const holder = this.#world.mirror.submissions.get(push.submission ?? "")?.heldBy;
+    if (!isOfAnother(answer) || push.accepted || holder === undefined || holder.isRunning) {
+      push.reported = null;
+      return;
+    }
+    if (push.reported?.holder !== holder) push.reported = { holder, since: startedAt };
+    const reported = startedAt - push.reported.since;
+    if (reported > MAX_REPORTED_MS)
+      this.#world.fail(`${push.submission} is said to be pushed for ${reported} ms, though ${holder.name} has ended`);
+  }
+
+  /** Whether D1 has a Worker at it, which was active a moment ago: one that died does not let it go. */
+  #isHeld({ submission }: Push): boolean {
+    const row = this.#world.mirror.submissions.get(submission ?? "")?.row;
+    const isOpen = row !== undefined && row.closed_at === null && row.holder !== null && row.holder !== "";
+    return isOpen && Math.abs(this.#world.databaseNow() - row.active_at) < 2 * MINUTE;
   }
 
   #hear(push: Push, answer: Answer | null, repeats: number): void {
-    const { faults, random, timeline } = this.#world;
+    const { d1Clock, faults, later, random, timeline } = this.#world;
+    if (answer === null && faults.hasResumedPushes && later.chance(0.7) && this.#isHeld(push))
+      d1Clock.setBack(later.int(20, 60) * MINUTE);
     if (answer?.status === 202) {
       this.#door.accepted(push, answer);
       push.accepted = true;
       return;
     }
     if (answer?.status === 422) return this.#world.fail(`a push was refused as ${String(answer.body["title"])}`);
-    if (!push.isKeyed || push.accepted || (faults.isOn && repeats >= MAX_REPEATS)) return;
+    if (!push.isKeyed || push.accepted) return;
+    if (faults.isOn && repeats >= MAX_REPEATS) {
+      // The other request is under way: ask again.
+      if (isOfAnother(answer) && faults.hasResumedPushes)
+        timeline.after(later.int(1, 5) * MINUTE, () => this.#send(push, repeats));
+      return;
+    }
     const wait = answer?.retryAfter == null ? random.spread(500, 3 * MINUTE) : answer.retryAfter * 1_000;
     timeline.after(wait, () => this.#send(push, repeats + 1));
     if (faults.strikes("client_sends_twice"))
       timeline.after(wait + random.int(1, 15_000), () => this.#send(push, MAX_REPEATS));
   }
+}
+
+/** Whether the answer is that another request has its push. */
+function isOfAnother(answer: Answer | null): boolean {
+  return answer?.status === 409 && answer.body["submission"] === undefined;
 }

@@ -26,7 +26,7 @@ const MAX_BATCH = 8;
 
 /**
  * A Queue: at least once, in no order, acknowledged message by message, to the dead-letter queue
- * after its retries. What it loses it tells the world, and nobody else.
+ * after its retries. It reports what it loses to the world, and to nobody else.
  */
 export class SimulatedQueue {
   readonly settings: ConsumerConfiguration;

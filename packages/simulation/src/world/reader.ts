@@ -25,8 +25,8 @@ export class Reader {
     let cursor: string | null = null;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const separator = path.includes("?") ? "&" : "?";
-      const place: string = cursor === null ? path : `${path}${separator}cursor=${encodeURIComponent(cursor)}`;
-      const { status, body } = await this.get(handle, place, parameters);
+      const page: string = cursor === null ? path : `${path}${separator}cursor=${encodeURIComponent(cursor)}`;
+      const { status, body } = await this.get(handle, page, parameters);
       if (status !== 200) return null;
       const data = body["data"] as Row[];
       const next = body["next_cursor"] as string | null;

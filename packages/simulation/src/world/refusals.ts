@@ -13,7 +13,7 @@ export function refusalOf(
   const poison = entries.filter((entry) => entry.isPoison);
   if (poison.length > 0 && poisonMode === "submit") {
     faults.count("batch_invalid_at_submit");
-    dispatch.told.add("invalid");
+    dispatch.reported.add("invalid");
     for (const { version } of poison) version.mayFailWith.add("invalid_input");
     return codedError(random, random.pick([5004, 5006, 3003, 5021]), "Invalid input");
   }
@@ -26,7 +26,7 @@ export function refusalOf(
     };
   }
   if (faults.strikes("submit_too_large")) {
-    dispatch.told.add("shrink");
+    dispatch.reported.add("shrink");
     for (const { version } of entries.length === 1 ? entries : []) version.mayFailWith.add("too_large");
     return codedError(random, 3006, "Request too large");
   }
@@ -39,7 +39,7 @@ export function refusalOf(
   if (faults.strikes("submit_configuration"))
     return codedError(random, random.pick([10_000, 5007, 5035, 5018]), "Authentication error");
   if (faults.strikes("submit_permanent")) {
-    dispatch.told.add("permanent");
+    dispatch.reported.add("permanent");
     for (const { version } of entries) version.mayFailWith.add("refused");
     return codedError(random, 5005, "not supported");
   }

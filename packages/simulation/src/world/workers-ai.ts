@@ -153,10 +153,10 @@ export class SimulatedAi {
     else if (faults.strikes("poll_error")) passage = { fault: "poll_error", lost: true, error: unclearError(random) };
     else if (faults.strikes("poll_answer_lost")) passage = { fault: "poll_answer_lost", error: unclearError(random) };
     else if (faults.strikes("ai_stall")) passage = { fault: "ai_stall", back: random.int(40_000, 100_000) };
-    return ports.call(by, `poll ${requestId}`, passage, () => this.#tell(model, requestId));
+    return ports.call(by, `poll ${requestId}`, passage, () => this.#report(model, requestId));
   }
 
-  #tell(model: string, requestId: string): unknown {
+  #report(model: string, requestId: string): unknown {
     const { faults, random, timeline } = this.#world;
     const batch = this.#batches.get(requestId);
     if (batch === undefined || batch.model !== model) {
@@ -166,7 +166,7 @@ export class SimulatedAi {
     if (faults.strikes("poll_configuration")) return codedError(random, 10_000, "Authentication error")();
     const now = timeline.now;
     if (now >= batch.forgottenAt || faults.strikes("poll_unknown_for_a_moment")) {
-      batch.dispatch.told.add("over");
+      batch.dispatch.reported.add("over");
       this.#turnAway(batch.entries);
       return codedError(random, random.pick([3042, 5004]), "request_id not found")();
     }
@@ -174,7 +174,7 @@ export class SimulatedAi {
       const status = now - batch.takenAt < (batch.readyAt - batch.takenAt) / 2 ? "queued" : "running";
       return { status, request_id: requestId, model };
     }
-    this.#world.trace.add("workers-ai", `tells of ${requestId}: ${batch.end}`);
+    this.#world.trace.add("workers-ai", `reports ${requestId}: ${batch.end}`);
     return this.#answer(batch);
   }
 
@@ -184,12 +184,12 @@ export class SimulatedAi {
     accounts.answered(dispatch);
     if (end === "invalid") {
       faults.count("batch_invalid_at_poll");
-      dispatch.told.add("invalid");
+      dispatch.reported.add("invalid");
       for (const { version, isPoison } of entries) if (isPoison) version.mayFailWith.add("invalid_input");
       return { status: "failed", request_id: batch.requestId, errors: [{ code: 5004, message: "Invalid data" }] };
     }
     if (end === "failed") {
-      dispatch.told.add("over");
+      dispatch.reported.add("over");
       this.#turnAway(entries);
       return random.pick([
         { status: "failed" },
@@ -207,7 +207,7 @@ export class SimulatedAi {
       }
     }
     // A batch that failed and holds nothing has failed altogether.
-    dispatch.told.add(end === "failed_in_part" && batch.answer.items === 0 ? "over" : "answered");
+    dispatch.reported.add(end === "failed_in_part" && batch.answer.items === 0 ? "over" : "answered");
     return batch.answer.give();
   }
 }

@@ -195,9 +195,9 @@ export class World implements Surroundings {
           label === "SELECT retry_parts" &&
           this.faults.hasFrozenRetries &&
           this.faults.isOn &&
-          this.later.chance(0.3)
+          this.later.chance(0.5)
         )
-          by.freeze(this.later.spread(20_000, 15 * MINUTE));
+          by.freeze(this.later.spread(90_000, 14 * MINUTE));
         return this.ports.call(by, label, d1Passage(this), work);
       },
       (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),
