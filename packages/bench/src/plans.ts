@@ -54,7 +54,6 @@ export const quickPlan: CountedPlan = {
   ],
   virtual: [
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 5 }),
-    // Quarters of two minutes: each is polled by the same number of cron runs.
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 8 }),
     ...[true, false].flatMap((events) => [
       stream({ documentsPerSecond: 0.1, minutes: 60, events }),

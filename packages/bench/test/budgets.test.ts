@@ -145,6 +145,7 @@ describe("capacity budgets", () => {
     expect(over({ p99: 80.1 })).toHaveLength(1);
     expect(over({ serviceSeconds: 30, p99: 105 })).toEqual([]);
     expect(over({ p99ByQuarter: [60, 70, 75, 80] })).toHaveLength(1);
+    expect(over({ p99ByQuarter: [60, 70, 75, 80], minutes: 10 })).toEqual([]);
     expect(over({ open: 1 })).toHaveLength(1);
   });
 
