@@ -3,7 +3,7 @@ import { openDatabase, type Database } from "@sluice/db";
 import { deleteDocument } from "../src/document/sql/delete-document.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
 import * as readFeed from "../src/document/sql/read-feed.ts";
-import * as chain from "../src/job/sql/chain.ts";
+import * as chain from "../src/job/sql/poller-chain.ts";
 import { claimAtStart, claimDueJobs } from "../src/job/sql/claim-due-jobs.ts";
 import { claimReportedJobs } from "../src/job/sql/claim-reported-jobs.ts";
 import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";

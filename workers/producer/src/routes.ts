@@ -1,6 +1,6 @@
-import { listResults } from "./handlers/list-results.ts";
-import { pushDocuments } from "./handlers/push-documents.ts";
-import { readFeed } from "./handlers/read-feed.ts";
+import { listResults } from "./handlers/results-response.ts";
+import { pushDocuments } from "./handlers/push-response.ts";
+import { readFeed } from "./handlers/feed-response.ts";
 import { noQuery } from "./http/query.ts";
 import { documentsResponse, jsonTextResponse, NDJSON_TYPES } from "./http/respond.ts";
 import { operatingRoutes } from "./operating-routes.ts";

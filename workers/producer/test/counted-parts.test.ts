@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CountedParts } from "../src/push/counted-parts.ts";
+import { ResumedParts } from "../src/push/resumed-parts.ts";
 
 /** `i`: an inline part, of two documents. `s`: a staged part, of one. */
 type Kind = "i" | "s";
@@ -56,8 +56,8 @@ function recordSome(parts: readonly Part[]): Part[][] {
 const sum = (parts: readonly Part[]) => parts.reduce((documents, { kind }) => documents + documentsOf(kind), 0);
 const totalOf = (parts: readonly Part[]) => sum(parts.filter(({ isCounted }) => isCounted));
 
-function countedParts(parts: readonly Part[]): CountedParts {
-  return new CountedParts(
+function countedParts(parts: readonly Part[]): ResumedParts {
+  return new ResumedParts(
     totalOf(parts),
     parts.flatMap(({ kind, state }, part) =>
       state === "unknown"
@@ -100,7 +100,7 @@ describe("the parts that a resumed push finds counted", () => {
   });
 
   it("belong to another push if a part is counted in part", () => {
-    const counted = new CountedParts(3, []);
+    const counted = new ResumedParts(3, []);
     expect(counted.take(0, "a", 2)).toEqual({ state: "unknown", uncounted: 0 });
     expect(counted.take(1, "b", 2)).toBeNull();
   });
@@ -109,7 +109,7 @@ describe("the parts that a resumed push finds counted", () => {
     ["recorded", [{ part: 1, documents: 2, hash: "b", state: "recorded" }]],
     ["sent", []],
   ] as const)("are not all taken where the push ends before one that was %s", (_, known) => {
-    const counted = new CountedParts(4, known);
+    const counted = new ResumedParts(4, known);
     counted.take(0, "a", 2);
     expect(counted.isAllTaken).toBe(false);
   });

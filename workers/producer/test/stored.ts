@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { rankScores } from "@sluice/pipeline/score/rank-scores.ts";
 import type { JobId, SubmissionId } from "@sluice/core";
-import type { JobEnd } from "@sluice/pipeline/score/job-end.ts";
+import type { JobEnd } from "@sluice/pipeline/job/job-end.ts";
 import { finalizeJobs } from "@sluice/pipeline/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import type { NewSubmission } from "@sluice/pipeline/submission/sql/open-submission.ts";

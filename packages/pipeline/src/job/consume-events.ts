@@ -8,7 +8,7 @@ import { continueRun } from "./continue-run.ts";
 import { readEvent } from "./read-event.ts";
 import { pollJobs } from "./poll-jobs.ts";
 import type { PollerContext } from "./poller-context.ts";
-import { Share } from "./share.ts";
+import { RunBudget } from "./run-budget.ts";
 
 /**
  * Delays in seconds before an event of an unknown batch is delivered again. An event may arrive before the consumer has
@@ -60,7 +60,7 @@ async function pollReported(context: PollerContext, requestIds: readonly Request
     pollWaits(context.runInterval),
     context.databaseTime(),
   );
-  if (jobs.length > 0) await pollJobs(await withDatabaseClock(context), jobs, new Share(context));
+  if (jobs.length > 0) await pollJobs(await withDatabaseClock(context), jobs, new RunBudget(context));
   return new Set(jobs.map(({ requestId }) => requestId));
 }
 

@@ -1,17 +1,17 @@
 import { uuidTail } from "@sluice/core";
-import { takeChain } from "./sql/chain.ts";
+import { takeChain } from "./sql/poller-chain.ts";
 import type { PollerContext } from "./poller-context.ts";
 import { workThrough } from "./run-poller.ts";
-import { Share } from "./share.ts";
+import { RunBudget } from "./run-budget.ts";
 
 /**
  * Continues a run that used up its share, in this fresh invocation: like a run by cron, but without a heartbeat and
  * without looking after submissions. The token of a message is valid once: a repeated or stale message starts nothing.
  */
 export async function continueRun(context: PollerContext, token: string): Promise<void> {
-  const share = new Share(context);
+  const budget = new RunBudget(context);
   const holder = uuidTail(context.randomBytes(10));
   if (await takeChain(context.db, token, holder, context.databaseTime()))
-    await workThrough(context, share, holder, null);
+    await workThrough(context, budget, holder, null);
   else context.log({ event: "chain_message_stale" });
 }

@@ -6,7 +6,7 @@ import type { UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { dispatchBytes } from "../platform/memory.ts";
 import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { PollerContext } from "./poller-context.ts";
-import type { Share } from "./share.ts";
+import type { RunBudget } from "./run-budget.ts";
 
 /** Fewer than the connections that there are: submits that take a minute must not keep polls back. */
 const MAX_DISPATCHES_AT_ONCE = 4;
@@ -30,7 +30,7 @@ export interface DispatchingResult {
 export async function dispatchJobs(
   context: PollerContext,
   jobs: readonly UndispatchedJob[],
-  share: Share,
+  budget: RunBudget,
   leaseUntil: number,
   pauses: Pause[],
 ): Promise<DispatchingResult> {
@@ -54,8 +54,8 @@ export async function dispatchJobs(
       await Promise.race(running);
       continue;
     }
-    const disconnect = await share.connect();
-    const unreserve = share.reserve(DISPATCH_STATEMENTS);
+    const disconnect = await budget.connect();
+    const unreserve = budget.reserve(DISPATCH_STATEMENTS);
     const release = unreserve === null ? null : context.memory.hold(dispatchBytes(job.payloadBytes), context.now());
     if (unreserve === null || release === null) {
       unreserve?.();

@@ -1,7 +1,7 @@
 import { readPauses, type Pause } from "./sql/pause-dispatching.ts";
 import type { DocumentContent } from "./sql/read-job-documents.ts";
 import { dispatchJob, type DispatchableJob, type DispatchOutcome } from "./dispatch-job.ts";
-import { hasBatchLeft } from "./has-batch-left.ts";
+import { limitBatches } from "./limit-batches.ts";
 import type { Context } from "../platform/context.ts";
 import { keepBackPaused } from "./keep-back-paused.ts";
 
@@ -17,7 +17,7 @@ export async function dispatchUnlessPaused(
   pauses: Pause[],
 ): Promise<DispatchOutcome | "held"> {
   if (!(await keepBackPaused(context, job, pauses))) return "held";
-  if (!(await hasBatchLeft(context, job))) return "held";
+  if (!(await limitBatches(context, job))) return "held";
   const outcome = await dispatchJob(context, job, await readContent());
   if (outcome === "refused") pauses.splice(0, pauses.length, ...(await readPauses(context.db, context.now())));
   return outcome;

@@ -6,9 +6,9 @@ import type { DispatchedJob } from "./sql/claim-due-jobs.ts";
 import { settleRefusal } from "./settle-refusal.ts";
 import { pollBatch, type Refusal } from "@sluice/inference";
 import { finalizeAnswers, SET_STATEMENTS, type AnsweredJob } from "../score/finalize-answers.ts";
-import { PollQueue, type PendingAges } from "./poll-queue.ts";
+import { PollOrder, type PendingAges } from "./poll-order.ts";
 import type { PollerContext } from "./poller-context.ts";
-import type { Share } from "./share.ts";
+import type { RunBudget } from "./run-budget.ts";
 
 /** An answer's context: its JSON, its parse, and its entry in an outcome. */
 const ANSWER_CONTEXT_BYTES = 250;
@@ -32,10 +32,10 @@ interface Answer extends AnsweredJob {
 export async function pollJobs(
   context: PollerContext,
   jobs: readonly DispatchedJob[],
-  share: Share,
+  budget: RunBudget,
   ages: PendingAges | null = null,
 ): Promise<number> {
-  const queue = new PollQueue(jobs, context.now(), ages);
+  const queue = new PollOrder(jobs, context.now(), ages);
   const running = new Set<Promise<void>>();
   let answers: Answer[] = [];
   let failed = 0;
@@ -75,15 +75,15 @@ export async function pollJobs(
     context.log({ event: "polls_left", jobs: left.length });
     await releasePolls(context.db, left, context.now());
   };
-  const unreserve = share.reserve(SET_STATEMENTS);
+  const unreserve = budget.reserve(SET_STATEMENTS);
   if (unreserve === null) {
     await leaveRest();
     return 0;
   }
   for (;;) {
-    const disconnect = await share.connect();
+    const disconnect = await budget.connect();
     const job = queue.next();
-    const reserved = job === null ? null : share.reserve(POLL_STATEMENTS);
+    const reserved = job === null ? null : budget.reserve(POLL_STATEMENTS);
     const bytes = job === null ? 0 : job.contexts * ANSWER_CONTEXT_BYTES;
     const release = reserved === null ? null : context.memory.hold(bytes, context.now());
     if (job === null || reserved === null || release === null) {

@@ -2,7 +2,7 @@ import { dispatchLease, isSweepDue, pollWaits } from "./schedule.ts";
 import { uuidTail } from "@sluice/core";
 import { claimAtStart, claimDueJobs, type DispatchedJob, type UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";
-import { endChain, handOnChain } from "./sql/chain.ts";
+import { endChain, handOnChain } from "./sql/poller-chain.ts";
 import { readPauses } from "./sql/pause-dispatching.ts";
 import { timeAfter, type Time } from "../platform/clock.ts";
 import { dispatchBytes } from "../platform/memory.ts";
@@ -13,9 +13,9 @@ import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retr
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { runMaintenance } from "../submission/maintenance.ts";
 import { pollJobs } from "./poll-jobs.ts";
-import type { PendingAges } from "./poll-queue.ts";
+import type { PendingAges } from "./poll-order.ts";
 import type { PollerContext } from "./poller-context.ts";
-import { Share } from "./share.ts";
+import { RunBudget } from "./run-budget.ts";
 export type { PollerContext } from "./poller-context.ts";
 
 /** Dispatched jobs that one claim takes. */
@@ -41,16 +41,16 @@ const SWEEP_STATEMENTS = 100;
 /** A run by cron: works through the jobs that are due until none is left or its share is used up. */
 export async function runPoller(context: PollerContext): Promise<void> {
   const startedAt = context.now();
-  const share = new Share(context);
+  const budget = new RunBudget(context);
   const isSweep = isSweepDue(startedAt, context.runInterval);
-  const unreserve = share.reserve(RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
+  const unreserve = budget.reserve(RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
   const pausesEndedBy = timeAfter(context.databaseTime(), -context.runInterval);
-  const { isRetrying } = await workThrough(context, share, null, { pausesEndedBy });
+  const { isRetrying } = await workThrough(context, budget, null, { pausesEndedBy });
   unreserve?.();
   if (!isRetrying && !isSweep) return;
   const clocked = await withDatabaseClock(context);
   if (isRetrying) await continueRetries(clocked);
-  if (isSweep) await runMaintenance(clocked, share);
+  if (isSweep) await runMaintenance(clocked, budget);
 }
 
 /**
@@ -63,7 +63,7 @@ export async function runPoller(context: PollerContext): Promise<void> {
  */
 export async function workThrough(
   isolate: PollerContext,
-  share: Share,
+  budget: RunBudget,
   holder: string | null,
   firstOfRun: { readonly pausesEndedBy: Time } | null,
 ): Promise<{ readonly isRetrying: boolean }> {
@@ -79,7 +79,7 @@ export async function workThrough(
     wasOverRate: false,
     isRetrying: false,
   };
-  const unreserveChain = share.reserve(CHAIN_STATEMENTS);
+  const unreserveChain = budget.reserve(CHAIN_STATEMENTS);
   const ages: PendingAges = new Map();
 
   const claim = async (
@@ -110,8 +110,8 @@ export async function workThrough(
   const pollAll = async (first: readonly DispatchedJob[]): Promise<void> => {
     for (let polls = first; polls.length > 0;) {
       claimed += polls.length;
-      failed += await pollJobs(context, polls, share, ages);
-      const unreserve = share.reserve(CLAIM_STATEMENTS);
+      failed += await pollJobs(context, polls, budget, ages);
+      const unreserve = budget.reserve(CLAIM_STATEMENTS);
       if (unreserve === null) return;
       ({ polls } = await claim({ polls: true, dispatches: false }));
       unreserve();
@@ -122,18 +122,18 @@ export async function workThrough(
     while (waiting.length > 0) {
       const pauses = await readPauses(context.db, context.now());
       const free = pauses.length > 0 ? await holdPaused(context, waiting, pauses) : waiting;
-      const unreserveMerge = share.reserve(MERGE_STATEMENTS);
+      const unreserveMerge = budget.reserve(MERGE_STATEMENTS);
       const remaining = unreserveMerge === null ? free : await mergePending(context, free);
       unreserveMerge?.();
       claimed += remaining.length;
-      const dispatched = await dispatchJobs(context, remaining, share, leaseUntil, pauses);
+      const dispatched = await dispatchJobs(context, remaining, budget, leaseUntil, pauses);
       failed += dispatched.failed;
       // What is left is due at once: for a later look of this run, or where there is no room for it, for another run.
       state.isOverRate = dispatched.isOverRate;
       state.wasOverRate ||= dispatched.isOverRate;
       state.isStopped = dispatched.left > 0 && !dispatched.isOverRate;
       if (state.isStopped || state.isOverRate) return;
-      const unreserve = share.reserve(CLAIM_STATEMENTS);
+      const unreserve = budget.reserve(CLAIM_STATEMENTS);
       if (unreserve === null) return;
       ({ waiting, leaseUntil } = await claim({ polls: false, dispatches: true }));
       unreserve();
@@ -141,7 +141,7 @@ export async function workThrough(
   };
 
   // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
-  for (let isFirst = true; !state.isStopped && (isFirst || !share.isUsedUp); isFirst = false) {
+  for (let isFirst = true; !state.isStopped && (isFirst || !budget.isUsedUp); isFirst = false) {
     // Jobs that wait for their turn are merged with jobs that arrive meanwhile.
     if (state.isOverRate) await context.sleep(context.runInterval / CHAIN_LOOKS);
     state.isOverRate = false;
@@ -150,7 +150,7 @@ export async function workThrough(
     if (state.isIdle) {
       if (holder === null && !state.wasOverRate) break;
       await context.sleep(context.runInterval / CHAIN_LOOKS);
-      share.reserve(CLAIM_STATEMENTS)?.();
+      budget.reserve(CLAIM_STATEMENTS)?.();
       continue;
     }
     // If one half fails, the other finishes first: a call in progress would be cut off with this invocation.
@@ -158,7 +158,7 @@ export async function workThrough(
       if (half.status === "rejected") throw half.reason;
   }
   unreserveChain?.();
-  if (share.isUsedUp && (!state.isIdle || claimed >= MIN_CHAIN_JOBS)) {
+  if (budget.isUsedUp && (!state.isIdle || claimed >= MIN_CHAIN_JOBS)) {
     if (!state.isContinued) await handOn(context, holder);
   } else if (holder !== null) await endChain(context.db, holder);
   if (claimed > 0) context.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });

@@ -11,7 +11,9 @@ const MAX_WAIT_SECONDS = 1_800;
 export const MAX_REFUSED_DELIVERIES = 100;
 
 /** What should happen to a message whose part D1 refused at its delivery number `attempts`, from 1. */
-export function afterRefusal(attempts: number): Exclude<MessageDecision, { kind: "ack" }> | { kind: "quarantine" } {
+export function afterRefusedDelivery(
+  attempts: number,
+): Exclude<MessageDecision, { kind: "ack" }> | { kind: "quarantine" } {
   if (attempts >= MAX_REFUSED_DELIVERIES) return { kind: "quarantine" };
   return { kind: "retry", delaySeconds: Math.min(FIRST_WAIT_SECONDS * 2 ** (attempts - 1), MAX_WAIT_SECONDS) };
 }

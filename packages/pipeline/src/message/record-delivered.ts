@@ -1,7 +1,7 @@
 import { weighPart } from "../job/job.ts";
 import type { Context } from "../platform/context.ts";
 import { describeError } from "../platform/describe-error.ts";
-import { afterRefusal } from "./after-refused-delivery.ts";
+import { afterRefusedDelivery } from "./after-refused-delivery.ts";
 import { decide, type DeliveryState } from "./delivery-state.ts";
 import { fetchStaged, STAGED_AT_ONCE } from "./fetch-staged.ts";
 import { quarantine } from "./quarantine-messages.ts";
@@ -67,7 +67,7 @@ export async function recordStaged(
 /** Retries a message whose part a constraint forbids, or quarantines it before its last queue would drop it. */
 async function refuse(context: Context, delivery: DeliveryState, one: ReadPart, constraint: string): Promise<void> {
   const { message, part } = one;
-  const next = afterRefusal(message.attempts);
+  const next = afterRefusedDelivery(message.attempts);
   context.log({
     event: "recording_refused",
     level: "error",

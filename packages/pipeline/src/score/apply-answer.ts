@@ -1,7 +1,7 @@
 import { externalReference, FAILURES, MAX_ROUNDS, mintJobId, type FailureCode } from "@sluice/core";
 import { groupMembers } from "../job/job.ts";
 import { rankScores } from "./rank-scores.ts";
-import type { ChildJob, JobEnd, Outcome } from "./job-end.ts";
+import type { ChildJob, JobEnd, Outcome } from "../job/job-end.ts";
 import type { ClaimedJob } from "../job/sql/claim-due-jobs.ts";
 import type { JobDocument } from "../job/sql/read-job-documents.ts";
 import { matchAnswer, type AnswerItem } from "@sluice/inference";

@@ -1,6 +1,6 @@
 import { MAX_TRANSACTION_BYTES } from "@sluice/core";
 import { describeError } from "../platform/describe-error.ts";
-import type { EndingJob, JobEnd } from "./job-end.ts";
+import type { EndingJob, JobEnd } from "../job/job-end.ts";
 import { finalizeJobs } from "./sql/finalize-jobs.ts";
 import { isTransient } from "@sluice/db";
 import { readJobDocuments } from "../job/sql/read-job-documents.ts";

@@ -18,7 +18,7 @@ import { STAGED_AT_ONCE } from "../message/fetch-staged.ts";
 import { planRecording, type PlannedPart, type RecordedJob } from "../message/record-job.ts";
 import { recordApart } from "../message/record-apart.ts";
 import type { Context } from "../platform/context.ts";
-import type { Share } from "../job/share.ts";
+import type { RunBudget } from "../job/run-budget.ts";
 
 /** Folds of 5,000 submissions and jobs each: enough for 300 a second. */
 const MAX_ROLL_UPS = 20;
@@ -32,7 +32,7 @@ const MAX_STAGED_ROUNDS = 10;
  * Does what no message and no job triggers: closes abandoned pushes, counts lost documents, and records staged parts
  * whose message is overdue, as far as the share of statements allows. Once every five minutes.
  */
-export async function runMaintenance(context: Context, share: Share): Promise<void> {
+export async function runMaintenance(context: Context, budget: RunBudget): Promise<void> {
   const now = context.now();
   await sweepSubmissions(context.db, {
     now,
@@ -41,9 +41,9 @@ export async function runMaintenance(context: Context, share: Share): Promise<vo
     lostBefore: now - MESSAGE_LIFE_MS,
   });
   await dropEndedPauses(context.db, now);
-  const foldsOn = (folds: number) => folds < MAX_ROLL_UPS && share.statementsLeft >= ROLL_UP_STATEMENTS;
+  const foldsOn = (folds: number) => folds < MAX_ROLL_UPS && budget.statementsLeft >= ROLL_UP_STATEMENTS;
   for (let folds = 1; (await rollUpTotals(context.db, now - ROLL_UP_AFTER_MS)) && foldsOn(folds); folds += 1);
-  const recordsOn = (round: number) => round < MAX_STAGED_ROUNDS && share.statementsLeft >= STAGED_STATEMENTS;
+  const recordsOn = (round: number) => round < MAX_STAGED_ROUNDS && budget.statementsLeft >= STAGED_STATEMENTS;
   for (let round = 0; recordsOn(round) && (await recordStagedParts(context, now)); round += 1);
 }
 

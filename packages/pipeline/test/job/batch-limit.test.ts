@@ -3,7 +3,7 @@ import { beforeEach, describe, expect } from "vitest";
 import { DEFAULT_MODEL, MAX_BATCHES } from "@sluice/core";
 import { submissionScope } from "../../src/job/pause-scopes.ts";
 import { pauseDispatching, resumeDispatching } from "../../src/job/sql/pause-dispatching.ts";
-import { hasBatchLeft } from "../../src/job/has-batch-left.ts";
+import { limitBatches } from "../../src/job/limit-batches.ts";
 import {
   counters,
   documents,
@@ -238,7 +238,7 @@ it("leaves a job alone if another Worker has settled its dispatch and uncounted 
     batches: MAX_BATCHES,
     halvings: 0,
   };
-  expect(await hasBatchLeft(context, { ...claimed, status: "dispatching" })).toBe(false);
+  expect(await limitBatches(context, { ...claimed, status: "dispatching" })).toBe(false);
   expect(await onlyJob(env.DB)).toMatchObject({ status: "pending", dispatchNumber: 10 });
   expect(await failures()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect } from "vitest";
-import { CHAIN_ALIVE_MS, endChain, handOnChain, takeChain } from "../../src/job/sql/chain.ts";
+import { CHAIN_ALIVE_MS, endChain, handOnChain, takeChain } from "../../src/job/sql/poller-chain.ts";
 import { documents, NOW, recordJob, rows } from "../../test-support/index.ts";
 import { continueRun, runPoller } from "../../test-support/drive.ts";
 import { context, it, service } from "../../test-support/pipeline-test.ts";

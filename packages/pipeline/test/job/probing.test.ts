@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { DispatchedJob } from "../../src/job/sql/claim-due-jobs.ts";
 import { NOW } from "../../test-support/index.ts";
-import { PollQueue, type PendingAges } from "../../src/job/poll-queue.ts";
+import { PollOrder, type PendingAges } from "../../src/job/poll-order.ts";
 
 const SECOND = 1_000;
 
@@ -26,7 +26,7 @@ function dispatched(age: number, lane: Lane = "interactive", model = "m"): Dispa
 }
 
 /** Polls one after another; gives the ages that were polled, in that order. */
-function pollAll(queue: PollQueue, isPending: (age: number) => boolean): number[] {
+function pollAll(queue: PollOrder, isPending: (age: number) => boolean): number[] {
   const polled: number[] = [];
   for (let job = queue.next(); job !== null; job = queue.next()) {
     const age = NOW - job.dispatchedAt;
@@ -41,7 +41,7 @@ const everySecond = (count: number) => Array.from({ length: count }, (_, index) 
 
 describe("the order of polls", () => {
   it("is oldest first, and reaches every batch that is done", () => {
-    const polled = pollAll(new PollQueue(everySecond(300), NOW, new Map()), (age) => age < 30 * SECOND);
+    const polled = pollAll(new PollOrder(everySecond(300), NOW, new Map()), (age) => age < 30 * SECOND);
     expect(polled[0]).toBe(300 * SECOND);
     expect(polled.filter((age) => age >= 30 * SECOND)).toHaveLength(271);
     expect(polled.length).toBeLessThanOrEqual(271 + 12);
@@ -49,15 +49,15 @@ describe("the order of polls", () => {
 
   it("leaves young batches without a call while those that are older are in progress", () => {
     const ages: PendingAges = new Map();
-    expect(pollAll(new PollQueue(everySecond(300), NOW, ages), () => true)).toHaveLength(12);
-    expect(pollAll(new PollQueue(everySecond(250), NOW, ages), () => true)).toEqual([]);
-    expect(pollAll(new PollQueue([dispatched(400 * SECOND)], NOW, ages), () => true)).toHaveLength(1);
+    expect(pollAll(new PollOrder(everySecond(300), NOW, ages), () => true)).toHaveLength(12);
+    expect(pollAll(new PollOrder(everySecond(250), NOW, ages), () => true)).toEqual([]);
+    expect(pollAll(new PollOrder([dispatched(400 * SECOND)], NOW, ages), () => true)).toHaveLength(1);
   });
 
   it("reaches finished batches behind many old ones that are stuck", () => {
     const stuck = Array.from({ length: 100 }, (_, index) => dispatched(10_000 * SECOND + index));
     const polled = pollAll(
-      new PollQueue([...everySecond(100), ...stuck], NOW, new Map()),
+      new PollOrder([...everySecond(100), ...stuck], NOW, new Map()),
       (age) => age > 1_000 * SECOND,
     );
     expect(polled.filter((age) => age <= 1_000 * SECOND)).toHaveLength(100);
@@ -66,7 +66,7 @@ describe("the order of polls", () => {
   it("is decided by model and lane apart", () => {
     const jobs = [...everySecond(50), ...everySecond(50).map((job) => ({ ...job, lane: "bulk" as const }))];
     const polled: string[] = [];
-    const queue = new PollQueue(jobs, NOW, new Map());
+    const queue = new PollOrder(jobs, NOW, new Map());
     for (let job = queue.next(); job !== null; job = queue.next()) {
       polled.push(job.lane);
       queue.report(job, job.lane === "interactive");
@@ -76,11 +76,11 @@ describe("the order of polls", () => {
   });
 
   it("polls every job if none may be left", () => {
-    expect(pollAll(new PollQueue(everySecond(50), NOW, null), () => true)).toHaveLength(50);
+    expect(pollAll(new PollOrder(everySecond(50), NOW, null), () => true)).toHaveLength(50);
   });
 
   it("returns a job that was put back", () => {
-    const queue = new PollQueue(everySecond(2), NOW, new Map());
+    const queue = new PollOrder(everySecond(2), NOW, new Map());
     const job = queue.next();
     if (job !== null) queue.putBack(job);
     expect(pollAll(queue, () => false)).toEqual([2 * SECOND, SECOND]);

@@ -2,7 +2,7 @@ import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { rankScores } from "../../src/score/rank-scores.ts";
 import type { JobId, SubmissionId } from "@sluice/core";
-import type { EndingJob } from "../../src/score/job-end.ts";
+import type { EndingJob } from "../../src/job/job-end.ts";
 import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { postponeJob } from "../../src/job/sql/postpone-job.ts";

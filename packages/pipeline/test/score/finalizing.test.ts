@@ -5,7 +5,7 @@ import { claimDueJobs } from "../../src/job/sql/claim-due-jobs.ts";
 import { closeSubmission } from "../../src/submission/sql/close-submission.ts";
 import { confirmDispatch } from "../../src/job/sql/confirm-dispatch.ts";
 import { countFailures, readSubmission } from "../../src/submission/sql/read-submission.ts";
-import type { JobEnd } from "../../src/score/job-end.ts";
+import type { JobEnd } from "../../src/job/job-end.ts";
 import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { postponeJob } from "../../src/job/sql/postpone-job.ts";

@@ -1,4 +1,4 @@
-import { CHAIN_ALIVE_MS } from "@sluice/pipeline/job/sql/chain.ts";
+import { CHAIN_ALIVE_MS } from "@sluice/pipeline/job/sql/poller-chain.ts";
 import type { Caller } from "../world/caller.ts";
 import type { Change } from "./changes.ts";
 

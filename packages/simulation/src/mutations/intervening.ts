@@ -132,7 +132,7 @@ export const INTERVENING: readonly Mutation[] = [
     mutation(
       "recorded-part-not-compared",
       "a resumed push may bring another part in the place of a recorded one",
-      "CountedParts.take",
+      "ResumedParts.take",
       "if (known.hash !== hash) return null;",
       "",
     ),
@@ -142,17 +142,17 @@ export const INTERVENING: readonly Mutation[] = [
     breaks: "a resumed push takes the documents that total counts for its first ones, whatever their parts are",
     replacements: [
       {
-        in: "CountedParts.constructor",
+        in: "ResumedParts.constructor",
         find: "total - counted.reduce((sum, { documents }) => sum + documents, 0)",
         replace: "total",
       },
       {
-        in: "CountedParts.take",
+        in: "ResumedParts.take",
         find: "this.#known.delete(part);",
         replace: "this.#known.delete(part); this.#ahead = Math.max(0, this.#ahead - documents);",
       },
       {
-        in: "CountedParts.take",
+        in: "ResumedParts.take",
         find: "if (this.#ahead < documents) return null;",
         replace:
           'if (this.#ahead < documents) { const uncounted = documents - this.#ahead; this.#ahead = 0; return { state: "unknown", uncounted }; }',

@@ -42,7 +42,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "no-limit-of-batches",
       "a job whose lease ran out is dispatched again however many batches its documents were in",
-      "hasBatchLeft",
+      "limitBatches",
       "if (job.batches < MAX_BATCHES - 1) return true;",
       "if (job.batches < 1e9) return true;",
     ),
@@ -52,7 +52,7 @@ export const LIMITING: readonly Mutation[] = [
     mutation(
       "last-batch-shared",
       "a bad document has its last batch together with good ones",
-      "hasBatchLeft",
+      "limitBatches",
       "if (!isUsedUp && !(await isPieceOfInvalid(context.db, job.id))) return true;",
       "if (!isUsedUp) return true;",
     ),

@@ -28,7 +28,7 @@ export const RECORDING: readonly Mutation[] = [
     mutation(
       "refused-is-quarantined",
       "a message that a constraint of D1 forbids is quarantined at its first delivery",
-      "afterRefusal",
+      "afterRefusedDelivery",
       "attempts >= MAX_REFUSED_DELIVERIES",
       "attempts >= 1",
     ),

@@ -1,7 +1,7 @@
 import { MESSAGE_OVERHEAD_BYTES } from "@sluice/core";
 import { fitsSend, partBody, stagedBody } from "@sluice/pipeline/message/message.ts";
 import { raiseTotal, type SentPart } from "@sluice/pipeline/submission/sql/raise-total.ts";
-import { attempt, type SendFailure } from "./attempt.ts";
+import { runStep, type SendFailure } from "./run-step.ts";
 import type { OpenPush, SendingContext } from "./open-push.ts";
 import { sendWithRetries } from "./pushback.ts";
 
@@ -101,7 +101,7 @@ export class CallRounds {
     this.#total += uncounted;
     const raise = uncounted > 0 || sent.length > 0 ? this.#total : null;
     this.#isInProgress = true;
-    this.#inProgress = attempt(this.#context, this.#push, "push_not_sent", async () => {
+    this.#inProgress = runStep(this.#context, this.#push, "push_not_sent", async () => {
       const { db, databaseTime } = this.#context;
       const { submission, holder } = this.#push;
       if (raise !== null && !(await raiseTotal(db, submission, raise, databaseTime(), holder, sent))) return "taken";

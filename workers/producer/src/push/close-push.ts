@@ -1,6 +1,6 @@
 import { closeSubmission, reopenSubmission } from "@sluice/pipeline/submission/sql/close-submission.ts";
 import { letGoOfPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
-import { attempt, type SendFailure } from "./attempt.ts";
+import { runStep, type SendFailure } from "./run-step.ts";
 import type { OpenPush, SendingContext } from "./open-push.ts";
 
 /** Closes the submission of a push that is sent, or reopens one that was closed as it was opened and is not. */
@@ -16,7 +16,7 @@ export async function closePush(
     return failure;
   }
   if (failure !== null) return failure;
-  return attempt(context, push, "push_not_closed", async () => {
+  return runStep(context, push, "push_not_closed", async () => {
     const closing = await closeSubmission(db, submission, databaseTime(), holder);
     if (closing === "given_up") throw new Error("the push was given up as abandoned");
     return closing === "taken" ? "taken" : null;
@@ -24,7 +24,7 @@ export async function closePush(
 }
 
 async function reopen(context: SendingContext, push: OpenPush): Promise<void> {
-  await attempt(context, push, "push_not_reopened", async () => {
+  await runStep(context, push, "push_not_reopened", async () => {
     await reopenSubmission(context.db, push.submission, push.holder);
     return null;
   });
@@ -32,7 +32,7 @@ async function reopen(context: SendingContext, push: OpenPush): Promise<void> {
 
 /** Marks an interrupted push as such, so that a request with the same key can resume it at once. */
 export async function letGo(context: SendingContext, push: OpenPush): Promise<void> {
-  await attempt(context, push, "push_not_let_go", async () => {
+  await runStep(context, push, "push_not_let_go", async () => {
     await letGoOfPush(context.db, push.submission, push.holder);
     return null;
   });

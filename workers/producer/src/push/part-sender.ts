@@ -1,9 +1,9 @@
 import { sha256Hex } from "@sluice/core";
 import { isStaged, mintDocumentIds, partBody, stagedBody, type PackedPart } from "@sluice/pipeline/message/message.ts";
 import { stagePart } from "@sluice/pipeline/message/sql/stage-parts.ts";
-import { attempt, type SendFailure } from "./attempt.ts";
+import { runStep, type SendFailure } from "./run-step.ts";
 import type { CallRounds } from "./call-rounds.ts";
-import { CountedParts } from "./counted-parts.ts";
+import { ResumedParts } from "./resumed-parts.ts";
 import type { OpenPush, SendingContext } from "./open-push.ts";
 
 /**
@@ -14,7 +14,7 @@ export class PartSender {
   readonly #context: SendingContext;
   readonly #push: OpenPush;
   readonly #rounds: CallRounds;
-  readonly #counted: CountedParts;
+  readonly #counted: ResumedParts;
   #part = 0;
   /** Documents that were recorded before the push was taken over. */
   skipped = 0;
@@ -23,7 +23,7 @@ export class PartSender {
     this.#context = context;
     this.#push = push;
     this.#rounds = rounds;
-    this.#counted = new CountedParts(push.total, push.counted);
+    this.#counted = new ResumedParts(push.total, push.counted);
   }
 
   /** Whether every part that was sent before the push was taken over came again. */
@@ -56,7 +56,7 @@ export class PartSender {
   #stage(part: number, body: string, uncounted: number): Promise<SendFailure | null> {
     // A call in progress may raise the total too; the greater one stays.
     const staged = { part, body, total: this.#rounds.countStaged(uncounted) };
-    return attempt(this.#context, this.#push, "part_not_staged", async () => {
+    return runStep(this.#context, this.#push, "part_not_staged", async () => {
       const { db, databaseTime } = this.#context;
       const { submission, holder } = this.#push;
       return (await stagePart(db, submission, staged, databaseTime(), holder)) ? null : "taken";

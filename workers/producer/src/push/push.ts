@@ -3,7 +3,7 @@ import { PartPacker, UNMINTED, type PackedPart } from "@sluice/pipeline/message/
 import type { KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
 import type { Problem } from "../http/problems.ts";
 import type { AcceptedDocument } from "./accepted.ts";
-import type { SendFailure } from "./attempt.ts";
+import type { SendFailure } from "./run-step.ts";
 import { CallRounds } from "./call-rounds.ts";
 import { closePush, letGo } from "./close-push.ts";
 import { openPush, partHeader, resumePush, type OpenPush, type SendingContext, type TakenOver } from "./open-push.ts";

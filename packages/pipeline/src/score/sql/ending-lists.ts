@@ -1,6 +1,6 @@
 import { MAX_PARAMETER_BYTES, utf8Length, type SubmissionId } from "@sluice/core";
 import { columns } from "../../platform/sql/columns.ts";
-import type { EndingJob, JobEnd, Outcome } from "../job-end.ts";
+import type { EndingJob, JobEnd, Outcome } from "../../job/job-end.ts";
 
 /** What guards a job: the first columns of every entry about it. */
 export const GUARD = ["job", "dispatchNumber", "jobStatus"] as const;

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { JobId } from "@sluice/core";
 import { type Database, transact } from "@sluice/db";
-import type { EndingJob } from "../job-end.ts";
+import type { EndingJob } from "../../job/job-end.ts";
 import { isDocument, isSameDocument } from "../../document/sql/is-document.ts";
 import { isMemberDocument, memberDocuments, memberSubmission } from "../../job/sql/members.ts";
 import { columns, type Row } from "../../platform/sql/columns.ts";

@@ -11,7 +11,7 @@ export type SendFailure =
   | "taken";
 
 /** Runs a step of a push. Its failure is logged as `event`; an exception is `unsent`. `null`: it succeeded. */
-export async function attempt(
+export async function runStep(
   { log }: Pick<SendingContext, "log">,
   { submission }: OpenPush,
   event: string,

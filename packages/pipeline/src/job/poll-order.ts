@@ -15,7 +15,7 @@ export type PendingAges = Map<string, number>;
  * in progress, a wave spread over the younger ones decides: all in progress, and the rest is left; otherwise it goes
  * on, so that old batches that are stuck keep none from being polled.
  */
-export class PollQueue {
+export class PollOrder {
   readonly #groups: ProbedGroup[];
 
   /** `ages` of `null`: every job is polled. */

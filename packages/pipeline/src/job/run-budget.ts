@@ -10,7 +10,7 @@ const MAX_RUN_MS = 45_000;
 const MAX_AT_ONCE = 6;
 
 /** What one invocation may use: time, D1 statements and connections. */
-export class Share {
+export class RunBudget {
   readonly #context: Pick<PollerContext, "now" | "statements">;
   readonly #startedAt: number;
   readonly #waiting: (() => void)[] = [];

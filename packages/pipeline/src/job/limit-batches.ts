@@ -1,7 +1,7 @@
 import { cut, groupMembers } from "./job.ts";
 import { FAILURES, MAX_BATCHES, mintJobId } from "@sluice/core";
 import { deferJob } from "./sql/start-dispatch.ts";
-import type { JobEnd } from "../score/job-end.ts";
+import type { JobEnd } from "./job-end.ts";
 import { finalizeJobs } from "../score/sql/finalize-jobs.ts";
 import { isPieceOfInvalid } from "./sql/is-piece-of-invalid.ts";
 import { readJobDocuments } from "./sql/read-job-documents.ts";
@@ -9,11 +9,11 @@ import type { DispatchableJob } from "./dispatch-job.ts";
 import type { Context } from "../platform/context.ts";
 
 /**
- * Whether a job may be dispatched within the limit of batches. If its documents have none left, they fail.
+ * Applies the limit of batches to a job: returns whether it may be dispatched. If its documents have none left, they fail.
  * A piece of an invalid batch that has one left is cut into single documents first: a last batch that is invalid
  * fails all of its documents, and the good ones must not fail with a bad one.
  */
-export async function hasBatchLeft(context: Context, job: DispatchableJob): Promise<boolean> {
+export async function limitBatches(context: Context, job: DispatchableJob): Promise<boolean> {
   if (job.batches < MAX_BATCHES - 1) return true;
   const isUsedUp = job.batches >= MAX_BATCHES;
   if (!isUsedUp && !(await isPieceOfInvalid(context.db, job.id))) return true;

@@ -1,7 +1,7 @@
 import type { FailureCode, JobId, SubmissionId } from "@sluice/core";
-import type { JobMembers } from "../job/job.ts";
-import type { DispatchCount, DispatchError } from "../job/sql/postpone-job.ts";
-import type { RankedScore } from "./rank-scores.ts";
+import type { JobMembers } from "./job.ts";
+import type { DispatchCount, DispatchError } from "./sql/postpone-job.ts";
+import type { RankedScore } from "../score/rank-scores.ts";
 
 interface OutcomeHead {
   readonly submission: SubmissionId;

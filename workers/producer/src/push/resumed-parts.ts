@@ -15,7 +15,7 @@ export interface PartStatus {
  * the others. All values are from one moment after which no other request can raise `total`: a part that is recorded later
  * was counted before, or is sent by this request.
  */
-export class CountedParts {
+export class ResumedParts {
   readonly #known: Map<number, CountedPart & { readonly documents: number }>;
   /** Hashes of parts that may have been sent and are neither recorded nor staged. */
   readonly #sent: Map<number, string>;
