@@ -5,10 +5,22 @@ export const lanes = ["interactive", "bulk"] as const;
 export type Lane = (typeof lanes)[number];
 export const laneSchema = z.enum(lanes);
 
+/** The statuses of a submission: see `submissionStatus` in packages/pipeline for when each applies. */
+export const submissionStatuses = ["receiving", "queued", "processing", "canceling", "completed", "canceled"] as const;
+export type SubmissionStatus = (typeof submissionStatuses)[number];
+
+/** How a version of a document ended. */
+export const outcomeStatuses = ["succeeded", "failed", "canceled"] as const;
+export type OutcomeStatus = (typeof outcomeStatuses)[number];
+
+/** The statuses of a document: `queued` until it is recorded, `processing` until it ends. */
+export const documentStatuses = ["queued", "processing", ...outcomeStatuses] as const;
+export type DocumentStatus = (typeof documentStatuses)[number];
+
 /**
  * The states of a job.
  *
- *     pending ──start attempt──► dispatching ──request_id──► dispatched ──answer──► succeeded
+ *     pending ──start dispatch─► dispatching ──request_id──► dispatched ──answer──► succeeded
  *        ▲ │                        │   │                        │
  *        │ └─ nothing left to send  │   └─ failed for good ──────┼─► failed
  *        │        ► canceled        │                            │
@@ -18,8 +30,8 @@ export const laneSchema = z.enum(lanes);
  * A pending job whose documents have used up their batches (`MAX_BATCHES`) fails. With one batch left, a piece of
  * an invalid batch is split first.
  *
- * - `pending`: recorded, waits to be dispatched. No attempt is open.
- * - `dispatching`: an attempt is started and its list stored; it is unknown whether Workers AI has it.
+ * - `pending`: recorded, waits to be dispatched. No dispatch is open.
+ * - `dispatching`: a dispatch is started and its list stored; it is unknown whether Workers AI has it.
  * - `dispatched`: Workers AI returned a `request_id`; it is polled.
  * - `succeeded`: an answer was applied; missing documents are in a follow-up job.
  * - `split`: replaced by jobs of its documents, usually two or three.

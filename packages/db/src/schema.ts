@@ -6,6 +6,7 @@ import {
   type ModelName,
   type RequestId,
   type SubmissionId,
+  outcomeStatuses,
 } from "@sluice/core";
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
@@ -159,9 +160,6 @@ export const documents = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.collection, table.documentId, table.submissionId] })],
 );
-
-export const outcomeStatuses = ["succeeded", "failed", "canceled"] as const;
-export type OutcomeStatus = (typeof outcomeStatuses)[number];
 
 /** Immutable ends: how a version of a document ended. Written once. */
 export const outcomes = sqliteTable(

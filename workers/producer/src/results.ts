@@ -1,3 +1,4 @@
+import type { DocumentStatus } from "@sluice/core";
 import {
   listSubmissionDocuments,
   readSubmissionDocuments,
@@ -6,7 +7,7 @@ import {
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import type { Reader } from "./context.ts";
 import { describeDocuments } from "./describe.ts";
-import type { DocumentStatus, DocumentView } from "./shapes/document.ts";
+import type { DocumentView } from "./shapes/document.ts";
 
 /** Documents that one query lists. */
 const WINDOW = 1_000;

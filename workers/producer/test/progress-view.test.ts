@@ -1,6 +1,7 @@
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { submissionStatuses, type SubmissionShape } from "../src/shapes/submission.ts";
+import { type SubmissionShape } from "../src/shapes/submission.ts";
+import { submissionStatuses } from "@sluice/core";
 import { NOW } from "./api.ts";
 import { allPages } from "./stored.ts";
 

@@ -1,5 +1,5 @@
 import { EVERYTHING, lastPause, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
-import { FAILURES, lanes, type FailureCode } from "@sluice/core";
+import { documentStatuses, FAILURES, lanes, type FailureCode } from "@sluice/core";
 import { waitingOfJob } from "@sluice/pipeline/job/waiting.ts";
 import type { RankedScore } from "@sluice/pipeline/score/rank-scores.ts";
 import type { DocumentRow } from "@sluice/pipeline/document/sql/read-document.ts";
@@ -8,9 +8,6 @@ import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import * as z from "zod";
 import type { Include } from "../http/query.ts";
 import { time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
-
-export const documentStatuses = ["queued", "processing", "succeeded", "failed", "canceled"] as const;
-export type DocumentStatus = (typeof documentStatuses)[number];
 
 const scoreSchema = z.strictObject({
   rank: z.int().min(1).describe("1 is best; ties by index."),

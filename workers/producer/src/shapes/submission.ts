@@ -1,6 +1,7 @@
 import { ABANDONED_AFTER_MS, STALLED_AFTER_MS } from "@sluice/pipeline/job/schedule.ts";
 import { EVERYTHING, lastPause, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
-import { lanes } from "@sluice/core";
+import { lanes, submissionStatuses } from "@sluice/core";
+import { submissionStatus } from "@sluice/pipeline/submission/submission-status.ts";
 import { waitingOfJob, waitingOfPause } from "@sluice/pipeline/job/waiting.ts";
 import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import type { RetryProgress } from "@sluice/pipeline/submission/sql/request-retry.ts";
@@ -9,8 +10,6 @@ import type { WaitingJobRow } from "@sluice/pipeline/job/sql/read-waiting-jobs.t
 import * as z from "zod";
 import { count, time, timeSchema, waitingSchema, waitingShape, type Waiting } from "./time.ts";
 
-export const submissionStatuses = ["receiving", "queued", "processing", "canceling", "completed", "canceled"] as const;
-export type SubmissionStatus = (typeof submissionStatuses)[number];
 /** Filters of a list of submissions: a status, or `stalled`. */
 export const submissionFilters = [...submissionStatuses, "stalled"] as const;
 
@@ -115,16 +114,6 @@ export function countsShape(row: CountedRow): Counts {
     failed: row.failed + row.lost,
     canceled: row.canceled,
   };
-}
-
-export function submissionStatus(row: SubmissionRow): SubmissionStatus {
-  if (row.completedAt !== null) {
-    if (row.cancelRequestedAt !== null) return "canceled";
-    return row.isRetrying ? "processing" : "completed";
-  }
-  if (row.cancelRequestedAt !== null) return "canceling";
-  if (row.closedAt === null) return "receiving";
-  return row.recorded === 0 && row.lost === 0 ? "queued" : "processing";
 }
 
 /** Documents that were sent and are neither recorded nor lost. */

@@ -1,4 +1,4 @@
-import { documentIdFlaw, err, ok, type Result } from "@sluice/core";
+import { documentIdFlaw, documentStatuses, err, ok, type Result } from "@sluice/core";
 import { findPosition, type ResultPosition } from "@sluice/pipeline/document/sql/read-document.ts";
 import type { SubmissionRow } from "@sluice/pipeline/submission/sql/read-submission.ts";
 import * as z from "zod";
@@ -7,7 +7,6 @@ import { readCursor, writeCursor } from "../http/cursor.ts";
 import { invalid, type Problem } from "../http/problems.ts";
 import { DEFAULT_LIMIT, cursorParameter, limitParameter, oneOf, viewParameters } from "../http/query.ts";
 import { readResultsPage, type ResultsQuery } from "../results.ts";
-import { documentStatuses } from "../shapes/document.ts";
 import type { Page } from "../shapes/page.ts";
 import { findSubmission, type SubmissionKey } from "./get-submission.ts";
 

@@ -3,6 +3,7 @@ import {
   listSubmissions as readSubmissions,
   type SubmissionRow,
 } from "@sluice/pipeline/submission/sql/read-submission.ts";
+import { submissionStatus } from "@sluice/pipeline/submission/submission-status.ts";
 import { readLabelTotals } from "@sluice/pipeline/submission/sql/read-totals.ts";
 import * as z from "zod";
 import { readNow, type ApiContext, type Reader } from "../context.ts";
@@ -18,7 +19,6 @@ import {
   countsShape,
   stalledShape,
   submissionFilters,
-  submissionStatus,
   type Counts,
   type SubmissionShape,
 } from "../shapes/submission.ts";

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { JobId, JobStatus, Lane, ModelName, SubmissionId } from "@sluice/core";
-import { type Database, type OutcomeStatus, query } from "@sluice/db";
+import type { JobId, JobStatus, Lane, ModelName, OutcomeStatus, SubmissionId } from "@sluice/core";
+import { type Database, query } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
 import { isDocument, isSameDocument } from "./is-document.ts";
 
