@@ -191,6 +191,7 @@ export class Mirror {
       const job = row.job_id === null ? null : (this.jobs.get(row.job_id) ?? null);
       this.#report(outcomeFlaw(row, version, submission, job));
       version.outcome = row;
+      if (job !== null) version.endedAt.push(this.#rules.now());
       submission[row.status] += 1;
       return;
     }

@@ -30,6 +30,8 @@ export interface Version {
   deleted: boolean;
   outcome: OutcomeRow | null;
   readonly openJobs: Set<string>;
+  /** When D1 recorded that it ended with a job, by D1's clock: again after each retry. */
+  readonly endedAt: number[];
   /** Answers that held nothing usable for it, and the codes that this may end in. */
   unusable: number;
   readonly mayFailWith: Set<string>;
@@ -60,6 +62,7 @@ export function newVersion(key: VersionKey, content: Content): Version {
     deleted: false,
     outcome: null,
     openJobs: new Set(),
+    endedAt: [],
     unusable: 0,
     mayFailWith: new Set(),
     turnedAway: 0,

@@ -1,6 +1,7 @@
 import type { StatsShape } from "@sluice/producer/src/shapes/stats.ts";
 import { Reader } from "../world/reader.ts";
-import type { World } from "../world/world.ts";
+import { MAX_CLOCK_SKEW } from "../world/caller.ts";
+import { MINUTE, type World } from "../world/world.ts";
 import { isOpen, type Submission } from "./state.ts";
 import { handlerOf } from "../world/handlers.ts";
 
@@ -20,7 +21,27 @@ export async function statsFlaw(world: World): Promise<string | null> {
     lost: stats.failures["message_lost"] ?? 0,
   };
   const [inApi, expected] = [JSON.stringify(shown), JSON.stringify(expectedStats(world))];
-  return inApi === expected ? failuresFlaw(world, stats.failures) : `stats are ${inApi}, they should be ${expected}`;
+  if (inApi !== expected) return `stats are ${inApi}, they should be ${expected}`;
+  return failuresFlaw(world, stats.failures) ?? throughputFlaw(world, stats.throughput);
+}
+
+/**
+ * Documents that ended within the last minutes. A Worker's clock may be off, and D1 may record an end late. A document
+ * that was deleted or canceled is counted or not.
+ */
+function throughputFlaw({ mirror, d1Clock }: World, shown: StatsShape["throughput"]): string | null {
+  if (d1Clock.setSince(0) > 0) return null;
+  const versions = [...mirror.versions.values()];
+  const doubtful = versions.filter(({ deleted, outcome }) => deleted || outcome?.status === "canceled").length;
+  for (const [name, minutes] of [
+    ["last_5_minutes", 5],
+    ["last_hour", 60],
+  ] as const) {
+    const since = d1Clock.now() - minutes * MINUTE - MAX_CLOCK_SKEW;
+    const most = versions.flatMap(({ endedAt }) => endedAt).filter((time) => time >= since).length + doubtful;
+    if (shown[name] > most) return `stats count ${shown[name]} documents in ${name}, at most ${most} ended`;
+  }
+  return null;
 }
 
 function expectedStats({ mirror, sqlite }: World): object {

@@ -45,7 +45,12 @@ interface CompareOptions {
 
 async function runDesign(name: DesignName, seed: number, sqlite: Sqlite, { faultless, configuration }: CompareOptions) {
   sqlite.clear();
-  const world = new World(seed, sqlite, { keepsTrace: false, kind: faultless ? "calm" : null, configuration });
+  const world = new World(seed, sqlite, {
+    keepsTrace: false,
+    kind: faultless ? "calm" : null,
+    isCompared: true,
+    configuration,
+  });
   const stop = () => world.flaw !== null;
   const trouble = world.timeline.now + world.random.spread(5, 240) * MINUTE;
   const plan = drawPlan(world, trouble);

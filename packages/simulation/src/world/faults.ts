@@ -17,7 +17,8 @@ export class Faults {
   readonly #rates = new Map<Fault, number>();
   #on = true;
 
-  constructor(random: Random, kindNamed: string | null) {
+  /** `isCompared`: other designs run too, under what all of them have in common. */
+  constructor(random: Random, kindNamed: string | null, isCompared = false) {
     this.#random = random;
     let drawn = random.next();
     const drawnKind = KINDS.find(({ share }) => (drawn -= share) < 0);
@@ -26,9 +27,9 @@ export class Faults {
     this.pushesAreMixed = kind.pushesAreMixed ?? false;
     this.isLoad = kind.isLoad ?? false;
     this.pushesShareJobs = kind.pushesShareJobs ?? false;
-    this.hasResumedPushes = kind.hasResumedPushes ?? false;
-    this.hasPausesAtSubmits = kind.hasPausesAtSubmits ?? false;
-    this.hasFrozenRetries = kind.hasFrozenRetries ?? false;
+    this.hasResumedPushes = !isCompared && kind.hasResumedPushes === true;
+    this.hasPausesAtSubmits = !isCompared && kind.hasPausesAtSubmits === true;
+    this.hasFrozenRetries = !isCompared && kind.hasFrozenRetries === true;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;
       this.#rates.set(fault, Math.min(FAULTS[fault] * kind.times, 0.75));

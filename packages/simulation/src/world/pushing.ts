@@ -96,7 +96,7 @@ export class Pushing {
       push.reported = null;
       return;
     }
-    if (push.reported?.holder !== holder) push.reported = { holder, since: startedAt };
+    if (push.reported?.holder !== holder) push.reported = { holder, since: timeline.now };
     const reported = startedAt - push.reported.since;
     if (reported > MAX_REPORTED_MS)
       this.#world.fail(`${push.submission} is said to be pushed for ${reported} ms, though ${holder.name} has ended`);

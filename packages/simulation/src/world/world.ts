@@ -44,6 +44,8 @@ export interface SeedOptions {
   readonly keepsTrace: boolean;
   /** The kind that it is to be of; `null`: the seed decides. */
   readonly kind: string | null;
+  /** Whether other designs run the same seed. */
+  readonly isCompared?: boolean;
   /** That of the Workers; what their wrangler.jsonc says where it is not given. */
   readonly configuration?: Configuration;
 }
@@ -93,12 +95,16 @@ export class World implements Surroundings {
   readonly #memory = new HeldMemory(isolateMemory);
   #invocations = 0;
 
-  constructor(seed: number, sqlite: Sqlite, { keepsTrace, kind, configuration = readConfiguration() }: SeedOptions) {
+  constructor(
+    seed: number,
+    sqlite: Sqlite,
+    { keepsTrace, kind, isCompared = false, configuration = readConfiguration() }: SeedOptions,
+  ) {
     this.random = new Random(seed);
     this.later = new Random(seed + 2 ** 30);
     this.sqlite = sqlite;
     this.configuration = configuration;
-    this.faults = new Faults(this.random, kind);
+    this.faults = new Faults(this.random, kind, isCompared);
     this.trace = new Trace(keepsTrace, () => this.timeline.now);
     const pace = this.faults.isLoad
       ? "brisk"
