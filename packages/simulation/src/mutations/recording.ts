@@ -41,7 +41,7 @@ export const RECORDING: readonly Mutation[] = [
     ")",
   ),
   withKind(
-    "resending",
+    "resuming",
     mutation(
       "record-some-twice",
       "parts of which only some are recorded already are all recorded and counted",

@@ -224,12 +224,11 @@ export class Clients {
     if (!faults.isOn || !later.chance(0.15)) return;
     const target: PauseTarget = later.pick([{}, { model: DEFAULT_MODEL }]);
     timeline.after(later.int(1, 20) * MINUTE, () => this.#resume(target));
-    this.#asking.ask(
-      "pauses dispatching",
-      pause,
-      jsonCall("/v1/pause", target),
-      this.#world.asked.ask(scopeOf(target)),
-    );
+    const inForce = this.#world.asked.ask(scopeOf(target));
+    this.#asking.ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
+      inForce();
+      if (!faults.isOn) this.#resume(target);
+    });
   }
 
   #resume(target: PauseTarget): void {
