@@ -1,5 +1,5 @@
 import { dispatchLease, STUCK_AFTER_MINUTES } from "@sluice/pipeline/job/schedule.ts";
-import { MAX_JOB_DOCUMENTS } from "@sluice/core";
+import { MAX_JOB_DOCUMENTS, MAX_ROUNDS } from "@sluice/core";
 import { MAX_BATCHES } from "../limits.ts";
 import { MAX_HALVINGS } from "@sluice/pipeline/job/after-refusal.ts";
 import { RUN_INTERVAL_MS } from "../run-interval.ts";
@@ -237,6 +237,7 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
     piece: parent.row.round,
     follow_up: parent.row.round + 1,
   }[origin];
+  if (round > MAX_ROUNDS) return `${id} (${origin}) waits for answer ${round}, of ${MAX_ROUNDS}`;
   if (round !== expected)
     return `${id} (${origin}) waits for answer ${round}, not ${expected}: its parent is ${parent.row.status}`;
   // A parent that something was kept back from has let go of it; what is tried again may be from any job of the line.

@@ -30,12 +30,15 @@ export const LIMITING: readonly Mutation[] = [
     'batches - (${entry("refused")}), halvings',
     "0, halvings",
   ),
-  mutation(
-    "kept-back-starts-over",
-    "what a pause keeps back has ten batches of its own",
-    "separateSubmissions",
-    "'pending', id, round, refusals, batches,",
-    "'pending', id, round, refusals, 0,",
+  withKind(
+    "sharing",
+    mutation(
+      "kept-back-starts-over",
+      "what a pause keeps back has ten batches of its own",
+      "separateSubmissions",
+      "'pending', id, round, refusals, batches,",
+      "'pending', id, round, refusals, 0,",
+    ),
   ),
   withKind(
     "unanswered",
