@@ -30,8 +30,8 @@ function ended(requestId: string, how: "succeeded" | "failed" = "succeeded") {
 }
 
 /** Delivers these bodies together; gives what was decided about each. */
-async function consume(bodies: readonly unknown[], attempts = 1, by = context) {
-  const messages = bodies.map((body, n) => ({ id: `m${n}`, body, attempts }));
+async function consume(bodies: readonly unknown[], delivery = 1, by = context) {
+  const messages = bodies.map((body, n) => ({ id: `m${n}`, body, attempts: delivery }));
   const decisions = await consumeEvents(by, messages);
   return messages.map(({ id }) => decisions.get(id));
 }
@@ -114,14 +114,14 @@ describe("an event that reports the end of a batch", () => {
 
 describe("an event whose batch no open job has", () => {
   it.each([
-    { attempts: 1, decision: { kind: "retry", delaySeconds: 2 } },
-    { attempts: 2, decision: { kind: "retry", delaySeconds: 10 } },
-    { attempts: 3, decision: ACK },
-    { attempts: 4, decision: ACK },
-  ])("is retried twice with a delay, then acknowledged: delivery $attempts", async ({ attempts, decision }) => {
+    { delivery: 1, decision: { kind: "retry", delaySeconds: 2 } },
+    { delivery: 2, decision: { kind: "retry", delaySeconds: 10 } },
+    { delivery: 3, decision: ACK },
+    { delivery: 4, decision: ACK },
+  ])("is retried twice with a delay, then acknowledged: delivery $delivery", async ({ delivery, decision }) => {
     await dispatched(["a"]);
     const before = await onlyJob(env.DB);
-    expect(await consume([ended("foreign")], attempts)).toEqual([decision]);
+    expect(await consume([ended("foreign")], delivery)).toEqual([decision]);
     expect(service.polls).toEqual([]);
     expect(await onlyJob(env.DB)).toEqual(before);
   });

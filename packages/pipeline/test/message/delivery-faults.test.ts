@@ -41,7 +41,7 @@ const CALLS = [
 const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
 
 /** A delivery as the Queue sees it: what throws comes again whole. */
-async function attemptDelivery(d1: D1Database): Promise<string[]> {
+async function tryDelivery(d1: D1Database): Promise<string[]> {
   try {
     return await deliver(testContext(d1, service), messages);
   } catch {
@@ -74,7 +74,7 @@ describe("an error of D1", () => {
 
   it.each(faults)("loses nothing and records nothing twice: $fault call $call, $name", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
-    await attemptDelivery(d1);
+    await tryDelivery(d1);
     // Whatever became of them, the messages may come again, to a D1 that is well.
     expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
@@ -98,7 +98,7 @@ describe("an error of D1", () => {
     { fault: "after", recorded: 6 },
   ])("in recording retries the messages: $fault its commit", async ({ fault, recorded }) => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) => (sql.includes("INSERT INTO parts") ? fault : null));
-    expect(await attemptDelivery(d1)).toEqual(["retry", "retry"]);
+    expect(await tryDelivery(d1)).toEqual(["retry", "retry"]);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded });
     expect(service.calls).toEqual([]);
   });

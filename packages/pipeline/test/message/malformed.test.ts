@@ -24,63 +24,63 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
   { kind: "an empty body", body: () => "", reason: "the body is not JSON" },
   { kind: "a body that is not JSON", body: () => "<html>", reason: "the body is not JSON" },
   { kind: "half of a body", body: () => valid().slice(0, 200), reason: "the body is not JSON" },
-  { kind: "JSON null", body: () => "null", reason: "the body is no part" },
-  { kind: "a JSON list", body: () => "[]", reason: "the body is no part" },
+  { kind: "JSON null", body: () => "null", reason: "the body is not a part" },
+  { kind: "a JSON list", body: () => "[]", reason: "the body is not a part" },
   {
     kind: "JSON of another shape",
     body: () => '{"hello":"world"}',
-    reason: `the body's "kind" is not what this version reads`,
+    reason: `the body's "kind" is not valid in this version`,
   },
-  { kind: "a later version", body: () => changed({ v: 2 }), reason: `the body's "v" is not what this version reads` },
+  { kind: "a later version", body: () => changed({ v: 2 }), reason: `the body's "v" is not valid in this version` },
   {
     kind: "another kind",
     body: () => changed({ kind: "whole" }),
-    reason: `the body's "kind" is not what this version reads`,
+    reason: `the body's "kind" is not valid in this version`,
   },
   {
     kind: "a submission's id that is none",
     body: () => changed({ submission: "sub_1" }),
-    reason: `the body's "submission" is not what this version reads`,
+    reason: `the body's "submission" is not valid in this version`,
   },
   {
     kind: "an unknown model",
     body: () => changed({ model: "@cf/none" }),
-    reason: `the body's "model" is not what this version reads`,
+    reason: `the body's "model" is not valid in this version`,
   },
   {
     kind: "an unknown lane",
     body: () => changed({ lane: "slow" }),
-    reason: `the body's "lane" is not what this version reads`,
+    reason: `the body's "lane" is not valid in this version`,
   },
   {
     kind: "a part number that is none",
     body: () => changed({ part: -1 }),
-    reason: `the body's "part" is not what this version reads`,
+    reason: `the body's "part" is not valid in this version`,
   },
   {
     kind: "no documents",
     body: () => changed({ documents: [] }),
-    reason: `the body's "documents" is not what this version reads`,
+    reason: `the body's "documents" is not valid in this version`,
   },
   {
     kind: "a document without contexts",
     body: () => changed({ documents: [{ place: 0, id: "d", bytes: 10, query: "q" }] }),
-    reason: `the body's "documents.0.contexts" is not what this version reads`,
+    reason: `the body's "documents.0.contexts" is not valid in this version`,
   },
   {
     kind: "metadata that is not text",
     body: () => valid().replace('"query"', '"metadata":{"a":1},"query"'),
-    reason: `the body's "documents.0.metadata" is not what this version reads`,
+    reason: `the body's "documents.0.metadata" is not valid in this version`,
   },
   {
     kind: "metadata that is not the text of an object",
     body: () => valid().replace('"query"', '"metadata":"[1]","query"'),
-    reason: `the body's "documents.0.metadata" is not what this version reads`,
+    reason: `the body's "documents.0.metadata" is not valid in this version`,
   },
   {
     kind: "metadata that is not JSON",
     body: () => valid().replace('"query"', '"metadata":"{1}","query"'),
-    reason: `the body's "documents.0.metadata" is not what this version reads`,
+    reason: `the body's "documents.0.metadata" is not valid in this version`,
   },
   { kind: "a body of bytes", body: () => new TextEncoder().encode("bytes").buffer, reason: "the body is not text" },
   { kind: "an object for a body", body: () => ({ v: 1, kind: "part" }), reason: "the body is not text" },
@@ -104,7 +104,7 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
   {
     kind: "a reference of a later version",
     body: () => reference(submission, { v: 2 }),
-    reason: `the body's "v" is not what this version reads`,
+    reason: `the body's "v" is not valid in this version`,
   },
 ];
 
@@ -160,7 +160,7 @@ describe("a malformed message", () => {
   it("is a staged part too that only refers to another", async () => {
     await stagePart(context.db, submission, { part: 3, body: reference(submission), total: 2 }, NOW);
     expect(await deliver(context, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
-    expect(await kept()).toMatchObject([{ id: "bad", reason: "a staged part refers to another" }]);
+    expect(await kept()).toMatchObject([{ id: "bad", reason: "the staged part refers to another part" }]);
   });
 });
 

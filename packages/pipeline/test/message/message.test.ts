@@ -44,8 +44,8 @@ function pack(documents: readonly SerializedDocument[]): PackedPart[] {
   const parts = [...documents.map((document) => packer.add(document)), packer.flush()];
   return parts.filter((part) => part !== null);
 }
-const textOf = (part: PackedPart) => new TextDecoder().decode(part.documents);
-const bodyOf = (part: PackedPart, number = 0) => partBody(HEADER, number, "0".repeat(64), part.documents);
+const textOf = (part: PackedPart) => new TextDecoder().decode(part.documentsJson);
+const bodyOf = (part: PackedPart, number = 0) => partBody(HEADER, number, "0".repeat(64), part.documentsJson);
 
 describe("PartPacker", () => {
   it("keeps order, loses nothing, and keeps every body that is not staged within a message", () => {

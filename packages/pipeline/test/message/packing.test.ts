@@ -61,7 +61,7 @@ function pack(
     if (full === null) continue;
     documents += full.count;
     const number = messages.length;
-    messages.push({ id: `m${number}`, body: partBody(header, number, `hash-${number}`, full.documents) });
+    messages.push({ id: `m${number}`, body: partBody(header, number, `hash-${number}`, full.documentsJson) });
   }
   return { messages, documents };
 }

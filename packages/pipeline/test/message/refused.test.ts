@@ -14,7 +14,11 @@ beforeEach(async () => {
 
 const kept = () => rows(env.DB, "SELECT queue, message_id AS id, reason FROM malformed_messages");
 /** More documents than its submission counts. */
-const refused = (attempts = 1) => ({ id: "bad", body: bodyOf(part(submission, 7, documents("x", 3))), attempts });
+const refused = (delivery = 1) => ({
+  id: "bad",
+  body: bodyOf(part(submission, 7, documents("x", 3))),
+  attempts: delivery,
+});
 const good = (number: number, id: string) => messageOf(part(submission, number, [document(id)], number));
 
 describe("a message that a constraint of D1 forbids", () => {
@@ -82,8 +86,8 @@ describe("a message that a constraint of D1 forbids", () => {
     [6, 960],
     [7, 1_800],
     [MAX_REFUSED_DELIVERIES - 1, 1_800],
-  ])("waits longer with each delivery: after number %i for %i s", async (attempts, delaySeconds) => {
-    expect((await decide(context, [refused(attempts)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
+  ])("waits longer with each delivery: after number %i for %i s", async (delivery, delaySeconds) => {
+    expect((await decide(context, [refused(delivery)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
   });
 
   it("is recorded once the cause is fixed", async () => {

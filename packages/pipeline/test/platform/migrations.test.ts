@@ -244,11 +244,11 @@ it("0008 ends the retries that a cancellation left, and keeps the others", async
 
 it("0009 renames what counts dispatches, and keeps the dispatches of every job", async () => {
   await migrate(9);
-  const attempts = [
+  const dispatchLists = [
     '[{"attempt":1,"started_at":5,"token":"t","error":{"reason":"retry","message":"{\\"attempt\\":1}"}},{"attempt":2,"started_at":6,"token":"u"}]',
     "[]",
   ];
-  for (const [index, json] of attempts.entries()) {
+  for (const [index, json] of dispatchLists.entries()) {
     await env.DB.prepare(
       `INSERT INTO jobs (id, model, lane, status, round, attempt, attempts, document_count, context_count, payload_bytes,
          due_at, created_at, members) VALUES (?1, 'm', 'bulk', 'pending', 1, ?2, ?3, 1, 1, 1, 1, 1, '[]')`,

@@ -15,7 +15,7 @@ const retryPolicy = (tries = 3): RetryPolicy => ({ tries, bounded: (call) => cal
 function failing(when: "before" | "after", message = LOST) {
   let calls = 0;
   let failed = false;
-  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+  const withFault = async <T>(work: () => Promise<T>): Promise<T> => {
     calls += 1;
     const fails = !failed;
     failed = fails;
@@ -28,8 +28,8 @@ function failing(when: "before" | "after", message = LOST) {
     new Proxy(inner, {
       get(target, property) {
         if (property === "bind") return (...values: unknown[]) => statement(target.bind(...values));
-        if (property === "all") return () => attempt(() => target.all());
-        if (property === "raw") return () => attempt(() => target.raw());
+        if (property === "all") return () => withFault(() => target.all());
+        if (property === "raw") return () => withFault(() => target.raw());
         if (property === "inner") return target;
         return Reflect.get(target, property) as unknown;
       },
@@ -39,7 +39,7 @@ function failing(when: "before" | "after", message = LOST) {
       if (property === "prepare") return (sql: string) => statement(target.prepare(sql));
       if (property === "batch") {
         return (statements: (D1PreparedStatement & { inner: D1PreparedStatement })[]) =>
-          attempt(() => target.batch(statements.map((one) => one.inner)));
+          withFault(() => target.batch(statements.map((one) => one.inner)));
       }
       return Reflect.get(target, property) as unknown;
     },

@@ -32,7 +32,7 @@ describe("a cancellation while a retry is in progress", () => {
     await cancelSubmission(db, submission, NOW + 5);
     expect(await retryRows()).toEqual([]);
     expect(await readRetryProgress(db, [submission])).toEqual([]);
-    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 0, steps: 0, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 0, steps: 0, isComplete: true });
     expect(await openJobs()).toEqual([]);
     expect(await readSubmission(db, submission)).toMatchObject({
       cancelRequestedAt: NOW + 5,
@@ -46,10 +46,10 @@ describe("a cancellation while a retry is in progress", () => {
   it("leaves as failed what the retry had not reached, and cancels what it had queued", async () => {
     const submission = await manyFailed(db, 3, 4_000);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(context(), all(submission), 3)).toMatchObject({ queued: 4_000, isThrough: false });
+    expect(await continueRetry(context(), all(submission), 3)).toMatchObject({ queued: 4_000, isComplete: false });
     await cancelSubmission(db, submission, NOW + 5);
     expect(await retryRows()).toEqual([]);
-    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 0, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 0, isComplete: true });
     for (const { id } of await openJobs()) {
       const job = { id: id as JobId, dispatchNumber: 0, status: "pending" } as const;
       await startDispatch(db, job, { until: NOW + 60_000, token: "t" }, NOW + 6);

@@ -41,7 +41,7 @@ describe("the end of a Queue", () => {
     await stagePart(db, submission, { part: 1, body, total: 5 }, NOW);
     expect(await readUnfinished(db)).toEqual([{ submission, recorded: 1, staged: 2, queued: 2 }]);
 
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documentCount: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 2, recorded: 1, completedAt: null });
     expect(await endQueue(db, NOW + 2)).toEqual([]);
     expect(await readUnfinished(db)).toEqual([{ submission, recorded: 1, staged: 2, queued: 0 }]);
@@ -58,7 +58,7 @@ describe("the end of a Queue", () => {
     const first = part(submission, 0, [{ id: "a" }]);
     await record(db, jobId(), [[first]]);
     await stagePart(db, submission, { part: 0, body: first.body, total: 2 }, NOW);
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documents: 1, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documentCount: 1, canceled: false }]);
   });
 
   it("ends a submission whose documents were all in it, and its cancellation", async () => {
@@ -66,8 +66,8 @@ describe("the end of a Queue", () => {
     const canceled = await open(db, { total: 3 });
     await cancelSubmission(db, canceled, NOW);
     expect(await endQueue(db, NOW + 1)).toEqual([
-      { submission: plain, documents: 2, canceled: false },
-      { submission: canceled, documents: 3, canceled: true },
+      { submission: plain, documentCount: 2, canceled: false },
+      { submission: canceled, documentCount: 3, canceled: true },
     ]);
     expect(await readSubmission(db, plain)).toMatchObject({ lost: 2, completedAt: NOW + 1 });
     expect(await readSubmission(db, canceled)).toMatchObject({ lost: 3, canceled: 0, completedAt: NOW + 1 });
@@ -75,7 +75,7 @@ describe("the end of a Queue", () => {
 
   it("closes an open push that no key can resume", async () => {
     const submission = await open(db, { total: 2, closed: false });
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documentCount: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ incomplete: true, lost: 2, completedAt: NOW + 1 });
   });
 
@@ -92,7 +92,7 @@ describe("the end of a Queue", () => {
     const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
     const opening = { ...row, total: 2, closed: false };
     const { id } = await openSubmission(openDatabase(refusing, retryPolicy), opening, uuidTail(bytes(10)), NOW);
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission: id, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission: id, documentCount: 2, canceled: false }]);
   });
 
   it.each([false, true])("leaves a push that its key can resume for an hour (closed: %s)", async (closed) => {
@@ -102,7 +102,7 @@ describe("the end of a Queue", () => {
     // At once, and not after a minute: no request has it anymore.
     expect(await takeOverPush(db, submission, "one", NOW + 1)).toBe(true);
 
-    expect(await endQueue(db, NOW + HOUR + 2)).toEqual([{ submission, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + HOUR + 2)).toEqual([{ submission, documentCount: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 2, incomplete: !closed });
   });
 

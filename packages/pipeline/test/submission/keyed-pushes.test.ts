@@ -156,9 +156,9 @@ describe("taking over a push", () => {
       await stagePart(db, id, { part: number, body: numbered(number, 1).body, total: 9 }, NOW);
     }
     expect(await readCountedParts(db, id)).toEqual([
-      { part: 1, documents: 1, hash: "hash-1", state: "recorded" },
-      { part: 3, documents: 1, hash: "hash-3", state: "staged" },
-      { part: 4, documents: 4, hash: "hash-4", state: "recorded" },
+      { part: 1, documentCount: 1, hash: "hash-1", state: "recorded" },
+      { part: 3, documentCount: 1, hash: "hash-3", state: "staged" },
+      { part: 4, documentCount: 4, hash: "hash-4", state: "recorded" },
     ]);
   });
 });

@@ -24,7 +24,7 @@ async function failedDocuments() {
   const request = (code: FailureCode | "", now = NOW) => requestRetry(db, { submission, code, token: code }, now);
   const progress = async () => {
     const [one] = await readRetryProgress(db, [submission]);
-    return one === undefined ? null : [one.documents, one.queued];
+    return one === undefined ? null : [one.documentCount, one.queued];
   };
   return { submission, request, progress };
 }
@@ -52,7 +52,7 @@ it("a retry of every code replaces those of one code, with what they had not rea
     steps: 0,
     queued: 0,
   });
-  expect(await continueRetry(context(), { submission, code: "" }, 10)).toMatchObject({ queued: 3, isThrough: true });
+  expect(await continueRetry(context(), { submission, code: "" }, 10)).toMatchObject({ queued: 3, isComplete: true });
   expect(await progress()).toBeNull();
 });
 
@@ -81,5 +81,5 @@ it("a retry never shows more documents queued than it has", async () => {
   const later = await rows("SELECT id FROM jobs WHERE due_at IS NOT NULL");
   for (const { id } of later) await failJob(db, id as JobId, submission, ["b"]);
   await env.DB.prepare("UPDATE retries SET queued = 2").run();
-  expect(await readRetryProgress(db, [submission])).toMatchObject([{ documents: 2, queued: 2 }]);
+  expect(await readRetryProgress(db, [submission])).toMatchObject([{ documentCount: 2, queued: 2 }]);
 });

@@ -47,7 +47,7 @@ it("queues all of a retry of 30,000 documents at the next run, of which its requ
   const retry = { submission, code: "", token: "t" } as const;
   await requestRetry(context.db, retry, NOW);
   await continueRetry(context, retry, 3);
-  expect(await readRetryProgress(context.db, [submission])).toMatchObject([{ documents: 30_000, queued: 0 }]);
+  expect(await readRetryProgress(context.db, [submission])).toMatchObject([{ documentCount: 30_000, queued: 0 }]);
   await nextRun(context);
   expect(await readRetryProgress(context.db, [submission])).toEqual([]);
   expect(await rows(env.DB, "SELECT sum(document_count) AS n FROM jobs WHERE due_at IS NOT NULL")).toEqual([

@@ -35,7 +35,7 @@ describe("a retry", () => {
   it("queues failed documents under their version, those of a root in one job, once", async () => {
     const { submission, jobs } = await failedParts(db, [["b", "a"], ["c"]]);
     expect(await requestRetry(db, all(submission), NOW)).toEqual({ submission, code: "" });
-    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 3, steps: 2, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 3, steps: 2, isComplete: true });
     expect(await waiting()).toMatchObject(
       [
         { parent_id: jobs[0], round: 1, members: JSON.stringify([[submission, ["b", "a"]]]) },
@@ -58,7 +58,7 @@ describe("a retry", () => {
     const retry = { submission, code: "too_large", token: "t" } as const;
     expect(await requestRetry(db, { ...retry, code: "no_answer" }, NOW)).toBeNull();
     await requestRetry(db, retry, NOW);
-    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 1, isThrough: true });
+    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 1, isComplete: true });
     expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
   });
 
@@ -76,7 +76,7 @@ describe("a retry", () => {
     await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW);
     const retry = { submission, code: "too_large", token: "t" } as const;
     await requestRetry(db, retry, NOW);
-    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 2, isThrough: true });
+    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 2, isComplete: true });
     expect(await waiting()).toMatchObject([{ members: JSON.stringify([[submission, ["a", "c"]]]) }]);
     expect(await rows("SELECT document_id, code FROM outcomes")).toEqual([{ document_id: "b", code: "model_error" }]);
   });
@@ -84,14 +84,14 @@ describe("a retry", () => {
   it("reports its progress, continues from there, and is the same when requested again", async () => {
     const { submission } = await failedParts(db, [["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isThrough: false });
+    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isComplete: false });
     expect(await readRetryProgress(db, [submission])).toEqual([
-      { submission, documents: 2, queued: 0, requestedAt: NOW },
+      { submission, documentCount: 2, queued: 0, requestedAt: NOW },
     ]);
     expect(await requestRetry(db, all(submission), NOW + 5)).toEqual({ submission, code: "" });
     expect(await rows("SELECT requested_at FROM retries")).toEqual([{ requested_at: NOW }]);
     expect(await listRetries(db, 10)).toEqual([{ submission, code: "" }]);
-    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 2, steps: 1, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 2, steps: 1, isComplete: true });
   });
 
   it("passes documents by that were deleted in between", async () => {
@@ -99,7 +99,7 @@ describe("a retry", () => {
     await requestRetry(db, all(submission), NOW);
     await continueRetry(context(), all(submission), 1);
     for (const id of ["a", "c"]) await deleteDocument(db, { collection: "default", id }, NOW);
-    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 1, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 1, isComplete: true });
     expect(await rows("SELECT members FROM jobs WHERE due_at IS NOT NULL")).toEqual([
       { members: JSON.stringify([[submission, ["b"]]]) },
     ]);
@@ -175,8 +175,8 @@ describe("a retry of many documents", () => {
     let through = false;
     for (let calls = 0; !through; calls += 1) {
       counts.length = 0;
-      const { isThrough, steps } = await continueRetry(context(counted), all(submission), 3);
-      through = isThrough;
+      const { isComplete, steps } = await continueRetry(context(counted), all(submission), 3);
+      through = isComplete;
       expect(steps).toBeLessThanOrEqual(3);
       expect(counts.length).toBeLessThanOrEqual(3 * 12 + 3);
       expect(calls).toBeLessThanOrEqual(20);
@@ -189,7 +189,7 @@ describe("a retry of many documents", () => {
   it("queues a root that is larger than a step with its neighbors in one job", async () => {
     const submission = await manyFailed(db, 1, 9_000);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(context(), all(submission), 2)).toMatchObject({ queued: 9_000, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 2)).toMatchObject({ queued: 9_000, isComplete: true });
     expect(await rows("SELECT document_count FROM jobs WHERE due_at IS NOT NULL")).toEqual([{ document_count: 9_000 }]);
   });
 
