@@ -60,7 +60,7 @@ it("a follow-up is merged with others that wait for the same answer", async () =
   expect(await rows(env.DB, "SELECT count(*) AS n FROM outcomes WHERE status = 'succeeded'")).toEqual([{ n: 4 }]);
 });
 
-it("jobs are merged up to the limits of one", async () => {
+it("jobs are merged up to the limits of one job", async () => {
   for (const name of ["a", "b", "c"]) await record(name, 1);
   await env.DB.exec(`UPDATE jobs SET document_count = ${MAX_JOB_DOCUMENTS / 2}`);
   await runPoller(context);

@@ -38,7 +38,7 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
     reason: `the body's "kind" is not valid in this version`,
   },
   {
-    kind: "a submission's id that is none",
+    kind: "an invalid submission id",
     body: () => changed({ submission: "sub_1" }),
     reason: `the body's "submission" is not valid in this version`,
   },
@@ -53,7 +53,7 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
     reason: `the body's "lane" is not valid in this version`,
   },
   {
-    kind: "a part number that is none",
+    kind: "an invalid part number",
     body: () => changed({ part: -1 }),
     reason: `the body's "part" is not valid in this version`,
   },
@@ -110,7 +110,7 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
 
 describe("a malformed message", () => {
   it.each(kinds)(
-    "is kept with its reason and acknowledged, its neighbours recorded: $kind",
+    "is stored with its reason and acknowledged, and its neighbors recorded: $kind",
     async ({ body, reason }) => {
       const messages = [
         messageOf(part(submission, 0, [document("before")])),
@@ -129,12 +129,12 @@ describe("a malformed message", () => {
     { kind: "text", body: "<html>é", stored: "<html>é" },
     { kind: "bytes", body: new TextEncoder().encode("some bytes").buffer, stored: "some bytes" },
     { kind: "an object", body: { a: [1, "two"] }, stored: '{"a":[1,"two"]}' },
-  ])("is kept whole: $kind", async ({ body, stored }) => {
+  ])("is stored whole: $kind", async ({ body, stored }) => {
     await deliver(context, [{ id: "bad", body }]);
     expect(await kept()).toMatchObject([{ body: stored }]);
   });
 
-  it("is kept once, however often it is delivered", async () => {
+  it("is stored once, however often it is delivered", async () => {
     await deliver(context, [{ id: "bad", body: "x" }]);
     const before = await kept();
     context.clock.now += 60_000;
@@ -151,13 +151,13 @@ describe("a malformed message", () => {
     expect(JSON.stringify(context.events)).not.toContain("SECRET");
   });
 
-  it("is a staged part too whose text cannot be read", async () => {
+  it("can be a staged part with unreadable text", async () => {
     await stagePart(context.db, submission, { part: 3, body: "not a part", total: 2 }, NOW);
     expect(await deliver(context, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
     expect(await kept()).toMatchObject([{ id: "bad", reason: "the body is not JSON" }]);
   });
 
-  it("is a staged part too that only refers to another", async () => {
+  it("can be a staged part that only refers to another", async () => {
     await stagePart(context.db, submission, { part: 3, body: reference(submission), total: 2 }, NOW);
     expect(await deliver(context, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
     expect(await kept()).toMatchObject([{ id: "bad", reason: "the staged part refers to another part" }]);
@@ -165,8 +165,8 @@ describe("a malformed message", () => {
 });
 
 describe("a message that D1 cannot read", () => {
-  it("is kept and acknowledged, its neighbors recorded and sent", async () => {
-    // Every message that passes the check is readable: here a trigger reads a query as JSON, which it is not.
+  it("is stored and acknowledged, and its neighbors recorded and sent", async () => {
+    // Every message that passes the check is readable, so a trigger reads a query as JSON, which it is not.
     await env.DB.exec(
       "CREATE TRIGGER unreadable BEFORE INSERT ON documents WHEN NEW.document_id = 'x' BEGIN SELECT json(NEW.query); END",
     );

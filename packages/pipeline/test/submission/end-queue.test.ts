@@ -28,12 +28,12 @@ async function openKeyed(total: number, closed: boolean, now = NOW) {
   const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
   const claim = { ...KEY, fingerprint: "f" };
   const opened = await openKeyedSubmission(db, { ...row, total, closed }, claim, uuidTail(bytes(10)), now);
-  if (opened === null) throw new Error("not opened");
+  if (opened === null) throw new Error("the submission was not opened");
   return opened.id;
 }
 
 describe("the end of a Queue", () => {
-  it("ends what is neither recorded nor staged as lost, and finds nothing the second time", async () => {
+  it("ends unrecorded, unstaged documents as lost, and finds none the second time", async () => {
     const submission = await open(db, { total: 5 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{ id: "a" }])]]);
@@ -53,7 +53,7 @@ describe("the end of a Queue", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 2, succeeded: 3, completedAt: NOW + 3 });
   });
 
-  it("counts a part that was staged again after it was recorded once", async () => {
+  it("counts a part once that was staged again after it was recorded", async () => {
     const submission = await open(db, { total: 2 });
     const first = part(submission, 0, [{ id: "a" }]);
     await record(db, jobId(), [[first]]);
@@ -61,7 +61,7 @@ describe("the end of a Queue", () => {
     expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documentCount: 1, canceled: false }]);
   });
 
-  it("ends a submission whose documents were all in it, and its cancellation", async () => {
+  it("ends a submission with all documents in the Queue, and a cancellation", async () => {
     const plain = await open(db, { total: 2 });
     const canceled = await open(db, { total: 3 });
     await cancelSubmission(db, canceled, NOW);
@@ -79,7 +79,7 @@ describe("the end of a Queue", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ incomplete: true, lost: 2, completedAt: NOW + 1 });
   });
 
-  it("closes one whose opening was retried, too: its token is not an Idempotency-Key", async () => {
+  it("closes one whose opening was retried: its token is not an Idempotency-Key", async () => {
     let isFirst = true;
     const refusing: D1Database = new Proxy(env.DB, {
       get(target, property) {
@@ -99,14 +99,14 @@ describe("the end of a Queue", () => {
     const submission = await openKeyed(2, closed);
     expect(await endQueue(db, NOW + HOUR)).toEqual([]);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 0, incomplete: false, completedAt: null });
-    // At once, and not after a minute: no request has it anymore.
+    // Immediately, not after a minute: no request holds it anymore.
     expect(await takeOverPush(db, submission, "one", NOW + 1)).toBe(true);
 
     expect(await endQueue(db, NOW + HOUR + 2)).toEqual([{ submission, documentCount: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 2, incomplete: !closed });
   });
 
-  it("voids the answer of a push that lost documents, which can then be resumed as it was", async () => {
+  it("deletes the answer of a push that lost documents, so that it can be resumed", async () => {
     const submission = await openKeyed(2, true);
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
     await keepAnswer(db, KEY, { submission, fingerprint: "f", status: 202, text: "accepted" });
@@ -147,7 +147,7 @@ describe("the sweep", () => {
       lostBefore: now - 8 * DAY,
     });
 
-  it("ends a canceled submission whose message never arrives, and leaves its staged parts to be recorded", async () => {
+  it("ends a canceled submission whose message is lost, and keeps its staged parts", async () => {
     const submission = await open(db, { total: 3 });
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
     const staged = part(submission, 1, [{ id: "b" }], 1);

@@ -15,7 +15,7 @@ beforeEach(() => {
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const context = () => ({ db, now: () => NOW, randomBytes: bytes });
 
-/** A submission of three documents, of which `a` and `b` failed with `model_error`, and `c` with `no_answer`. */
+/** Records a submission of three documents: `a` and `b` failed with `model_error`, and `c` with `no_answer`. */
 async function failedDocuments() {
   const { submission, jobs } = await recordedParts(db, [["a"], ["b"], ["c"]]);
   const codes: FailureCode[] = ["model_error", "model_error", "no_answer"];
@@ -29,7 +29,7 @@ async function failedDocuments() {
   return { submission, request, progress };
 }
 
-it("a retry of one code is part of the one of every code that is in progress", async () => {
+it("a retry of one code joins a retry of all codes in progress", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("");
   expect(await request("model_error")).toEqual({ submission, code: "" });
@@ -37,7 +37,7 @@ it("a retry of one code is part of the one of every code that is in progress", a
   expect(await progress()).toEqual([3, 0]);
 });
 
-it("a retry of every code replaces those of one code, with what they had not reached", async () => {
+it("a retry of all codes replaces those of one code, with their remaining documents", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("model_error");
   await request("no_answer");
@@ -56,17 +56,17 @@ it("a retry of every code replaces those of one code, with what they had not rea
   expect(await progress()).toBeNull();
 });
 
-it("two retries of different codes count a document once that failed again with the other", async () => {
+it("two retries count a document once if it failed again with the other code", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("model_error");
   await env.DB.prepare("UPDATE retries SET queued = 1").run();
   await env.DB.prepare("UPDATE outcomes SET code = 'no_answer' WHERE document_id = 'a'").run();
   expect(await progress()).toEqual([2, 1]);
-  // Of the first `b` is left; the second comes to `a` and `c`.
+  // The first has `b` left. The second has `a` and `c`.
   expect(await request("no_answer")).toEqual({ submission, code: "no_answer" });
   expect(await progress()).toEqual([3, 0]);
   await env.DB.prepare("UPDATE retries SET queued = 1 WHERE code = 'model_error'").run();
-  // Requested again it is the same one, and changes nothing.
+  // A repeated request returns the same retry and changes nothing.
   expect(await requestRetry(db, { submission, code: "no_answer", token: "other" }, NOW + 1)).toMatchObject({
     code: "no_answer",
   });

@@ -31,7 +31,7 @@ export async function takeOverPush(db: Database, id: SubmissionId, token: string
 }
 
 /** Releases a push that its holder knows was interrupted, so that the same key need not wait for 60 s. */
-export async function letGoOfPush(db: Database, id: SubmissionId, holder: string | null): Promise<void> {
+export async function releasePush(db: Database, id: SubmissionId, holder: string | null): Promise<void> {
   const isHeld = and(eq(submissions.id, id), sql`${submissions.holder} IS ${holder}`);
   await query(db, db.update(submissions).set({ holder: "" }).where(isHeld));
 }
