@@ -90,8 +90,8 @@ export class BatchService implements BatchBinding {
     const bytes = new TextEncoder().encode(JSON.stringify({ requests })).length;
     const call: SubmitCall = { kind: "submit", model, requests, bytes };
     this.calls.push(call);
-    const told = await this.onSubmit?.(call);
-    if (told !== undefined) return told;
+    const answer = await this.onSubmit?.(call);
+    if (answer !== undefined) return answer;
     this.#named += 1;
     const requestId = `batch-${this.#named}`;
     this.#batches.set(requestId, { model, requests, polls: 0 });
@@ -101,8 +101,8 @@ export class BatchService implements BatchBinding {
   async #poll(model: string, requestId: string): Promise<unknown> {
     const call: PollCall = { kind: "poll", model, requestId };
     this.calls.push(call);
-    const told = await this.onPoll?.(call);
-    if (told !== undefined) return told;
+    const answer = await this.onPoll?.(call);
+    if (answer !== undefined) return answer;
     const batch = this.#batches.get(requestId);
     if (batch === undefined || batch.model !== model) throw serviceError("3042: request_id not found");
     batch.polls += 1;

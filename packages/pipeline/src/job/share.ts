@@ -2,7 +2,7 @@ import type { PollerContext } from "./poller-context.ts";
 
 /** D1's limit per invocation. */
 const MAX_STATEMENTS = 1_000;
-/** Reserved for retries of statements in progress, whose number is unknown. */
+/** Reserved for retries of statements, because their number is unknown. */
 const RETRY_STATEMENTS = 150;
 /** A run starts no new work after this, because the next run is about to start. */
 const MAX_RUN_MS = 45_000;

@@ -21,7 +21,7 @@ const record = (name: string, count = 1, more: { readonly lane?: "interactive" |
   recordJob(context.db, documents(name, count), { now: NOW, dueAt: NOW, ...more });
 const sizes = () => service.submits.map(({ requests }) => requests.length);
 
-it("small jobs that are due together are dispatched as one, and each submission gets its own scores", async () => {
+it("small due jobs are dispatched as one, and each submission gets its own scores", async () => {
   const list = Array.from({ length: 8 }, (_, index) => `s${index}-`);
   const submissions = [];
   for (const name of list) submissions.push((await record(name)).submission);

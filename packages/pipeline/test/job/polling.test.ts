@@ -57,7 +57,7 @@ describe("a batch in progress", () => {
     { how: "has no neurons left today", poll: () => Promise.reject(new Error("3036: daily allocation")) },
     { how: "answers with an HTML page", poll: () => Promise.reject(new Error("<html><title>502</title></html>")) },
     { how: "answers with an unknown object", poll: () => ({ hello: "world" }) },
-    { how: "gives nothing", poll: () => null },
+    { how: "answers with null", poll: () => null },
   ])("is polled again when a poll fails: the service $how", async ({ poll }) => {
     const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     await runPoller(context);

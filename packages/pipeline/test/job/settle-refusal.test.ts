@@ -66,7 +66,7 @@ describe("a batch that is refused as invalid", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ failed: 1, completed: true });
   });
 
-  it("ends without a piece if none of its documents are left", async () => {
+  it("ends without pieces if none of its documents are left", async () => {
     const { context, submission, job, dispatchNumber } = await dispatched(2, ["d0", "d1"]);
     await settleRefusal(context, { ...dispatchNumber, members: [] }, INVALID);
     expect(await jobs(env.DB)).toMatchObject([{ id: job, status: "split" }]);

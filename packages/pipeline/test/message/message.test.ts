@@ -129,7 +129,7 @@ it("a call takes up to 256 KB and 100 messages, including the overhead of Queues
 describe("parseMessage", () => {
   const part = pack([serialize(5, 0), serialize(5, 1)])[0] as PackedPart;
 
-  it("reads what was packed", () => {
+  it("reads a packed part", () => {
     expect(parseMessage(bodyOf(part, 3))).toMatchObject({
       ok: true,
       value: {

@@ -31,7 +31,7 @@ async function deliverTo(onSubmit: () => unknown, count = 4): Promise<Submission
 
 /** Half a run, plus half of that by the test's random number. */
 const FIRST_BACKOFF = NOW + 1.5 * (RUN / 2);
-/** The same after a batch that may have been accepted, where the random part is up to a quarter. */
+/** The same after a batch that may have been accepted, with a random part of up to a quarter. */
 const FIRST_BATCH_BACKOFF = NOW + 1.125 * (RUN / 2);
 const CONFIGURATION_PAUSE_MS = NOW + 15 * 60_000;
 

@@ -163,7 +163,7 @@ describe("an item of an answer", () => {
   it.each([
     { words: "5006: input is invalid", code: "invalid_input" },
     { words: "3006: input is too large", code: "too_large" },
-  ])("that names a fault of the document fails at once: $code", async ({ words, code }) => {
+  ])("that names a fault of the document fails immediately: $code", async ({ words, code }) => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     spoil(({ result: _, ...item }) => [{ ...item, success: false, error: words }]);
     await runPoller(context);

@@ -55,7 +55,7 @@ describe("a batch without an answer", () => {
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
   });
 
-  it("is not stuck if a call after an hour fails, because it may have finished", async () => {
+  it("is not stuck if a call fails after an hour, because the batch may have finished", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     context.clock.now = NOW + 1.5 * HOUR;
@@ -176,7 +176,7 @@ describe("a document that is deleted in flight", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 4, failed: 0, canceled: 1, completed: true });
   });
 
-  it("does not fail the one other document if the batch is invalid", async () => {
+  it("does not fail the only other document if the batch is invalid", async () => {
     const pair = LIST.slice(0, 2);
     const { submission } = await recordJob(context.db, pair, { now: NOW, dueAt: NOW });
     await runPoller(context);

@@ -52,7 +52,7 @@ async function recorded(ids: readonly string[]) {
   return { submission, id, parts };
 }
 
-describe("a job that a pause keeps back", () => {
+describe("a job that a pause holds", () => {
   it("with an open dispatch abandons it, so that it cannot be confirmed", async () => {
     const { submission, id } = await recorded(["a", "b"]);
     const lease = { until: NOW + MINUTE, token: "t" };

@@ -109,8 +109,8 @@ describe("pausing", () => {
     const requested = (message: string | null, since: number) =>
       pauseDispatching(db, { scope: pause.scope, reason: "requested", message, since, until: null });
     await pauseDispatching(db, pause);
-    await requested("too dear", NOW + 1);
-    const kept = { scope: pause.scope, reason: "requested", message: "too dear", since: NOW + 1, until: null };
+    await requested("too expensive", NOW + 1);
+    const kept = { scope: pause.scope, reason: "requested", message: "too expensive", since: NOW + 1, until: null };
     expect(await readPauses(db, NOW)).toEqual([kept]);
     await requested(null, NOW + 2);
     expect(await readPauses(db, NOW)).toEqual([kept]);

@@ -4,8 +4,8 @@ import { submissionIdAt } from "./open-submission.ts";
 
 /**
  * The next submissions by id after `through` that were opened before a time, at most `limit`, up to the first one that
- * was not. After the clock was set back, ids are ahead of it, and an id decides only if it is behind the clock: a
- * submission is opened no later than its id says. Reads at most `limit` rows, twice.
+ * was not. After the clock was set back, ids can be ahead of it. A submission is never opened later than its id says,
+ * so an id behind the clock decides. Reads at most `limit` rows, twice.
  */
 export function submissionsOpenedBefore(time: number, through: SQL, limit: number): SQL {
   const next = sql`
