@@ -14,8 +14,7 @@ export function openDatabase(d1: D1Database, retryPolicy: RetryPolicy = DEFAULT_
 export type Database = ReturnType<typeof openDatabase>;
 
 /**
- * Statements sent to D1 since the database was opened. The statements of a transaction count one by one, and so do
- * retries.
+ * Statements sent to D1 since the database was opened. Each statement of a transaction counts, and so does each retry.
  */
 export function countStatements(db: Database): number {
   return counters.get(db)?.statements ?? 0;

@@ -5,13 +5,13 @@ import { withTimeout } from "@sluice/core";
  * are safe to repeat: an error may hide a commit.
  */
 export interface RetryPolicy {
-  /** Maximum attempts, including the first. */
+  /** Maximum tries, including the first. */
   readonly tries: number;
   /** Rejects a call that takes too long, although it may still commit. */
   readonly bounded: <T>(call: () => Promise<T>) => Promise<T>;
   /** A clock in milliseconds; only differences count. `Date.now` by default. */
   readonly now?: () => number;
-  /** Waits before the next attempt (1, 2, …). */
+  /** Waits before the next try (1, 2, …). */
   readonly rest: (tried: number) => Promise<void>;
 }
 
@@ -103,8 +103,8 @@ const made = new WeakMap<
 >();
 
 /**
- * Runs a batch that differs between attempts. `build` receives the milliseconds since the first attempt began, and
- * `null` for the first attempt: only a later attempt may find what an earlier one committed.
+ * Runs a batch that differs between tries. `build` receives the milliseconds since the first try began, and
+ * `null` for the first try: only a later try may find what an earlier one committed.
  */
 export async function batchTries<T>(
   db: D1Database,

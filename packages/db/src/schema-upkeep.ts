@@ -93,9 +93,9 @@ export const retries = sqliteTable(
     /** Distinguishes it from an earlier one that a Worker may still be processing. */
     token: text("token").notNull(),
     requestedAt: integer("requested_at").notNull(),
-    /** Failed documents when it was requested. When another is requested, those of them that remain. */
+    /** Failed documents when it was requested. Reduced to the remaining ones when another is requested. */
     documents: integer("documents").notNull(),
-    /** Documents it has queued since. */
+    /** Documents queued so far. */
     queued: integer("queued").notNull().default(0),
     /** JSON `[code, document_id]`: parts with failed documents are listed up to here; null once all are. */
     listedThrough: text("listed_through"),
@@ -125,9 +125,9 @@ export const sentParts = sqliteTable(
   "sent_parts",
   {
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
-    /** The first of them. */
+    /** The number of the first part. */
     part: integer("part").notNull(),
-    /** JSON: the hash of each by its number. */
+    /** JSON: the hash of each part by its number. */
     hashes: text("hashes").notNull(),
   },
   (table) => [primaryKey({ columns: [table.submissionId, table.part] })],

@@ -22,7 +22,7 @@ import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } fro
 export const submissions = sqliteTable(
   "submissions",
   {
-    /** `sub_` and a UUIDv7 greater than every one before: the version of its documents. */
+    /** `sub_` and a UUIDv7 greater than all before it. It is the version of the submission's documents. */
     id: text("id").$type<SubmissionId>().primaryKey(),
     collection: text("collection").notNull(),
     model: text("model").$type<ModelName>().notNull(),
@@ -144,15 +144,15 @@ export const documents = sqliteTable(
     documentId: text("document_id").notNull(),
     submissionId: text("submission_id").$type<SubmissionId>().notNull(),
     part: integer("part").notNull(),
-    /** From 0, in its push. */
+    /** Its position in the push, from 0. */
     place: integer("place").notNull(),
     /** The row of `contexts` with its texts, and the index of their list there. */
     contextsId: integer("contexts_id").notNull(),
     contextsAt: integer("contexts_at").notNull(),
-    /** UTF-8 bytes as a request of a batch. */
+    /** UTF-8 bytes as a request in a batch. */
     payloadBytes: integer("payload_bytes").notNull(),
     contextCount: integer("context_count").notNull(),
-    /** JSON: as many ids as contexts; null if each context's id is its index. */
+    /** JSON: one id per context; null if each context's id is its index. */
     contextIds: text("context_ids"),
     /** JSON, unchanged. */
     metadata: text("metadata"),
@@ -161,7 +161,7 @@ export const documents = sqliteTable(
   (table) => [primaryKey({ columns: [table.collection, table.documentId, table.submissionId] })],
 );
 
-/** Immutable ends: how a version of a document ended. Written once. */
+/** How a version of a document ended. Immutable: written once. */
 export const outcomes = sqliteTable(
   "outcomes",
   {
@@ -199,7 +199,7 @@ export const jobs = sqliteTable(
     model: text("model").$type<ModelName>().notNull(),
     lane: text("lane", { enum: lanes }).notNull(),
     status: text("status", { enum: jobStatuses }).notNull(),
-    /** The job it replaces, entirely or by half. */
+    /** The job it replaces, entirely or in part. */
     parentId: text("parent_id").$type<JobId>(),
     /** The job that took over its documents before it was dispatched. Set with the status `merged`. */
     mergedInto: text("merged_into").$type<JobId>(),
@@ -221,7 +221,7 @@ export const jobs = sqliteTable(
     dispatchedAt: integer("dispatched_at"),
     endedAt: integer("ended_at"),
     tokens: integer("tokens"),
-    /** The order of ends, for the feed. */
+    /** The position in the order in which jobs ended, for the feed. */
     finalizedSequence: integer("finalized_sequence"),
     unconfirmedDispatches: integer("unconfirmed_dispatches").notNull().default(0),
     repeatedDispatches: integer("repeated_dispatches").notNull().default(0),
@@ -267,13 +267,13 @@ export const jobs = sqliteTable(
   ],
 );
 
-/** What is not dispatched now: everything (`all`), a model (`model:NAME`) or a submission (`submission:ID`). */
+/** The pauses in force: of everything (`all`), a model (`model:NAME`) or a submission (`submission:ID`). */
 export const pauses = sqliteTable("pauses", {
   scope: text("scope").primaryKey(),
   reason: text("reason", { enum: pauseReasons }).notNull(),
   /** The service's message, or the caller's. */
   message: text("message"),
   since: integer("since").notNull(),
-  /** Null: until it is resumed. */
+  /** Null if it lasts until it is resumed. */
   until: integer("until"),
 });

@@ -5,8 +5,8 @@ import { batchTries } from "./retry-policy.ts";
 
 /*
  * Statements are sent to D1 here: hand-written ones, and writes that Drizzle's query builder built. Drizzle binds their
- * values. Its own `batch` accepts no hand-written statement with values (0.45), and the message of an error that it throws
- * contains the values.
+ * values. Drizzle's own `batch` accepts no hand-written statement with values (0.45), and its error messages contain the
+ * values.
  */
 
 const dialect = new SQLiteAsyncDialect();
@@ -27,15 +27,15 @@ export async function transact<Row>(db: Database, statements: readonly SQLWrappe
   return (await transactAll<Row>(db, statements)).at(-1) ?? [];
 }
 
-/** The same, but returns the rows of each. */
+/** Runs statements as one transaction. Returns the rows of each. */
 export async function transactAll<Row>(db: Database, statements: readonly SQLWrapper[]): Promise<Row[][]> {
   const results = await db.$client.batch<Row>(statements.map((statement) => prepare(db.$client, statement)));
   return results.map((result) => result.results);
 }
 
 /**
- * The same for statements that differ between attempts. `build` receives the milliseconds since the first attempt
- * began, and `null` for the first attempt.
+ * Runs statements that differ between tries as one transaction. `build` receives the milliseconds since the first
+ * try began, and `null` for the first try. Returns the rows of the last.
  */
 export async function transactTries<Row>(
   db: Database,

@@ -27,7 +27,7 @@ const scoreColumns = {
   contextId: text("context_id").notNull(),
   contextIndex: integer("context_index").notNull(),
   score: real("score").notNull(),
-  /** From 1, the best. */
+  /** From 1, which is the best. */
   rank: integer("rank").notNull(),
   model: text("model").notNull(),
   submissionId: text("submission_id").notNull(),

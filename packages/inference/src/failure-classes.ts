@@ -33,7 +33,7 @@ export interface Refusal {
 
 export type BatchCall = "submit" | "poll";
 
-interface FailureRow {
+interface FailureRule {
   readonly class: FailureClass;
   /** Whether the batch of a submit with this answer may be running. */
   readonly mayBeRunning: boolean;
@@ -47,13 +47,13 @@ const row = (
   failureClass: FailureClass,
   meaning: string,
   more: { readonly mayBeRunning?: boolean; readonly onPoll?: FailureClass } = {},
-): FailureRow => ({ class: failureClass, meaning, mayBeRunning: false, ...more });
+): FailureRule => ({ class: failureClass, meaning, mayBeRunning: false, ...more });
 
 /**
  * The service's own codes, from the error page of Workers AI's documentation. 4006, 5006 and 5021 are undocumented but
  * observed; 10000 is a code of the whole Cloudflare API.
  */
-export const FAILURES_BY_CODE: ReadonlyMap<number, FailureRow> = new Map([
+export const FAILURES_BY_CODE: ReadonlyMap<number, FailureRule> = new Map([
   [3003, row("invalid", "The request is incomplete.")],
   [3006, row("shrink", "The request is too large.")],
   [3007, row("retry", "The request timed out.", { mayBeRunning: true })],
@@ -79,7 +79,7 @@ export const FAILURES_BY_CODE: ReadonlyMap<number, FailureRow> = new Map([
 ]);
 
 /** HTTP statuses, for answers without a code of the table above. */
-export const FAILURES_BY_STATUS: ReadonlyMap<number, FailureRow> = new Map([
+export const FAILURES_BY_STATUS: ReadonlyMap<number, FailureRule> = new Map([
   [401, row("configuration", "Workers AI refuses the account's authentication.")],
   [403, row("configuration", "The account may not use the model.")],
   [404, row("configuration", "Workers AI cannot find the model.", { onPoll: "forgotten" })],
@@ -102,7 +102,7 @@ const ALLOWANCE_WORDS = /daily[^.]{0,40}(?:allocation|allowance|neurons)/i;
 const FORGOTTEN_WORDS =
   /request[ _]?id\b.{0,80}\b(?:not found|unknown|expired|invalid|not exist)|\b(?:unknown|expired|invalid|no such) request[ _]?id\b/i;
 
-function rowFor(signs: FailureSigns, call: BatchCall): FailureRow {
+function rowFor(signs: FailureSigns, call: BatchCall): FailureRule {
   if (signs.answerTooLarge) return call === "poll" ? ANSWER_TOO_LARGE : UNKNOWN;
   const byCode = signs.code === null ? undefined : FAILURES_BY_CODE.get(signs.code);
   const mayBeForgotten = byCode === undefined || byCode.class === "invalid";

@@ -200,7 +200,7 @@ describe("the cost of a push", () => {
       if (sent.ok) packer.add(sent.value);
     }
     const packed = packer.flush();
-    const body = partBody(header, 0, "0".repeat(64), packed?.documents ?? "");
+    const body = partBody(header, 0, "0".repeat(64), packed?.documentsJson ?? "");
     const ids = [...sizes.keys()];
     expect(messageBytes(header, { part: 0, hash: "0".repeat(64), ids }, sizes)).toBe(Buffer.byteLength(body));
   });

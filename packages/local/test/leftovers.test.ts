@@ -42,8 +42,8 @@ describe("documents of an earlier run", () => {
         { submission: second, recorded: 15, staged: 4, queued: 7 },
       ],
       lost: [
-        { submission: second, documents: 6, canceled: false },
-        { submission: third, documents: 2, canceled: true },
+        { submission: second, documentCount: 6, canceled: false },
+        { submission: third, documentCount: 2, canceled: true },
       ],
     };
     const lines = describeLeftovers(leftovers);
@@ -64,7 +64,10 @@ describe("documents of an earlier run", () => {
   });
 
   it("are listed for the first of many submissions", () => {
-    const lost = ["a", "b", "c", "d", "e"].map((id) => ({ submission: `sub_${id}` as SubmissionId, documents: 1_000 }));
+    const lost = ["a", "b", "c", "d", "e"].map((id) => ({
+      submission: `sub_${id}` as SubmissionId,
+      documentCount: 1_000,
+    }));
     expect(listed(lost)).toBe(
       "5,000 documents (1,000 of sub_a, 1,000 of sub_b, 1,000 of sub_c, and of 2 more submissions)",
     );

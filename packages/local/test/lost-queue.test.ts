@@ -76,8 +76,8 @@ describe("a stack stopped with messages in its Queue", () => {
 
       const client = await start();
       expect(stack?.leftovers.lost).toEqual([
-        { submission: lost, documents: 2, canceled: false },
-        { submission: canceled, documents: 1, canceled: true },
+        { submission: lost, documentCount: 2, canceled: false },
+        { submission: canceled, documentCount: 1, canceled: true },
       ]);
       const ended: Partial<Submission> = { status: "completed", stalled: null, failures: { message_lost: 2 } };
       expect(await client.submission(lost)).toMatchObject(ended);

@@ -12,10 +12,10 @@ interface Prepared {
   readonly bound: readonly number[];
 }
 
-/** What happens around each call: `run` carries it out, once or not at all. */
+/** Code around each call. `run` executes the call, once or not at all. */
 export type AroundCall = <T>(call: DatabaseCall, run: () => Promise<T>) => Promise<T>;
 
-/** A D1 binding all of whose calls, single statements and batches alike, go through `around`. */
+/** A D1 binding whose calls, single statements and batches, all go through `around`. */
 export function aroundDatabase(d1: D1Database, around: AroundCall): D1Database {
   const inner = new WeakMap<D1PreparedStatement, Prepared>();
   const call = <T>(prepared: readonly Prepared[], run: () => Promise<T>): Promise<T> => {

@@ -1,12 +1,12 @@
 import type { BatchBinding, ScoreRequest } from "@sluice/inference";
 
-/** A call as the binding got it. */
+/** A call that the binding received. */
 export type ServiceCall = SubmitCall | PollCall;
 export interface SubmitCall {
   readonly kind: "submit";
   readonly model: string;
   readonly requests: readonly ScoreRequest[];
-  /** UTF-8 bytes of the body on the wire. */
+  /** UTF-8 bytes of the body as sent. */
   readonly bytes: number;
 }
 export interface PollCall {
@@ -15,7 +15,7 @@ export interface PollCall {
   readonly requestId: string;
 }
 
-/** One entry of an answer, before it takes shape A or B. */
+/** One entry of an answer, before it is converted to shape A or B. */
 export interface ServiceItem {
   readonly index: unknown;
   readonly success: boolean;
@@ -31,8 +31,8 @@ interface Batch {
 }
 
 /**
- * A pair's score, computed from its texts alone, so that a score under a wrong document or context
- * is a wrong number. In [0, 1).
+ * Computes a pair's score, in [0, 1), from its texts alone, so that a score for a wrong document or context is a wrong
+ * number.
  */
 export function scoreOf(query: string, text: string): number {
   let hash = 0x811c9dc5;
@@ -43,22 +43,21 @@ export function scoreOf(query: string, text: string): number {
 }
 
 /**
- * Workers AI's Batch API behind `AI.run`, as far as a Worker can tell, told how to behave by its
- * fields. `onSubmit` and `onPoll` come first: what they give (or throw) is the answer, `undefined`
- * lets the service answer by itself.
+ * Simulates Workers AI's Batch API behind `AI.run`. Its fields control its behavior. `onSubmit` and `onPoll` are called
+ * first: the service returns or throws what they do, and answers itself after `undefined`.
  */
 export class BatchService implements BatchBinding {
   readonly calls: ServiceCall[] = [];
   onSubmit: ((call: SubmitCall) => unknown) | null = null;
   onPoll: ((call: PollCall) => unknown) | null = null;
-  /** Polls of a batch that find it under way, before one that finds its answer. */
+  /** Polls that find a batch in progress before one finds its answer. */
   pendingPolls = 0;
   shape: "A" | "B" = "A";
-  /** Order of an answer's items, and of each item's contexts. */
+  /** The order of an answer's items, and of each item's contexts. */
   order: <T>(list: readonly T[]) => readonly T[] = (list) => list;
-  /** What an answer holds for one request: several items, or none. */
+  /** The items of an answer for one request: one, several or none. */
   items: (item: ServiceItem, request: ScoreRequest) => readonly ServiceItem[] = (item) => [item];
-  /** The form in which an answer arrives. */
+  /** The form of an answer, such as a stream. */
   encode: (answer: object) => unknown = (answer) => answer;
   readonly #batches = new Map<string, Batch>();
   #named = 0;
@@ -70,29 +69,29 @@ export class BatchService implements BatchBinding {
     return this.calls.filter((call) => call.kind === "poll");
   }
 
-  /** Drops every batch, as after the end of retention. */
+  /** Drops every batch, as at the end of retention. */
   forget(): void {
     this.#batches.clear();
   }
 
   async run(model: string, inputs: Record<string, unknown>, options?: { queueRequest: true }): Promise<unknown> {
     const { requests, request_id: requestId, ...strange } = inputs;
-    if (Object.keys(strange).length > 0) throw new TypeError(`the service is sent ${Object.keys(strange).join(", ")}`);
+    if (Object.keys(strange).length > 0) throw new TypeError(`the service received ${Object.keys(strange).join(", ")}`);
     if (options?.queueRequest === true && Array.isArray(requests) && requestId === undefined) {
       return this.#submit(model, requests as ScoreRequest[]);
     }
     if (options === undefined && typeof requestId === "string" && requests === undefined) {
       return this.#poll(model, requestId);
     }
-    throw new TypeError("the service is sent neither a submit nor a poll");
+    throw new TypeError("the service received neither a submit nor a poll");
   }
 
   async #submit(model: string, requests: readonly ScoreRequest[]): Promise<unknown> {
     const bytes = new TextEncoder().encode(JSON.stringify({ requests })).length;
     const call: SubmitCall = { kind: "submit", model, requests, bytes };
     this.calls.push(call);
-    const told = await this.onSubmit?.(call);
-    if (told !== undefined) return told;
+    const answer = await this.onSubmit?.(call);
+    if (answer !== undefined) return answer;
     this.#named += 1;
     const requestId = `batch-${this.#named}`;
     this.#batches.set(requestId, { model, requests, polls: 0 });
@@ -102,8 +101,8 @@ export class BatchService implements BatchBinding {
   async #poll(model: string, requestId: string): Promise<unknown> {
     const call: PollCall = { kind: "poll", model, requestId };
     this.calls.push(call);
-    const told = await this.onPoll?.(call);
-    if (told !== undefined) return told;
+    const answer = await this.onPoll?.(call);
+    if (answer !== undefined) return answer;
     const batch = this.#batches.get(requestId);
     if (batch === undefined || batch.model !== model) throw serviceError("3042: request_id not found");
     batch.polls += 1;
@@ -113,7 +112,7 @@ export class BatchService implements BatchBinding {
     return this.encode(this.answer(batch.requests));
   }
 
-  /** The answer to these requests, in the shape and order the service is set to. */
+  /** The answer to these requests, in the configured shape and order. */
   answer(requests: readonly ScoreRequest[]): object {
     const items = requests.flatMap((request, index) => this.items(this.#item(request, index), request));
     const ordered = this.order(items);
@@ -135,7 +134,7 @@ export class BatchService implements BatchBinding {
   }
 }
 
-/** An error as the platform's `AI` binding throws it. */
+/** Creates an error like those of the platform's `AI` binding. */
 export function serviceError(message: string): Error {
   const error = new Error(message);
   error.name = "InferenceUpstreamError";
@@ -146,7 +145,7 @@ export function reversed<T>(list: readonly T[]): readonly T[] {
   return list.toReversed();
 }
 
-/** The same order for lists of the same length, in every run. */
+/** Shuffles a list. Lists of the same length always get the same order. */
 export function shuffled<T>(list: readonly T[]): readonly T[] {
   const result = [...list];
   let state = list.length;
@@ -158,7 +157,10 @@ export function shuffled<T>(list: readonly T[]): readonly T[] {
   return result;
 }
 
-/** As an answer arrives whose content type is not exactly `application/json`; cut inside of characters too. */
+/**
+ * Converts an answer to a stream, as for a content type that is not exactly `application/json`. Also splits inside
+ * characters.
+ */
 export function asStream(answer: object): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(JSON.stringify(answer));
   let at = 0;

@@ -1,11 +1,11 @@
-/** What D1 bills and how long a statement's reading was, by the statement's first words. */
+/** The rows that D1 bills, by a statement's first words. */
 export interface StatementCount {
   readonly statement: string;
   readonly written: number;
   readonly read: number;
 }
 
-/** A D1 binding that notes `meta.rows_written` and `meta.rows_read` of every statement it runs. */
+/** A D1 binding that records `meta.rows_written` and `meta.rows_read` of every statement. */
 export function countedDatabase(d1: D1Database): { d1: D1Database; counts: StatementCount[] } {
   const counts: StatementCount[] = [];
   const sqlOf = new WeakMap<D1PreparedStatement, string>();
@@ -26,7 +26,7 @@ export function countedDatabase(d1: D1Database): { d1: D1Database; counts: State
           };
         }
         if (property === "raw") {
-          // `raw` drops the meta, so the rows come by `all` and lose their names here.
+          // `raw` drops the meta, so `all` reads the rows, and the names are dropped here.
           return async () => {
             const result = await target.all();
             note(target, result);

@@ -2,7 +2,7 @@ import type { MessageDecision } from "../src/message/delivery.ts";
 import { bodyOf, type TestPart } from "./index.ts";
 import { consumeDelivery } from "../src/message/consume-delivery.ts";
 
-/** Delivered for the first time where it does not say otherwise. */
+/** A message for a test. Without `attempts`, it is delivered for the first time. */
 export interface TestMessage {
   readonly id: string;
   readonly body: unknown;
@@ -11,12 +11,12 @@ export interface TestMessage {
 
 export const QUEUE = "sluice-bulk";
 
-/** A message that carries a part; its id tells which. */
+/** Creates a message with a part. Its id names the part. */
 export function messageOf(recordable: TestPart, changes?: Record<string, unknown>): TestMessage {
   return { id: `${recordable.submission}/${recordable.part}`, body: bodyOf(recordable, changes) };
 }
 
-/** What becomes of each message of a delivery, in its order. */
+/** Consumes a delivery and returns the kind of decision about each message, in order. */
 export async function deliver(
   context: Parameters<typeof consumeDelivery>[0],
   messages: readonly TestMessage[],
@@ -25,12 +25,12 @@ export async function deliver(
   const decisions = await decide(context, messages, queue);
   return messages.map((message) => {
     const decision = decisions.get(message.id);
-    if (decision === undefined) throw new Error(`nothing was decided over ${message.id}`);
+    if (decision === undefined) throw new Error(`no decision about ${message.id}`);
     return decision.kind;
   });
 }
 
-/** The decisions over a delivery, by message. */
+/** Consumes a delivery and returns the decisions by message. */
 export function decide(
   context: Parameters<typeof consumeDelivery>[0],
   messages: readonly TestMessage[],

@@ -6,7 +6,7 @@ import { scoreOf } from "./batch-service.ts";
 
 export { open, part, type TestDocument, type TestPart };
 
-/** A document whose texts are like no other's. */
+/** Creates a document with unique texts. */
 export function document(name: string, contexts = 3): Required<Pick<TestDocument, "id" | "query" | "contexts">> {
   return {
     id: name,
@@ -20,7 +20,7 @@ export function documents(prefix: string, count: number, contexts = 3) {
   return Array.from({ length: count }, (_, index) => document(`${prefix}${index}`, contexts));
 }
 
-/** What the `scores` view must show for these documents, each score from the pair's own texts. */
+/** The expected rows of the `scores` view for these documents, each score computed from the pair's own texts. */
 export function expectedScores(list: readonly TestDocument[]): Record<string, [contextId: string, score: number][]> {
   const scored = list.map(({ id = "", query = "", contexts = [], contextIds }) => {
     const scores = contexts.map((text, index): [string, number] => [
@@ -32,12 +32,12 @@ export function expectedScores(list: readonly TestDocument[]): Record<string, [c
   return Object.fromEntries(scored);
 }
 
-/** A part as the body of its message, with some of its fields changed. */
+/** The message body of a part, with some fields changed. */
 export function bodyOf(recordable: TestPart, changes: Record<string, unknown> = {}): string {
   return JSON.stringify({ ...(JSON.parse(recordable.body) as Record<string, unknown>), ...changes });
 }
 
-/** Pushes documents as one submission, recorded in one pending job that is due at `dueAt`. */
+/** Records documents as one submission in one pending job that is due at `dueAt`. */
 export async function recordJob(
   db: Database,
   list: readonly TestDocument[],

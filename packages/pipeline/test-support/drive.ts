@@ -3,7 +3,7 @@ import { jobs, RUN, type BatchService, type TestContext } from "./index.ts";
 import { continueRun as continueInInvocation } from "../src/job/continue-run.ts";
 import { runPoller as runInInvocation } from "../src/job/run-poller.ts";
 
-/** In an invocation of its own: its statements are counted from here. */
+/** Runs in its own invocation, which counts statements from zero. */
 async function invoke<Own extends TestContext>(context: Own, run: (context: Own) => Promise<void>): Promise<void> {
   const before = context.statements();
   await run({ ...context, statements: () => context.statements() - before });
@@ -13,22 +13,22 @@ export const runPoller = (context: TestContext): Promise<void> => invoke(context
 export const continueRun = (context: TestContext, token: string): Promise<void> =>
   invoke(context, (own) => continueInInvocation(own, token));
 
-/** The poller's next run, a run's interval after the last. */
+/** Starts the poller's next run, one interval after the last. */
 export async function nextRun(context: TestContext): Promise<void> {
   context.clock.now += RUN;
   await runPoller(context);
 }
 
-/** Runs the poller every minute until no job is open; gives how many runs that took. */
-export async function runUntilDone(context: TestContext, most = 40): Promise<number> {
-  for (let runs = 1; runs <= most; runs += 1) {
+/** Runs the poller every minute until no job is open. Returns the number of runs. */
+export async function runUntilDone(context: TestContext, maxRuns = 40): Promise<number> {
+  for (let runs = 1; runs <= maxRuns; runs += 1) {
     await nextRun(context);
     if ((await jobs(env.DB)).every((job) => job.dueAt === null)) return runs;
   }
-  throw new Error(`jobs are open after ${most} runs: ${JSON.stringify(await jobs(env.DB))}`);
+  throw new Error(`jobs are open after ${maxRuns} runs: ${JSON.stringify(await jobs(env.DB))}`);
 }
 
-/** Holds the service's next answers back until they are let go, each answered as it would be then. */
+/** Holds the service's next answers until they are released. The answer is computed at the release. */
 export function hold(service: BatchService, kind: "onSubmit" | "onPoll") {
   const started: (() => void)[] = [];
   const waiters: (() => void)[] = [];
@@ -40,9 +40,9 @@ export function hold(service: BatchService, kind: "onSubmit" | "onPoll") {
     return undefined;
   };
   return {
-    /** Settles with the next call. */
+    /** Settles when the next call arrives. */
     called: () => new Promise<void>((resolve) => waiters.push(resolve)),
-    letGo: () => {
+    release: () => {
       service[kind] = null;
       for (const resolve of started.splice(0)) resolve();
     },

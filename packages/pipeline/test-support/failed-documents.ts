@@ -4,7 +4,7 @@ import type { Database } from "@sluice/db";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import { dispatch, jobId, NOW, open, part, record } from "./fixtures.ts";
 
-/** A submission of parts with these documents, each part in a job of its own. */
+/** Records a submission with these parts, each in its own job. */
 export async function recordedParts(db: Database, parts: readonly (readonly string[])[]) {
   const submission = await open(db, { total: parts.flat().length });
   const jobs: JobId[] = [];
@@ -19,7 +19,7 @@ export async function recordedParts(db: Database, parts: readonly (readonly stri
   return { submission, jobs };
 }
 
-/** Dispatches a job and ends it: these of its documents failed. */
+/** Dispatches a job and ends it with these documents failed. */
 export async function failJob(
   db: Database,
   job: JobId,
@@ -33,7 +33,7 @@ export async function failJob(
   await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW);
 }
 
-/** The same, and all of them failed. */
+/** Records such a submission and ends its jobs with all documents failed. */
 export async function failedParts(
   db: Database,
   parts: readonly (readonly string[])[],
@@ -44,7 +44,7 @@ export async function failedParts(
   return { submission, jobs };
 }
 
-/** A submission of failed documents in roots of one part each, written at once. */
+/** Inserts a submission of failed documents, each root with one part. */
 export async function manyFailed(db: Database, roots: number, perRoot: number): Promise<SubmissionId> {
   const count = roots * perRoot;
   const submission = await open(db, { total: count });
@@ -63,7 +63,7 @@ export async function manyFailed(db: Database, roots: number, perRoot: number): 
        SELECT ?1, i, ${root("i")}, 'h', ${perRoot}, 1,
          (SELECT json_group_array(printf('d%06d', i + ${roots} * value)) FROM json_each(?2)) FROM n`,
     ).bind(submission, JSON.stringify(Array.from({ length: perRoot }, (_, index) => index))),
-    // Neighbors in a root are far apart by their ids.
+    // The ids of neighbors in a root are far apart.
     env.DB.prepare(
       `${numbers(count)} INSERT INTO documents (collection, document_id, submission_id, part, place, contexts_id,
          contexts_at, payload_bytes, context_count, query)

@@ -23,7 +23,7 @@ export const NOW = 1_790_000_000_000;
 export const MODEL = "@cf/baai/bge-m3";
 
 let minted = 0;
-/** Bytes that are never the same twice in a test file, and the same in every run. */
+/** Generates bytes that are unique within a test file and the same in every run. */
 export function bytes(count: number): Uint8Array {
   minted += 1;
   return Uint8Array.from({ length: count }, (_, index) => (minted >> (8 * (index % 4))) & 0xff);
@@ -51,12 +51,12 @@ export interface TestDocument {
   readonly contextIds?: readonly string[];
 }
 
-/** A part with the body of its message. */
+/** A part with its message body. */
 export interface TestPart extends PartToRecord {
   readonly body: string;
 }
 
-/** A part as its message would bring it. `first` is the index of its first document. */
+/** Creates a part as parsed from its message. `first` is the index of its first document. */
 export function part(
   submission: SubmissionId,
   number: number,
@@ -77,13 +77,13 @@ export function part(
       id,
       first + index,
     );
-    if (!serialized.ok) throw new Error("a test's document is refused");
+    if (!serialized.ok) throw new Error("a test document is refused");
     return serialized.value.json;
   });
   const header = { submission, collection, model: MODEL, lane: "bulk", truncateInputs: true } as const;
   const body = partBody(header, number, `hash-${number}`, texts.join(","));
   const message = parseMessage(body);
-  if (!message.ok || message.value.kind !== "part") throw new Error("a test's part is no message");
+  if (!message.ok || message.value.kind !== "part") throw new Error("a test part is not a message");
   return { ...partToRecord(message.value, weighPart(message.value)), body };
 }
 
@@ -91,18 +91,18 @@ export function jobId(now = NOW): JobId {
   return mintJobId(now, bytes(10));
 }
 
-/** A transaction of one statement for each list of rows, each row a list of parts. */
+/** Builds a transaction with one statement per list of rows. Each row is a list of parts. */
 export function transactionOf(...statements: readonly (readonly (readonly PartToRecord[])[])[]): RecordingTransaction {
   return { statements: statements.map((rows) => ({ contextsRows: rows.map((parts) => ({ parts })) })) };
 }
 
-/** Records parts, each list of them by a statement of its own, and the texts of each part in a row of their own. */
+/** Records parts, each list with its own statement, and the texts of each part in their own row. */
 export async function record(db: Database, id: JobId, statements: readonly (readonly PartToRecord[])[], now = NOW) {
   const transaction = transactionOf(...statements.map((parts) => parts.map((one) => [one])));
   return recordParts(db, { id, model: MODEL, lane: "bulk", leaseUntil: now + 120_000 }, transaction, now);
 }
 
-/** Limits of a claim that are not reached. */
+/** Claim limits that no test reaches. */
 export function claimLimits(now: number, more: Partial<ClaimLimits> = {}): ClaimLimits {
   const pollWaits = { waitMs: 30_000, eagerMs: 600_000 };
   return { polls: 60, pollWaits, dispatches: 600, payloadBytes: 20_000_000, leaseUntil: now + 120_000, ...more };

@@ -1,7 +1,7 @@
 import { applyD1Migrations, env, reset } from "cloudflare:test";
 import { beforeEach } from "vitest";
 
-/** What the migrations made, as statements that make it at once; `null` until they have run. */
+/** The migrated schema as statements that create it in one step; `null` until the migrations have run. */
 let schema: readonly string[] | null = null;
 
 beforeEach(async () => {
@@ -11,7 +11,7 @@ beforeEach(async () => {
     schema = await readSchema();
     return;
   }
-  // A quarter of the time that the migrations take one after the other, most of which rebuild tables.
+  // Takes a quarter of the time of the single migrations, most of which rebuild tables.
   const applied = JSON.stringify(env.MIGRATIONS.map(({ name }) => name));
   await env.DB.batch([
     ...schema.map((sql) => env.DB.prepare(sql)),
@@ -19,7 +19,7 @@ beforeEach(async () => {
   ]);
 });
 
-/** In the order in which it came about. SQLite and the runtime make their own tables themselves. */
+/** In order of creation. SQLite and the runtime create their own tables. */
 async function readSchema(): Promise<string[]> {
   const { results } = await env.DB.prepare(
     `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'

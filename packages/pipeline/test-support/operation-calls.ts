@@ -41,7 +41,7 @@ import { listRetries, readRetryProgress, requestRetry } from "../src/submission/
 import * as retrying from "../src/submission/sql/retry-failed.ts";
 import { rollUpTotals } from "../src/submission/sql/roll-up-totals.ts";
 import { listStagedParts, sweepSubmissions } from "../src/submission/sql/sweep-submissions.ts";
-import { letGoOfPush, readCountedParts, takeOverPush } from "../src/submission/sql/take-over-push.ts";
+import { releasePush, readCountedParts, takeOverPush } from "../src/submission/sql/take-over-push.ts";
 import { claimLimits, MODEL, NOW, part, transactionOf } from "./fixtures.ts";
 import { impatient, unreliableDatabase } from "./index.ts";
 
@@ -78,7 +78,7 @@ const end = {
   error: null,
 } as const;
 
-/** Calls of every operation of the `sql` folders, by its name: one for each branch, so that every statement is sent. */
+/** Calls of every operation in the `sql` folders, by name: one per branch, so that every statement is sent. */
 export const operationCalls: Readonly<Record<string, readonly ((db: Database) => Promise<unknown>)[]>> = {
   deleteDocument: [(db) => deleteDocument(db, document, NOW)],
   readDocument: [true, false].map((texts) => (db) => readDocument.readDocument(db, document, texts)),
@@ -199,11 +199,11 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   sweepSubmissions: [(db) => sweepSubmissions(db, { now: NOW, settledBy: NOW, abandonedBefore: NOW, lostBefore: NOW })],
   listStagedParts: [(db) => listStagedParts(db, NOW, 10)],
   takeOverPush: [(db) => takeOverPush(db, SUBMISSION, "t", NOW)],
-  letGoOfPush: [(db) => letGoOfPush(db, SUBMISSION, null)],
+  releasePush: [(db) => releasePush(db, SUBMISSION, null)],
   readCountedParts: [(db) => readCountedParts(db, SUBMISSION)],
 };
 
-/** As `openSubmission` does where the first try fails: the second looks for the row further back. */
+/** Opens a submission whose first try fails. The second try looks for the row further back. */
 async function openAfterFault(db: Database): Promise<unknown> {
   const { d1 } = unreliableDatabase(db.$client, (call) => (call === 1 ? "before" : null));
   return openSubmission(openDatabase(d1, { ...impatient, tries: 2 }), submissionToOpen, "cccc-cccccccccccc", NOW);

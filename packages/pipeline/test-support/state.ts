@@ -5,7 +5,7 @@ export async function rows<Row = Record<string, unknown>>(d1: D1Database, sql: s
   return (await d1.prepare(sql).all<Row>()).results;
 }
 
-/** The counters of a submission, to be compared whole. */
+/** The counters of a submission, to be compared as a whole. */
 export interface Counters {
   readonly total: number;
   readonly recorded: number;
@@ -24,7 +24,7 @@ export async function counters(d1: D1Database, submission: SubmissionId): Promis
   return row === undefined ? undefined : { ...row, completed: row.completed === 1 };
 }
 
-/** A job's row as tests look at it, `documents` in the order sent. */
+/** A job's row for tests. `documents` are in the order sent. */
 export interface JobRow {
   readonly id: JobId;
   readonly status: JobStatus;
@@ -46,7 +46,7 @@ export interface JobRow {
   }[];
 }
 
-/** Every job, the oldest first. */
+/** Reads every job, the oldest first. */
 export async function jobs(d1: D1Database): Promise<JobRow[]> {
   const found = await rows<Omit<JobRow, "documents" | "dispatches"> & { members: string; dispatches: string }>(
     d1,
@@ -61,15 +61,15 @@ export async function jobs(d1: D1Database): Promise<JobRow[]> {
   }));
 }
 
-/** The one job there is. */
+/** Reads the only job. Throws if there are others. */
 export async function onlyJob(d1: D1Database): Promise<JobRow> {
   const found = await jobs(d1);
   const [job] = found;
-  if (job === undefined || found.length > 1) throw new Error(`there are ${found.length} jobs`);
+  if (job === undefined || found.length > 1) throw new Error(`expected one job, found ${found.length}`);
   return job;
 }
 
-/** Scores by document as the view shows them, the best first. */
+/** Reads the scores of each document from the view, best first. */
 export async function scoresInView(d1: D1Database): Promise<Record<string, [contextId: string, score: number][]>> {
   const found = await rows<{ document_id: string; context_id: string; score: number; rank: number }>(
     d1,
@@ -79,7 +79,7 @@ export async function scoresInView(d1: D1Database): Promise<Record<string, [cont
   for (const { document_id: document, context_id: context, score, rank } of found) {
     const list = (byDocument[document] ??= []);
     list.push([context, score]);
-    if (rank !== list.length) throw new Error(`${document} has rank ${rank} in place ${list.length}`);
+    if (rank !== list.length) throw new Error(`${document} has rank ${rank} at position ${list.length}`);
   }
   return byDocument;
 }

@@ -8,24 +8,24 @@ export const NOW = 1_790_000_000_000;
 export const MIDNIGHT = Date.UTC(2026, 8, 22);
 export const RUN = 60_000;
 
-/** An error of D1 reaches whoever called at once. */
+/** An error of D1 reaches the caller immediately. */
 export const impatient: RetryPolicy = { tries: 1, bounded: (call) => call(), rest: () => Promise.resolve() };
 
-/** The world outside of a step, in a test's hands. */
+/** The outside world of a step, controlled by a test. */
 export interface TestContext extends Context {
   readonly stuckAfter: number;
   readonly continueLater: (token: string) => Promise<void>;
-  /** Lets the clock go on. */
+  /** Advances the clock. */
   readonly sleep: (milliseconds: number) => Promise<void>;
-  /** The tokens that `continueLater` was given. */
+  /** The tokens passed to `continueLater`. */
   readonly continued: string[];
-  /** What `now` tells; a test moves it. */
+  /** The value that `now` returns. A test changes it. */
   readonly clock: { now: number };
   readonly events: LogEvent[];
 }
 
 let minted = 0;
-/** Bytes that are never the same twice, and rise: ids minted later are greater. */
+/** Generates unique, rising bytes: ids minted later are greater. */
 function risingBytes(count: number): Uint8Array {
   minted += 1;
   const bytes = new Uint8Array(count);

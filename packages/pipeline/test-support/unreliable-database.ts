@@ -1,14 +1,14 @@
 import { aroundDatabase, type DatabaseCall } from "./around-database.ts";
 
-/** What goes wrong with a call: it never reached D1, or D1 carried it out and the answer was lost. */
+/** How a call fails: it never reached D1, or D1 executed it and the answer was lost. */
 export type Fault = "before" | "after";
 
-/** D1's own words for an error that may hide a commit. */
+/** D1's message for an error that may hide a commit. */
 const LOST = "D1_ERROR: Network connection lost.";
 
 /**
- * A D1 binding whose calls fail as told: `faultOf` is asked with a call's number, from 1, and its SQL.
- * `message` is D1's; by default that of an error which passes.
+ * A D1 binding whose calls fail as `faultOf` decides, by a call's number, from 1, and its SQL. `message` is D1's; by
+ * default that of a transient error.
  */
 export function unreliableDatabase(
   d1: D1Database,

@@ -4,7 +4,7 @@ import { contextOf, type ContextEnv } from "@sluice/pipeline/platform/context-of
 import { withDatabaseClock } from "@sluice/pipeline/platform/database-clock.ts";
 import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
 
-/** The consumer: a delivery of Queue messages becomes rows in D1 and jobs at Workers AI. */
+/** The consumer: stores a delivery of Queue messages in D1 and dispatches its jobs to Workers AI. */
 export default {
   async queue(batch, env) {
     const context = contextOf(env);

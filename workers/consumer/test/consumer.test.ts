@@ -76,7 +76,7 @@ describe("the consumer", () => {
     const { d1 } = unreliableDatabase(
       env.DB,
       (_, sql) => (sql.includes("INSERT INTO parts") ? "before" : null),
-      "D1_ERROR: something that no retry fixes",
+      "D1_ERROR: a permanent error",
     );
     const { acknowledged, again } = await queueDelivery({ DB: d1, AI: service }, [
       recorded,
@@ -110,7 +110,7 @@ describe("the consumer", () => {
     },
   );
 
-  it("dispatches the jobs it recorded, whatever the name of the queue", async () => {
+  it("dispatches the jobs that it recorded, for any queue name", async () => {
     const submission = await open(context.db, { total: 1 });
     const message = messageOf(part(submission, 0, [document("d")]));
     await queueDelivery({ DB: env.DB, AI: service }, [message], QUEUE);

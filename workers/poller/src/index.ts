@@ -7,7 +7,7 @@ import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
 interface PollerEnv extends ContextEnv {
   /** Minutes after which a batch without an answer is dispatched again. */
   readonly STUCK_AFTER_MINUTES: string;
-  /** The queue for Workers AI's events. Runs that continue in another one send their messages to it too. */
+  /** The queue for Workers AI's events, and for the messages that continue a run. */
   readonly EVENTS: Queue;
 }
 
@@ -22,7 +22,7 @@ function pollerContext(env: PollerEnv): PollerContext {
   };
 }
 
-/** The poller: every minute, and when Workers AI reports a batch, jobs are polled, finalized, or dispatched again. */
+/** The poller: polls, finalizes and redispatches jobs, every minute and when Workers AI reports a batch. */
 export default {
   async scheduled(_controller, env) {
     const context = pollerContext(env);

@@ -24,7 +24,7 @@ beforeEach(() => {
   context = testContext(env.DB, service);
 });
 
-/** An event in the form of a subscription. */
+/** Creates an event in the form of a subscription. */
 function ended(requestId: string, how: "succeeded" | "failed" = "succeeded") {
   return {
     type: `cf.workersAi.model.batch.${how}`,
@@ -69,7 +69,7 @@ describe("a delivery of the events queue", () => {
     expect(service.calls).toEqual([]);
   });
 
-  it("fails as a whole if D1 refuses the claim, so that all of it is repeated", async () => {
+  it("fails as a whole if D1 refuses the claim, so that all of it is retried", async () => {
     const { d1 } = unreliableDatabase(env.DB, () => "before", "D1_ERROR: no such table: jobs");
     await expect(deliver([ended("batch-1"), "not JSON"], d1)).rejects.toThrow("events_broke_off");
   });

@@ -99,9 +99,9 @@ export async function readFeedPage(
 }
 
 /** As many jobs, from the first on, as together hold enough documents. */
-function fewestFor<Job extends { readonly documents: number }>(jobs: readonly Job[], documents: number): Job[] {
+function fewestFor<Job extends { readonly documentCount: number }>(jobs: readonly Job[], documents: number): Job[] {
   let held = 0;
   // The first may be read in part already, so its documents do not count.
-  const enough = jobs.findIndex((job, index) => (held += index === 0 ? 0 : job.documents) >= documents);
+  const enough = jobs.findIndex((job, index) => (held += index === 0 ? 0 : job.documentCount) >= documents);
   return jobs.slice(0, enough < 0 ? jobs.length : enough + 1);
 }

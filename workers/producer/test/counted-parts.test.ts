@@ -65,7 +65,7 @@ function countedParts(parts: readonly Part[]): ResumedParts {
         : [
             {
               part,
-              documents: documentsOf(kind),
+              documentCount: documentsOf(kind),
               hash: `hash-${part}`,
               state: state === "recorded" ? "recorded" : "staged",
             } as const,
@@ -106,7 +106,7 @@ describe("the parts that a resumed push finds counted", () => {
   });
 
   it.each([
-    ["recorded", [{ part: 1, documents: 2, hash: "b", state: "recorded" }]],
+    ["recorded", [{ part: 1, documentCount: 2, hash: "b", state: "recorded" }]],
     ["sent", []],
   ] as const)("are not all taken where the push ends before one that was %s", (_, known) => {
     const counted = new ResumedParts(4, known);

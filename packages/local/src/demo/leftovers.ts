@@ -31,7 +31,7 @@ export function describeLeftovers({ unfinished, lost }: Leftovers): string[] {
   if (canceled.length > 0) lines.push(stage("lost", `${listed(canceled)}, already canceled: ${WHY_LOST}`));
   // At the start, all other submissions with documents in the Queue are closed.
   const resumable = unfinished.flatMap(({ submission, queued }) =>
-    queued > 0 ? [{ submission, documents: queued }] : [],
+    queued > 0 ? [{ submission, documentCount: queued }] : [],
   );
   if (resumable.length > 0)
     lines.push(stage("incomplete", `${listed(resumable)}: the push was interrupted. ${RESUME}`));
@@ -44,14 +44,14 @@ const RESUME = "Push the same file with the same key within an hour to resume it
 const MAX_LISTED = 3;
 
 /** Counts documents and names their submissions. */
-export function listed(submissions: readonly Pick<LostWithQueue, "submission" | "documents">[]): string {
+export function listed(submissions: readonly Pick<LostWithQueue, "submission" | "documentCount">[]): string {
   const [first] = submissions;
   const documents = plural(
-    sum(submissions, (one) => one.documents),
+    sum(submissions, (one) => one.documentCount),
     "document",
   );
   if (first !== undefined && submissions.length === 1) return `${documents} of ${first.submission}`;
-  const names = submissions.slice(0, MAX_LISTED).map((one) => `${count(one.documents)} of ${one.submission}`);
+  const names = submissions.slice(0, MAX_LISTED).map((one) => `${count(one.documentCount)} of ${one.submission}`);
   const more = submissions.length - names.length;
   return `${documents} (${names.join(", ")}${more > 0 ? `, and of ${count(more)} more submissions` : ""})`;
 }

@@ -9,7 +9,7 @@ export async function describeStop(state: string): Promise<string> {
   const unfinished = await withStateDatabase(state, readUnfinished);
   const inD1 = sum(unfinished, (one) => one.recorded + one.staged);
   const queued = unfinished.flatMap((one) =>
-    one.queued > 0 ? [{ submission: one.submission, documents: one.queued }] : [],
+    one.queued > 0 ? [{ submission: one.submission, documentCount: one.queued }] : [],
   );
   const lines = [`Stopped. The data is kept in ${state}.`];
   if (inD1 > 0) lines.push(`Unfinished: ${plural(inD1, "document")}. The next dev or demo finishes them.`);

@@ -1,20 +1,20 @@
-/** Slots of the smallest table, and of the largest: 32 MB. */
+/** Slots of the smallest and the largest table. The largest takes 32 MB. */
 const MIN_SLOTS = 1 << 12;
 const MAX_SLOTS = 1 << 22;
-/** A table that is fuller than this is doubled: finding a free slot in a full table takes long. */
+/** A fuller table is doubled, because finding a free slot in a full table is slow. */
 const FULLEST = 0.75;
 
-/** Most ids that a set takes. */
+/** Maximum ids in a set. */
 export const MAX_SET_IDS = MAX_SLOTS * FULLEST;
 
 /**
  * A set of ids in eight bytes each, outside the heap: the strings of a million ids would take most of a Worker's 128
- * MB. An id in the set is always found. An id that is not is mistaken for each that is with a probability of 2⁻⁶⁴: for
- * two million ids, once in ten million sets. `seed` is random, so that nobody can choose ids that collide.
+ * MB. An id in the set is always found. Any other id matches each id in the set with a probability of 2⁻⁶⁴: with two
+ * million ids, that happens in one of ten million sets. `seed` is random, so that nobody can choose ids that collide.
  */
 export class IdSet {
   readonly #seed: number;
-  /** Two halves of a hash in each slot; both 0: free. */
+  /** Each slot holds the two halves of a hash. In a free slot both are 0. */
   #slots = new Uint32Array(2 * MIN_SLOTS);
   #size = 0;
 
@@ -26,7 +26,7 @@ export class IdSet {
     return this.#size;
   }
 
-  /** Adds an id: `added`; `known` if it was in the set; `full` if the set takes no more. */
+  /** Adds an id. Returns `added`, `known` if it was in the set already, or `full` if there is no space left. */
   add(id: string): "added" | "known" | "full" {
     const [low, high] = hash(id, this.#seed);
     const at = find(this.#slots, low, high);
@@ -64,7 +64,10 @@ function find(slots: Uint32Array, low: number, high: number): number {
   return at;
 }
 
-/** 64 bits of a text, never all 0: two multiplicative hashes over its UTF-16, each mixed into the other at the end. */
+/**
+ * Computes 64 bits from a text, never all 0: two multiplicative hashes over its UTF-16, mixed into each other at the
+ * end.
+ */
 function hash(text: string, seed: number): [low: number, high: number] {
   let a = seed ^ 0x9e37_79b9;
   let b = seed ^ 0x85eb_ca6b;
@@ -80,7 +83,7 @@ function hash(text: string, seed: number): [low: number, high: number] {
   return [a >>> 0, (b | (a === 0 ? 1 : 0)) >>> 0];
 }
 
-/** Spreads every bit over all 32. */
+/** Spreads every bit over all 32 bits. */
 function mix(value: number): number {
   let mixed = value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b);

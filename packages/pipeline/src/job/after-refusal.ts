@@ -2,41 +2,41 @@ import { backoffUntil, CONFIGURATION_PAUSE_MS, nextBatchAt, nextMidnight } from 
 import { MAX_BATCHES, type FailureCode, type PauseReason } from "@sluice/core";
 import type { Refusal } from "@sluice/inference";
 
-/** What becomes of a job whose dispatch ended in a refusal. */
+/** What to do with a job whose dispatch was refused. */
 export type RefusalDecision =
   | { readonly kind: "again"; readonly dueAt: number }
-  /** The whole model is paused until `dueAt`, and this job with it. */
+  /** Pause the whole model, and this job with it, until `dueAt`. */
   | { readonly kind: "pause"; readonly reason: PauseReason; readonly dueAt: number }
-  /** Its pieces may be in `batchesLeft` more batches, at least 1. */
+  /** Split the job. Its pieces may be in `batchesLeft` more batches, at least 1. */
   | { readonly kind: "split"; readonly batchesLeft: number }
-  /** Its submits keep timing out, and others do not: perhaps it is too much for the service. */
+  /** Halve the job: its submits keep timing out while others succeed, so it may be too large for the service. */
   | { readonly kind: "halve" }
   | { readonly kind: "fail"; readonly code: FailureCode };
 
 /**
- * A job that is refused this often in a row is given up: at the longest backoff, after about a day. Refusals that pause
- * a whole model, by the daily limit or the configuration, are not counted: they say nothing about the job.
+ * Consecutive refusals after which a job fails: at the maximum backoff, after about a day. Refusals that pause a whole
+ * model (daily limit, configuration) are not counted, because they are not about the job.
  */
 export const MAX_REFUSALS = 100;
 
-/** A job is halved at most this often because its submits time out: never below an eighth of its size. */
+/** Maximum times that a job is halved because its submits time out: it never shrinks below an eighth. */
 export const MAX_HALVINGS = 3;
 
 interface RefusedJob {
   readonly documentCount: number;
   /** How often it was halved because its submits timed out. */
   readonly halvings: number;
-  /** Whether its submits keep timing out while those of other jobs of its model do not. */
+  /** Whether its submits keep timing out while those of other jobs of its model succeed. */
   readonly timesOutAlone: boolean;
-  /** Refusals in a row before this one. */
+  /** Consecutive refusals before this one. */
   readonly refusals: number;
   /** Whether Workers AI may have accepted the batch that this refusal ends. */
   readonly accepted: boolean;
-  /** Batches of one of its documents that may have been accepted, this one included if so. */
+  /** The maximum, over its documents, of batches that may have been accepted, including this one if so. */
   readonly batches: number;
 }
 
-/** Decides by the class of a refusal. Splitting and waiting use up no dispatch of a document. */
+/** Decides what to do with a refused job by the class of the refusal. Splitting and waiting do not use up a round. */
 export function afterRefusal(
   job: RefusedJob,
   refusal: Refusal,

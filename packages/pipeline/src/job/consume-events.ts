@@ -12,14 +12,14 @@ import { RunBudget } from "./run-budget.ts";
 
 /**
  * Delays in seconds before an event of an unknown batch is delivered again. An event may arrive before the consumer has
- * recorded its `request_id`; after these delays the batch is not from here, or its job has ended.
+ * recorded its `request_id`. After these delays, the batch is not ours or its job has ended.
  */
 const UNKNOWN_RETRY_SECONDS = [2, 10] as const;
 
 /**
- * Takes one delivery of the queue `sluice-events` and decides about each message by its id. An event is only a hint:
- * the jobs that the delivery names are claimed together and polled, each at most once. Whatever goes wrong with one,
- * the claim has set its next poll, and a cron run takes it from there.
+ * Consumes one delivery of the queue `sluice-events` and decides about each message by its id. An event is only a hint.
+ * The jobs that the delivery names are claimed together and polled, each at most once. If polling a job fails, a cron
+ * run polls it again at the time that the claim set.
  */
 export async function consumeEvents(
   context: PollerContext,
@@ -64,13 +64,13 @@ async function pollReported(context: PollerContext, requestIds: readonly Request
   return new Set(jobs.map(({ requestId }) => requestId));
 }
 
-/** `attempts`: deliveries of the message, including this one. */
-function afterUnknown(attempts: number): MessageDecision {
-  const delaySeconds = UNKNOWN_RETRY_SECONDS[attempts - 1];
+/** Decides about an event of an unknown batch. `deliveries` includes this one. */
+function afterUnknown(deliveries: number): MessageDecision {
+  const delaySeconds = UNKNOWN_RETRY_SECONDS[deliveries - 1];
   return delaySeconds === undefined ? { kind: "ack" } : { kind: "retry", delaySeconds };
 }
 
-/** The token is taken once, so that a repeated message starts nothing. */
+/** A token is valid once, so a repeated message starts nothing. */
 async function tryContinuing(context: PollerContext, token: string): Promise<MessageDecision> {
   try {
     await continueRun(context, token);

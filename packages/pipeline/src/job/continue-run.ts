@@ -5,8 +5,8 @@ import { workThrough } from "./run-poller.ts";
 import { RunBudget } from "./run-budget.ts";
 
 /**
- * Continues a run that used up its share, in this fresh invocation: like a run by cron, but without a heartbeat and
- * without looking after submissions. The token of a message is valid once: a repeated or stale message starts nothing.
+ * Continues a run that used up its share, in a fresh invocation. Works like a cron run, but writes no heartbeat and
+ * does no maintenance of submissions. The token of a message is valid once: a repeated or stale message starts nothing.
  */
 export async function continueRun(context: PollerContext, token: string): Promise<void> {
   const budget = new RunBudget(context);

@@ -9,7 +9,7 @@ import { submitBatch, toRequest } from "@sluice/inference";
 import type { Context } from "../platform/context.ts";
 import { settleRefusal } from "./settle-refusal.ts";
 
-/** A job that may be dispatched: recorded and pending, or left behind by an interrupted dispatch. */
+/** A job that may be dispatched: it is pending, or its last dispatch was interrupted. */
 export interface DispatchableJob {
   readonly id: JobId;
   readonly model: ModelName;
@@ -18,27 +18,27 @@ export interface DispatchableJob {
   readonly dispatchNumber: number;
   readonly round: number;
   readonly refusals: number;
-  /** Batches of one of its documents that may have been accepted: fewer than `MAX_BATCHES`. */
+  /** The maximum, over its documents, of batches that may have been accepted; less than `MAX_BATCHES`. */
   readonly batches: number;
   /** How often it was halved because its submits timed out. */
   readonly halvings: number;
 }
 
-/** `over_rate`: the model takes no more submits for now, and the job waits for its turn without a dispatch. */
+/** `over_rate`: the submit rate of the model is reached, so the job waits without a dispatch. */
 export type DispatchOutcome = "dispatched" | "refused" | "canceled" | "superseded" | "over_rate";
 
 /**
- * D1 took so long over the dispatch that the call might outlast the lease: another could dispatch the
- * job meanwhile. Nothing was sent.
+ * D1 took so long to start the dispatch that the call could outlast the lease, and another Worker could dispatch the
+ * job. Nothing was sent.
  */
-const LATE = { reason: "late", message: "D1 was too slow for the dispatch to begin in time: it is started again." };
+const LATE = { reason: "late", message: "D1 was too slow to start the dispatch in time. The job is dispatched again." };
 
 /**
- * Hands a job to Workers AI: starts a dispatch, which fixes the list; submits exactly that list; and
- * records the `request_id`. Between the first and the last of these a death is found by the lease.
+ * Submits a job to Workers AI: starts a dispatch, which stores the list; submits exactly that list; and records the
+ * `request_id`. If the Worker dies in between, the lease expires and the job is dispatched again.
  *
- * `content` must have been read before the call and may hold more than the list: what was deleted or
- * canceled since is left out. A refusal is carried out here.
+ * `content` must have been read before the call. It may hold more than the list: documents that were deleted or
+ * canceled since are left out. Settles a refusal.
  */
 export async function dispatchJob(
   context: Context,
@@ -99,7 +99,7 @@ export async function dispatchJob(
   return held ? "dispatched" : "superseded";
 }
 
-/** An id holds no control character, so a line break keeps the two apart. */
+/** Ids contain no control characters, so a line break separates the two. */
 function memberKey(submission: SubmissionId, document: string): string {
   return `${submission}\n${document}`;
 }

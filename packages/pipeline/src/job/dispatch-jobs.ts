@@ -8,24 +8,22 @@ import { dispatchUnlessPaused } from "./dispatch-unless-paused.ts";
 import type { PollerContext } from "./poller-context.ts";
 import type { RunBudget } from "./run-budget.ts";
 
-/** Fewer than the connections that there are: submits that take a minute must not keep polls back. */
+/** Fewer than the available connections, so that submits that take a minute do not block polls. */
 const MAX_DISPATCHES_AT_ONCE = 4;
-/**
- * What is canceled or paused is taken out of the job, its texts are read, a dispatch starts, and a refusal is settled.
- */
+/** Removes canceled and paused documents, reads the texts, starts a dispatch and settles a refusal. */
 const DISPATCH_STATEMENTS = 30;
 
 export interface DispatchingResult {
   readonly failed: number;
   readonly left: number;
-  /** Whether the rate of submits of a model allows no more now. */
+  /** Whether the submit rate of a model is reached. */
   readonly isOverRate: boolean;
 }
 
 /**
- * Dispatches claimed jobs, interactive ones first, where `pauses` allow it: those are kept up to date. What does not
- * start within its lease, is behind one over the rate of submits, or for which there is no share or no memory left, is
- * left to another run, and is due at once. A failure affects only its job, which is due again by its lease.
+ * Dispatches claimed jobs that `pauses` do not cover, interactive ones first, and updates `pauses`. A job is left to
+ * another run and made due now if it cannot start within its lease, if the submit rate is reached, or if no share or
+ * memory is left. A failure affects only its job, which is due again when its lease ends.
  */
 export async function dispatchJobs(
   context: PollerContext,
@@ -40,7 +38,8 @@ export async function dispatchJobs(
   const rate = { isOver: false };
   const dispatch = async (job: UndispatchedJob): Promise<void> => {
     try {
-      // The texts are read before the dispatch starts: what is deleted in between is left out by its list.
+      // The texts are read before the dispatch starts. The dispatch's list leaves out documents that are deleted in
+      // between.
       const outcome = await dispatchUnlessPaused(context, job, () => readJobContent(context.db, job), pauses);
       if (outcome === "over_rate") rate.isOver = true;
     } catch (error) {
@@ -75,7 +74,7 @@ export async function dispatchJobs(
   }
   await Promise.all(running);
   const left = order.slice(next);
-  // Once the lease has run out they are another run's already.
+  // Once their lease has expired, they belong to another run.
   if (left.length > 0 && context.now() < leaseUntil) {
     context.log({ event: "dispatches_left", jobs: left.length });
     await releaseJobs(context.db, left, context.now());

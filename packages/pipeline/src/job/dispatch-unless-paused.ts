@@ -6,9 +6,9 @@ import type { Context } from "../platform/context.ts";
 import { keepBackPaused } from "./keep-back-paused.ts";
 
 /**
- * Dispatches a job where no pause keeps it back and its documents have batches left. `readContent` gives its texts, and
- * is not called otherwise. `pauses` are those in force: a refusal may have added one, so they are read again after it,
- * and the caller's next job waits as well.
+ * Dispatches a job unless it is paused or its documents have no batches left. Only then calls `readContent`, which
+ * returns the texts. `pauses` are those in force. They are read again after a refusal, which may have added one that
+ * also covers the caller's next job.
  */
 export async function dispatchUnlessPaused(
   context: Context,

@@ -13,7 +13,7 @@ export type Outcome =
   | (OutcomeHead & { readonly code: FailureCode; readonly message: string });
 
 /**
- * A job that takes over some documents of one that ends: a follow-up, or a piece. It inherits how many batches they
+ * A follow-up or piece that takes over some documents of a job that ends. It inherits the number of batches that they
  * may have been in.
  */
 export interface ChildJob {
@@ -32,16 +32,16 @@ export interface JobEnd {
   readonly children: readonly ChildJob[];
   readonly tokens: number | null;
   readonly error: DispatchError | null;
-  /** What the open dispatch adds to the job's counts, if that is not one batch that was accepted. */
+  /** How the open dispatch counts for the job, unless it is one accepted batch. */
   readonly dispatch?: Exclude<DispatchCount, "repeated">;
 }
 
-/** A job's dispatch that ends, and how. */
+/** A job's dispatch that ends, with its end. */
 export interface EndingJob {
   readonly job: {
     readonly id: JobId;
     readonly dispatchNumber: number;
-    /** `pending`: no dispatch is open, and none is changed. */
+    /** `pending`: no dispatch is open, so none changes. */
     readonly status: "pending" | "dispatching" | "dispatched";
   };
   readonly end: JobEnd;

@@ -12,20 +12,20 @@ import type { PartMessage } from "../message/message.ts";
 /** A job's documents in the order they are sent, grouped by submission so that no id is repeated. */
 export type JobMembers = readonly (readonly [submission: SubmissionId, documentIds: readonly string[]])[];
 
-/** What a part weighs in a job. */
+/** How much a part adds to a job. */
 export interface PartWeight {
   readonly documentCount: number;
   readonly contexts: number;
   readonly payloadBytes: number;
-  /** Bytes of its entry in the job's list. */
+  /** Bytes of the part's entry in the job's list. */
   readonly memberBytes: number;
-  /** Most bytes that finalizing writes for it: ids, and a number for each context. */
+  /** Maximum bytes that finalizing writes for the part: ids, and a number per context. */
   readonly outcomeBytes: number;
 }
 
 /** `[49999,-0.12345678901234568,""],` */
 const OUTCOME_CONTEXT_BYTES = 32;
-/** Names, times and codes of an outcome, besides ids. */
+/** Bytes of the names, times and codes of an outcome, without ids. */
 const OUTCOME_DOCUMENT_BYTES = 120;
 const MEMBER_GROUP_BYTES = 50;
 
@@ -45,7 +45,7 @@ export function weighPart(part: PartMessage): PartWeight {
   return { documentCount: part.documents.length, contexts, payloadBytes, memberBytes, outcomeBytes };
 }
 
-/** What a recorded document weighs in a job by itself; `contextIdBytes` are those of its contexts' ids as JSON. */
+/** How much a recorded document alone adds to a job. `contextIdBytes` are the bytes of its contexts' ids as JSON. */
 export function weighDocument(document: {
   readonly id: string;
   readonly contexts: number;
@@ -58,7 +58,7 @@ export function weighDocument(document: {
   return { documentCount: 1, contexts, payloadBytes, memberBytes: MEMBER_GROUP_BYTES + idBytes, outcomeBytes };
 }
 
-/** What a recorded job weighs in a larger one, at most: `memberBytes` are those of its list. */
+/** How much a recorded job adds to a larger one, at most. `memberBytes` are the bytes of its list. */
 export function weighMembers(job: Omit<PartWeight, "outcomeBytes"> & { readonly contextIdBytes: number }): PartWeight {
   const { contextIdBytes, ...weight } = job;
   const outcomeBytes =
@@ -97,8 +97,8 @@ function fits(weight: PartWeight): boolean {
 }
 
 /**
- * Packs parts of one model and lane into as few jobs as fit: first-fit, the largest first. Order
- * within a job is the order given.
+ * Packs parts of one model and lane into as few jobs as fit: first-fit, largest first. Within a job, parts keep the
+ * given order.
  */
 export function planJobs<Part extends { readonly weight: PartWeight }>(parts: readonly Part[]): Part[][] {
   const order = parts
@@ -117,12 +117,12 @@ export function planJobs<Part extends { readonly weight: PartWeight }>(parts: re
   return jobs.map((job) => job.parts.toSorted((a, b) => a.index - b.index).map((entry) => entry.part));
 }
 
-/** A job's documents one by one, in the order sent: the number of each is its index in the batch. */
+/** Lists a job's documents in the order sent. A document's number is its index in the batch. */
 export function listMembers(members: JobMembers): { readonly submission: SubmissionId; readonly document: string }[] {
   return members.flatMap(([submission, documents]) => documents.map((document) => ({ submission, document })));
 }
 
-/** Groups documents by submission again, keeping their order. */
+/** Groups documents by submission, keeping their order. */
 export function groupMembers(
   documents: readonly { readonly submission: SubmissionId; readonly document: string }[],
 ): JobMembers {
@@ -136,12 +136,12 @@ export function groupMembers(
 }
 
 /**
- * Cuts a list into two pieces of nearly the same length, or three where two would take one level more
- * to come down to single documents: between 2^m and 1½·2^m of them. Finding k bad ones in N by cutting
- * again and again then takes at most 2·k·log₂N + 2 calls.
+ * Splits a list into two pieces of nearly the same length. Splits it into three if its length is between 2^m and
+ * 1½·2^m, because two pieces would then take one more level to reach single documents. Finding k bad ones among N this
+ * way takes at most 2·k·log₂N + 2 calls.
  *
- * `batchesLeft` is how many more batches each document may be in, at least 1: if two or three pieces at a
- * time would take more levels than that, there are more of them. With one batch left, each document is alone.
+ * `batchesLeft` is how many more batches each document may be in, at least 1. If two or three pieces per level would
+ * need more levels than that, there are more pieces. With one batch left, each document is alone.
  */
 export function cut<T>(list: readonly T[], batchesLeft: number): T[][] {
   const power = 2 ** (Math.ceil(Math.log2(list.length)) - 1);
@@ -151,7 +151,7 @@ export function cut<T>(list: readonly T[], batchesLeft: number): T[][] {
   return Array.from({ length: pieces }, (_, n) => list.slice(bounds[n], bounds[n + 1]));
 }
 
-/** Cuts a list of two or more into its halves. */
+/** Splits a list of two or more documents into halves. */
 export function halve<T>(list: readonly T[]): [T[], T[]] {
   const middle = Math.ceil(list.length / 2);
   return [list.slice(0, middle), list.slice(middle)];

@@ -14,8 +14,8 @@ interface PausableJob {
 }
 
 /**
- * Keeps back a job that a pause covers; returns whether it may be dispatched. Submissions share jobs:
- * what a paused one has in a job goes into a job of its own, and the others' documents go on.
+ * Holds a job that a pause covers. Returns whether it may be dispatched. Submissions share jobs, so the documents of a
+ * paused one move to a job of their own, and the rest stays.
  */
 export async function keepBackPaused(context: Context, job: PausableJob, pauses: readonly Pause[]): Promise<boolean> {
   const now = context.now();
@@ -28,15 +28,15 @@ export async function keepBackPaused(context: Context, job: PausableJob, pauses:
   if (paused.length === 0) return true;
   const left = await separateSubmissions(context.db, job, paused, mintJobId(now, context.randomBytes(10)), now);
   if (left !== "all") context.log({ event: "paused_kept_back", job: job.id, left });
-  // A dispatch that broke off is over first: then the job is pending, and can be taken apart.
+  // First end an interrupted dispatch. Then the job is pending and can be split up.
   if (left === "under_way") await deferJob(context.db, job, null, now);
   if (left === "none") await deferJob(context.db, job, "first_submission", now);
   return left === "all" || left === "some";
 }
 
 /**
- * Holds jobs of a claim that pauses cover whole, and others that are due, in a few statements; gives those
- * of the claim that remain. What a pause covers in part, or with a dispatch open, is left to `keepBackPaused`.
+ * Holds claimed and other due jobs that pauses cover entirely, in a few statements. Returns the claimed jobs that
+ * remain. Jobs that are covered in part or have an open dispatch are left to `keepBackPaused`.
  */
 export async function holdPaused<Job extends { readonly id: JobId; readonly model: ModelName }>(
   context: Pick<Context, "db" | "now">,

@@ -9,21 +9,21 @@ import type { DispatchableJob } from "./dispatch-job.ts";
 import type { Context } from "../platform/context.ts";
 
 /**
- * Applies the limit of batches to a job: returns whether it may be dispatched. If its documents have none left, they fail.
- * A piece of an invalid batch that has one left is cut into single documents first: a last batch that is invalid
- * fails all of its documents, and the good ones must not fail with a bad one.
+ * Applies the limit of batches to a job. Returns whether it may be dispatched. If its documents have none left, they fail. A piece of
+ * an invalid batch with one batch left is first split into single documents: if the last batch is invalid, all of its
+ * documents fail, and good ones must not fail with a bad one.
  */
 export async function limitBatches(context: Context, job: DispatchableJob): Promise<boolean> {
   if (job.batches < MAX_BATCHES - 1) return true;
   const isUsedUp = job.batches >= MAX_BATCHES;
   if (!isUsedUp && !(await isPieceOfInvalid(context.db, job.id))) return true;
   const now = context.now();
-  // Ends what was canceled, and a dispatch whose lease has run out: it is over, and counted as unconfirmed.
-  // Who settled that dispatch meanwhile may have taken its batch back.
+  // Ends canceled documents, and a dispatch whose lease has expired, which counts as unconfirmed.
+  // If another Worker settled that dispatch, it may have uncounted the batch.
   if ((await deferJob(context.db, job, null, now)) === null) return false;
   const documents = (await readJobDocuments(context.db, [job])).get(job.id) ?? [];
   const left = documents.filter((document) => document !== null);
-  // The others were deleted or canceled: it is alone now, and due at once.
+  // The others were deleted or canceled. The last one is alone, so its job is due now.
   if (!isUsedUp && left.length < 2) return false;
   const end: JobEnd = isUsedUp
     ? {

@@ -4,7 +4,7 @@ import { describeError } from "../platform/describe-error.ts";
 import { mergeJobs, weighMergeableJobs } from "./sql/merge-jobs.ts";
 import type { Context } from "../platform/context.ts";
 
-/** A job of a claim that is to be dispatched. */
+/** A claimed job that is to be dispatched. */
 interface ClaimedJob {
   readonly id: JobId;
   readonly model: ModelName;
@@ -21,10 +21,10 @@ interface ClaimedJob {
 }
 
 /**
- * Merges claimed jobs that were never dispatched into as few as fit, so that many small ones cost one batch. Only jobs
- * of one model, lane and round whose documents were in equally many batches and refused equally often, none of them a
- * piece of a split one. Returns the jobs that remain, in their order: a job that took over others with what they add to
- * it. If D1 fails, those that it would have merged remain as they are: each is guarded where it is dispatched.
+ * Merges claimed jobs that were never dispatched into as few as fit, so that many small ones cost one batch. Merged
+ * jobs have the same model, lane and round and the same numbers of batches and refusals, and none is a piece of a split
+ * job. Returns the remaining jobs in their order; a job that took over others has their counts added. If D1 fails, the
+ * jobs stay as they are: each dispatch is guarded.
  */
 export async function mergePending<Job extends ClaimedJob>(
   context: Pick<Context, "db" | "now" | "log">,
@@ -81,7 +81,7 @@ async function merge<Job extends ClaimedJob>(
   context.log({ event: "jobs_merged", job: target.job.id, merged: merged.size });
 }
 
-/** Two that are larger than half of a job do not fit into one. */
+/** Two jobs larger than half of the maximum do not fit into one. */
 function isSmallAndFresh({ status, dispatchNumber, contexts, payloadBytes }: ClaimedJob): boolean {
   return (
     status === "pending" &&

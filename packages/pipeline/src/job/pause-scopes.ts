@@ -1,6 +1,6 @@
 import type { SubmissionId } from "@sluice/core";
 
-/** What may be paused: everything, a model, or a submission. */
+/** What can be paused: everything, a model, or a submission. */
 export const EVERYTHING = "all";
 const MODEL = "model:";
 export const modelScope = (model: string): string => `${MODEL}${model}`;
@@ -9,12 +9,12 @@ export const submissionScope = (submission: SubmissionId): string => `${SUBMISSI
 
 interface ScopedPause {
   readonly scope: string;
-  /** `null`: until it is resumed. */
+  /** `null` if it lasts until it is resumed. */
   readonly until: number | null;
 }
 
 /**
- * Of the pauses of any of these scopes the one that ends last, of several that of the first scope; `null`: none is in
+ * Returns the pause of these scopes that ends last, or the first of those that end together; `null` if none is in
  * force.
  */
 export function lastPause<Pause extends ScopedPause>(
@@ -27,18 +27,18 @@ export function lastPause<Pause extends ScopedPause>(
   return last ?? null;
 }
 
-/** As a number that may be subtracted from another, as infinity may not. */
+/** A finite number for comparisons: infinity cannot be subtracted from itself. */
 function later({ until }: ScopedPause): number {
   return until ?? Number.MAX_SAFE_INTEGER;
 }
 
-/** What a pause is about. */
+/** The kind of scope that is paused. */
 export function pausedThing({ scope }: Pick<ScopedPause, "scope">): "everything" | "model" | "submission" {
   if (scope.startsWith(MODEL)) return "model";
   return scope.startsWith(SUBMISSION_SCOPE) ? "submission" : "everything";
 }
 
-/** The submissions that are paused by themselves. */
+/** The submissions with a pause of their own. */
 export function pausedSubmissions(pauses: readonly ScopedPause[]): SubmissionId[] {
   return pauses
     .filter((pause) => pause.scope.startsWith(SUBMISSION_SCOPE))

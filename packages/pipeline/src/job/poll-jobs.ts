@@ -10,12 +10,12 @@ import { PollOrder, type PendingAges } from "./poll-order.ts";
 import type { PollerContext } from "./poller-context.ts";
 import type { RunBudget } from "./run-budget.ts";
 
-/** An answer's context: its JSON, its parse, and its entry in an outcome. */
+/** Memory for one context in an answer: its JSON, its parsed form, and its entry in an outcome. */
 const ANSWER_CONTEXT_BYTES = 250;
-/** Answers are finalized together up to this weight, and up to this many jobs. */
+/** Limits of the answers that are finalized together: weight and number of jobs. */
 const MAX_SET_BYTES = 5_000_000;
 const MAX_SET_JOBS = 64;
-/** A batch that failed or is given up: its list, and what becomes of the job. */
+/** A batch that failed or is given up: its list, and the decision about the job. */
 const POLL_STATEMENTS = 8;
 
 interface Answer extends AnsweredJob {
@@ -25,9 +25,9 @@ interface Answer extends AnsweredJob {
 
 /**
  * Polls claimed jobs, six at once, and finalizes their answers in sets. A failure affects only its job, which is due
- * again at the poll that the claim set. So is a job that is left because older batches are in progress: that costs no
- * call. One that there is no share or no memory left for is due at once, for another run. `ages` of `null`: none is
- * left for that reason. Returns the number of jobs that failed.
+ * again at the poll that the claim set. Younger batches are left to that poll without a call while older ones are in
+ * progress. Jobs for which no share or memory is left are made due now for another run. If `ages` is `null`, no job is
+ * skipped because of its age. Returns the number of jobs that failed.
  */
 export async function pollJobs(
   context: PollerContext,
@@ -111,7 +111,8 @@ export async function pollJobs(
 type NoAnswer = Exclude<Awaited<ReturnType<typeof pollBatch>>, { kind: "answered" }>;
 
 /**
- * Why a batch without an answer is given up; `null`: it may still be in progress, and the claim has set its next poll.
+ * Why a batch without an answer is given up; `null` if it may still be in progress. Then the claim has set its next
+ * poll.
  */
 function overdue(
   context: PollerContext,
@@ -119,16 +120,16 @@ function overdue(
   answer: NoAnswer,
 ): { readonly refusal: Refusal; readonly reason?: string } | null {
   if (answer.kind === "refused" && !answer.refusal.mayBeRunning) return { refusal: answer.refusal };
-  // Where the call failed, the batch may not have: it is asked for longer than one that says it is busy.
+  // If only the call failed, the batch may be fine, so it gets more time than a batch reported as in progress.
   const stuckAfter = answer.kind === "refused" ? 2 * context.stuckAfter : context.stuckAfter;
   return context.now() - job.dispatchedAt >= stuckAfter ? { refusal: STUCK, reason: "stuck" } : null;
 }
 
-/** For a job whose batch is late: it is treated as if the service had forgotten it. */
+/** For a batch that is late: treated as if the service had forgotten it. */
 const STUCK: Refusal = {
   class: "forgotten",
   code: null,
-  message: "Workers AI gave no answer in time: the batch is dispatched again.",
+  message: "Workers AI returned no result in time. The batch is dispatched again.",
   retryAfterSeconds: null,
   mayBeRunning: false,
 };
@@ -140,6 +141,6 @@ async function giveUp(
 ): Promise<void> {
   const documents = (await readJobDocuments(context.db, [job])).get(job.id) ?? [];
   const members = groupMembers(documents.filter((document) => document !== null));
-  // One that is left of several was not alone in what was refused.
+  // The only document left was not alone in the refused batch.
   await settleRefusal(context, { ...job, members, sent: documents.length }, refusal, reason);
 }

@@ -1,24 +1,24 @@
 import type { DispatchedJob } from "./sql/claim-due-jobs.ts";
 
-/** Polls in a row that all find their batch in progress, after which younger batches are probed, and then left. */
+/** Consecutive polls that find their batch in progress before younger batches are probed and then left. */
 const WAVE = 6;
 
 /**
- * By model and lane: the age in milliseconds below which batches were found in progress during this run. Claims that
- * follow leave younger ones to their next poll without a call.
+ * By model and lane: the age in milliseconds below which batches were found in progress during this run. Later claims
+ * leave younger batches to their next poll without a call.
  */
 export type PendingAges = Map<string, number>;
 
 /**
- * The order in which the jobs of a claim are polled, interactive ones first, and which of them are left to their next
- * poll, which the claim has set. Within a model and lane the oldest come first. If a wave of those in a row are still
- * in progress, a wave spread over the younger ones decides: all in progress, and the rest is left; otherwise it goes
- * on, so that old batches that are stuck keep none from being polled.
+ * Orders the polls of claimed jobs, interactive ones first, and decides which jobs to leave to the next poll, which the
+ * claim has set. Within a model and lane, the oldest come first. If a wave of consecutive polls finds all batches in
+ * progress, a second wave is spread over the younger ones. If those are all in progress too, the rest is left.
+ * Otherwise polling continues, so that old stuck batches do not block others.
  */
 export class PollOrder {
   readonly #groups: ProbedGroup[];
 
-  /** `ages` of `null`: every job is polled. */
+  /** If `ages` is `null`, every job is polled. */
   constructor(jobs: readonly DispatchedJob[], now: number, ages: PendingAges | null) {
     const groups = [...Map.groupBy(jobs, ({ lane, model }) => `${lane} ${model}`)];
     this.#groups = groups
@@ -26,7 +26,7 @@ export class PollOrder {
       .map(([key, group]) => new ProbedGroup(key, group, now, ages));
   }
 
-  /** The next job to poll; `null`: none, unless the result of one that is being polled changes that. */
+  /** The next job to poll; `null` if there is none, unless the result of a poll in progress changes that. */
   next(): DispatchedJob | null {
     for (const group of this.#groups) {
       const job = group.next();
@@ -35,12 +35,12 @@ export class PollOrder {
     return null;
   }
 
-  /** Puts a job back that was not polled. */
+  /** Puts back a job that was not polled. */
   putBack(job: DispatchedJob): void {
     this.#groups.find((group) => group.has(job))?.putBack(job);
   }
 
-  /** Jobs that were not polled, less those that are left to their next poll. */
+  /** Jobs that were not polled, without those left to their next poll. */
   get remaining(): DispatchedJob[] {
     return this.#groups.flatMap((group) => group.remaining);
   }
@@ -57,7 +57,7 @@ class ProbedGroup {
   readonly #now: number;
   #left: DispatchedJob[];
   #pendingInARow = 0;
-  /** Jobs of a wave over the younger ones whose results are not known; `null`: no such wave. */
+  /** Jobs of the second wave without a result yet; `null` if there is no such wave. */
   #probed: Set<DispatchedJob> | null = null;
   #toProbe: DispatchedJob[] = [];
 

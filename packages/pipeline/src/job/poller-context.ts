@@ -3,7 +3,7 @@ import type { Context } from "../platform/context.ts";
 export interface PollerContext extends Context {
   /** Milliseconds without an answer after which a batch is dispatched again. */
   readonly stuckAfter: number;
-  /** Sends the message that has a fresh invocation continue this run: see `continueRun`. */
+  /** Sends the message that lets a fresh invocation continue this run: see `continueRun`. */
   readonly continueLater: (token: string) => Promise<void>;
   readonly sleep: (milliseconds: number) => Promise<void>;
 }

@@ -2,16 +2,16 @@ import type { RequestId } from "@sluice/core";
 
 /** A message of the queue `sluice-events`. */
 export type EventMessage =
-  /** Workers AI reports the end of a batch: there is something to poll. */
+  /** Workers AI reports the end of a batch, so its job can be polled. */
   | { readonly kind: "batch_ended"; readonly requestId: RequestId }
-  /** A run of the poller that used up its share hands on to a fresh invocation. */
+  /** A poller run that used up its share continues in a fresh invocation. */
   | { readonly kind: "continue_run"; readonly token: string }
   /** A batch was queued, or an event of another kind: nothing to do. */
   | { readonly kind: "irrelevant" }
   | { readonly kind: "unreadable" };
 
 const BATCH_ENDED = new Set<unknown>(["cf.workersAi.model.batch.succeeded", "cf.workersAi.model.batch.failed"]);
-/** Longer texts are no id that D1 holds. */
+/** No id in D1 is longer. */
 const MAX_ID_LENGTH = 512;
 
 /** Parses a message body: an event of Workers AI as an event subscription sends it, or one of the poller's own. */

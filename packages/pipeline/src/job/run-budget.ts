@@ -1,12 +1,12 @@
 import type { PollerContext } from "./poller-context.ts";
 
-/** D1's limit for an invocation. */
+/** D1's limit per invocation. */
 const MAX_STATEMENTS = 1_000;
-/** Reserved for retries of statements in progress, whose number is unknown. */
+/** Reserved for retries of statements, because their number is unknown. */
 const RETRY_STATEMENTS = 150;
-/** A run takes on nothing more after this: the next one is about to start. */
+/** A run starts no new work after this, because the next run is about to start. */
 const MAX_RUN_MS = 45_000;
-/** Connections that an invocation has open at once. */
+/** Connections that an invocation can have open at the same time. */
 const MAX_AT_ONCE = 6;
 
 /** What one invocation may use: time, D1 statements and connections. */
@@ -23,7 +23,7 @@ export class RunBudget {
     this.#startedAt = context.now();
   }
 
-  /** Whether something was not taken on because of its share. */
+  /** Whether work was turned away because the share is used up. */
   get isUsedUp(): boolean {
     return this.#isUsedUp;
   }
@@ -32,7 +32,7 @@ export class RunBudget {
     return Math.max(0, MAX_STATEMENTS - RETRY_STATEMENTS - this.#context.statements() - this.#reserved);
   }
 
-  /** Reserves at most this many statements; returns a function that releases them. `null`: no share is left. */
+  /** Reserves up to this many statements. Returns a function that releases them, or `null` if no share is left. */
   reserve(statements: number): (() => void) | null {
     if (this.#context.now() - this.#startedAt >= MAX_RUN_MS || statements > this.statementsLeft) {
       this.#isUsedUp = true;
@@ -44,7 +44,7 @@ export class RunBudget {
     };
   }
 
-  /** Waits for one of six connections; returns what closes it. */
+  /** Waits for one of six connections. Returns a function that releases it. */
   async connect(): Promise<() => void> {
     if (this.#open >= MAX_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#open += 1;

@@ -20,25 +20,25 @@ export type { PollerContext } from "./poller-context.ts";
 
 /** Dispatched jobs that one claim takes. */
 const MAX_CLAIMED_POLLS = 300;
-/** Jobs to be dispatched that one claim takes: one that never was counts 1, any other 20. */
+/** Jobs to be dispatched that one claim takes. A job that was never dispatched counts 1, any other 20. */
 const MAX_CLAIMED_DISPATCHES = 1_000;
 /** A run that claimed this many jobs continues the chain even if no job is due at its end. */
 const MIN_CHAIN_JOBS = 100;
 /**
- * A run of the chain that finds nothing due, and any that is over the rate of submits, looks again after this part of
- * the interval of runs: five seconds, half of what submits may run ahead of their rate, so that no submit is forgone.
+ * A run of the chain that finds nothing due, and any run over the submit rate, looks again after the interval of runs
+ * divided by this: five seconds, half of the submit burst, so no submit is missed.
  */
 const CHAIN_LOOKS = 12;
-/** A claim, the pauses, and what they hold. */
+/** Statements to claim, read the pauses and hold jobs. */
 const CLAIM_STATEMENTS = 10;
-/** Handing on, or ending a chain. */
+/** Statements to continue or end a chain. */
 const CHAIN_STATEMENTS = 5;
-/** Weighing jobs, and merging those of some models, lanes and rounds. */
+/** Statements to weigh jobs, and to merge those of some models, lanes and rounds. */
 const MERGE_STATEMENTS = 40;
-/** Looking after submissions, once. */
+/** Statements of one sweep of submissions. */
 const SWEEP_STATEMENTS = 100;
 
-/** A run by cron: works through the jobs that are due until none is left or its share is used up. */
+/** Runs the poller by cron: processes due jobs until none is left or its share is used up. */
 export async function runPoller(context: PollerContext): Promise<void> {
   const startedAt = context.now();
   const budget = new RunBudget(context);
@@ -54,12 +54,12 @@ export async function runPoller(context: PollerContext): Promise<void> {
 }
 
 /**
- * Works through the jobs that are due. If the share of this invocation does not suffice for them, another one
- * continues: a cron run (`holder` is `null`) starts the chain as soon as it finds more due than one claim takes, so
- * that the two work side by side. A run of the chain, and one that was over the rate of submits, looks again and again
- * until its time is over, and hands on if the load lasts: so jobs that become due between two cron runs, or wait for
- * their turn, need not wait for the second. Claims are made by D1's own clock; a run that found something to do reads
- * it before it does any of it. Returns whether its first claim found a retry in progress.
+ * Processes due jobs. If the share of this invocation is too small, another invocation continues. A cron run (`holder`
+ * is `null`) starts the chain as soon as it finds more due than one claim takes, and both work in parallel. A run of
+ * the chain, or one over the submit rate, looks repeatedly until its time is up and continues in a fresh invocation if
+ * the load lasts. So jobs that become due between two cron runs, or wait for the submit rate, need not wait for the
+ * next cron run. Claims use D1's clock. A run that found due jobs reads it before it processes any. Returns whether the
+ * first claim found a retry in progress.
  */
 export async function workThrough(
   isolate: PollerContext,
@@ -128,7 +128,7 @@ export async function workThrough(
       claimed += remaining.length;
       const dispatched = await dispatchJobs(context, remaining, budget, leaseUntil, pauses);
       failed += dispatched.failed;
-      // What is left is due at once: for a later look of this run, or where there is no room for it, for another run.
+      // The rest is due now: for a later look of this run or, without capacity, for another run.
       state.isOverRate = dispatched.isOverRate;
       state.wasOverRate ||= dispatched.isOverRate;
       state.isStopped = dispatched.left > 0 && !dispatched.isOverRate;
@@ -140,9 +140,9 @@ export async function workThrough(
     }
   };
 
-  // Each pass but the last makes jobs due for the other half: a batch that is given up is dispatched again.
+  // Each pass but the last makes jobs due for the other half: an abandoned batch is dispatched again.
   for (let isFirst = true; !state.isStopped && (isFirst || !budget.isUsedUp); isFirst = false) {
-    // Jobs that wait for their turn are merged with jobs that arrive meanwhile.
+    // Jobs that wait for the submit rate are merged with jobs that arrive in the meantime.
     if (state.isOverRate) await context.sleep(context.runInterval / CHAIN_LOOKS);
     state.isOverRate = false;
     const { polls, waiting, leaseUntil } = await claim({ polls: true, dispatches: true }, isFirst ? firstOfRun : null);
@@ -165,13 +165,13 @@ export async function workThrough(
   return { isRetrying: state.isRetrying };
 }
 
-/** Whether a claim took from a lane what it may: then more is due. */
+/** Whether a claim reached the limit of a lane, so more jobs are due. */
 function isFull(polls: readonly DispatchedJob[]): boolean {
   const bulk = polls.filter(({ lane }) => lane === "bulk").length;
   return bulk >= MAX_CLAIMED_POLLS / 3 || polls.length - bulk >= (2 * MAX_CLAIMED_POLLS) / 3;
 }
 
-/** Has a fresh invocation continue: one chain at a time. If its message cannot be sent, the chain ends. */
+/** Continues in a fresh invocation. There is one chain at a time. If its message cannot be sent, the chain ends. */
 async function handOn(context: PollerContext, holder: string | null): Promise<void> {
   const next = uuidTail(context.randomBytes(10));
   if (!(await handOnChain(context.db, holder, next, context.databaseTime()))) return;

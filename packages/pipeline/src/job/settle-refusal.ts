@@ -9,26 +9,26 @@ import { afterRefusal, MAX_REFUSALS, mayBeHalved } from "./after-refusal.ts";
 import type { Context } from "../platform/context.ts";
 import { modelScope } from "./pause-scopes.ts";
 
-/** A job with an open dispatch that ended in a refusal. */
+/** A job with an open dispatch that was refused. */
 interface RefusedDispatch {
   readonly id: JobId;
   readonly model: ModelName;
   readonly dispatchNumber: number;
-  /** `dispatching`: the submit was refused. `dispatched`: the poll said that the batch is over. */
+  /** `dispatching`: the submit was refused. `dispatched`: the poll reported that the batch failed. */
   readonly status: "dispatching" | "dispatched";
   readonly round: number;
   readonly refusals: number;
-  /** Batches of one of its documents that may have been accepted, that of the open dispatch included. */
+  /** The maximum, over its documents, of batches that may have been accepted, including the open dispatch's. */
   readonly batches: number;
   /** How often it was halved because its submits timed out. */
   readonly halvings: number;
-  /** What is left of its documents. */
+  /** Its remaining documents. */
   readonly members: JobMembers;
-  /** Documents of the batch: more than are left if some were deleted since. */
+  /** Documents of the batch. More than the remaining ones if some were deleted. */
   readonly sent: number;
 }
 
-/** Carries out what the refusal asks for, in one guarded write. `reason` is recorded in the job's dispatches. */
+/** Settles a refusal by its decision, in one guarded write. `reason` is recorded in the job's dispatches. */
 export async function settleRefusal(
   context: Context,
   job: RefusedDispatch,
@@ -53,7 +53,7 @@ export async function settleRefusal(
       random: context.random(),
     },
   );
-  // A batch that was accepted and ends the job is its last, not a repeated one.
+  // An accepted batch that ends the job is its last one, not a repeated one.
   const counted = dispatch === "repeated" ? {} : { dispatch };
   const error = { reason, message: refusal.message };
   context.log({
@@ -104,7 +104,7 @@ export async function settleRefusal(
   }
 }
 
-/** The service's own words say more than ours about an input; about its being out of reach, ours do. */
+/** The service's message explains a bad input better than ours. For an unreachable service, ours is clearer. */
 function failureMessage(code: FailureCode, refusal: Refusal, batches: number): string {
   if (code !== "no_answer") return refusal.message || FAILURES[code].message;
   const limit =

@@ -3,17 +3,17 @@ import { pausedThing } from "./pause-scopes.ts";
 import { NEVER_DUE } from "./schedule.ts";
 
 /**
- * What a document, job or submission that has not ended waits for. The list is closed: clients may switch on it.
+ * What an unfinished document, job or submission waits for. The list is closed: clients may switch on it.
  *
- * - `push`: the rest of its push, which is running or was interrupted: at `until` it is closed with what it sent.
- * - `queue`: its message is in the Queue or about to be.
- * - `dispatch`: it is recorded and waits for its turn.
- * - `answer`: Workers AI has it.
- * - `retry`: Workers AI refused it for now, and it is tried again.
- * - `paused`, `paused_model`, `paused_submission`: someone paused dispatching; everything's, its model's, or
- *   its submission's.
- * - `daily_limit`: the account's daily limit is used up, until the next 00:00 UTC.
- * - `configuration`: the account or the model is misconfigured, and someone has to fix it.
+ * - `push`: the rest of its push, which is running or was interrupted. At `until` it is closed with the documents sent.
+ * - `queue`: its message is in the Queue or about to be sent.
+ * - `dispatch`: it is recorded and waits to be dispatched.
+ * - `answer`: Workers AI is processing it.
+ * - `retry`: Workers AI refused it temporarily, and it is sent again.
+ * - `paused`, `paused_model`, `paused_submission`: a person paused dispatching of everything, its model, or its
+ *   submission.
+ * - `daily_limit`: the account's daily limit is used up until the next 00:00 UTC.
+ * - `configuration`: the account or the model is misconfigured, and a person has to fix it.
  */
 export const waitingReasons = [
   "push",
@@ -31,15 +31,15 @@ export type WaitingReason = (typeof waitingReasons)[number];
 
 export interface WaitingFor {
   readonly reason: WaitingReason;
-  /** When it is due next, in milliseconds; `null` if that is unknown. */
+  /** When it is due next, in milliseconds; `null` if unknown. */
   readonly until: number | null;
 }
 
 interface OpenJob {
   readonly status: JobStatus;
-  /** Refusals in a row. */
+  /** Consecutive refusals. */
   readonly refusals: number;
-  /** `null`: ended. */
+  /** `null` if it has ended. */
   readonly dueAt: number | null;
 }
 
@@ -49,14 +49,14 @@ interface HoldingPause {
   readonly until: number | null;
 }
 
-/** What something waits for that a pause holds: the end of the pause, with what it covers. */
+/** What a paused document, job or submission waits for: the end of the pause, and the scope that it covers. */
 export function waitingOfPause(pause: HoldingPause): WaitingFor {
   if (pause.reason !== "requested") return { reason: pause.reason, until: pause.until };
   const reasons = { everything: "paused", model: "paused_model", submission: "paused_submission" } as const;
   return { reason: reasons[pausedThing(pause)], until: pause.until };
 }
 
-/** What a job waits for; `pause` is the one that holds it back, if any. `null`: it has ended. */
+/** What a job waits for; `null` if it has ended. `pause` is the pause that holds it, if any. */
 export function waitingOfJob(job: OpenJob, pause: HoldingPause | null, now: number): WaitingFor | null {
   if (job.dueAt === null) return null;
   const until = job.dueAt > now && job.dueAt < NEVER_DUE ? job.dueAt : null;

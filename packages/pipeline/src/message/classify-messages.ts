@@ -3,15 +3,15 @@ import type { DeliveredMessage } from "./delivery.ts";
 import { readMessage, type ReadMalformed, type ReadPart, type ReadReference } from "./read-messages.ts";
 import { lookUpParts } from "./sql/look-up-parts.ts";
 
-/** The messages of a delivery, by what they need. */
+/** The messages of a delivery, grouped by how to process them. */
 export interface ClassifiedMessages {
   /** Parts to record. */
   readonly parts: readonly ReadPart[];
-  /** References to staged parts, which are to be fetched and recorded. */
+  /** References to staged parts, which must be fetched and recorded. */
   readonly staged: readonly ReadReference[];
-  /** Messages that carry the same part as another of this delivery, and the id of that one. */
+  /** Messages with the same part as an earlier one of this delivery, and the id of that one. */
   readonly duplicates: readonly { readonly message: DeliveredMessage; readonly first: string }[];
-  /** Messages of parts that are recorded already. */
+  /** Messages whose parts are recorded already. */
   readonly done: readonly DeliveredMessage[];
   readonly malformed: readonly ReadMalformed[];
 }

@@ -7,9 +7,9 @@ import { quarantine } from "./quarantine-messages.ts";
 import { recordDelivered, recordStaged } from "./record-delivered.ts";
 
 /**
- * Takes one delivery of a queue, dead-letter queues included: records all its parts with as few jobs as fit,
- * dispatches those, and decides about each message by its id. What is recorded is acknowledged whether or not its job
- * was dispatched: from there on D1 drives.
+ * Consumes one delivery of a queue or dead-letter queue: records all its parts with as few jobs as fit, dispatches the
+ * jobs, and decides about each message by its id. A recorded message is acknowledged whether or not its job was
+ * dispatched: from then on, D1 drives the retries.
  */
 export async function consumeDelivery(
   context: Context,
@@ -24,7 +24,7 @@ export async function consumeDelivery(
   const jobs = await recordDelivered(context, delivery, parts, true);
   jobs.push(...(await recordStaged(context, delivery, staged)));
   await dispatchRecorded(context, jobs);
-  // The same part twice in one delivery: both messages get the decision about the first.
+  // If a delivery has the same part twice, both messages get the decision about the first.
   for (const { message, first } of duplicates) decisions.set(message.id, decisions.get(first) ?? { kind: "retry" });
   context.log({
     event: "delivery_consumed",

@@ -13,7 +13,7 @@ export function startDelivery(queue: string): DeliveryState {
   return { queue, decisions: new Map(), quarantined: 0 };
 }
 
-/** Decides the same about several messages. */
+/** Makes the same decision about several messages. */
 export function decide(state: DeliveryState, messages: readonly DeliveredMessage[], decision: MessageDecision): void {
   for (const { id } of messages) state.decisions.set(id, decision);
 }

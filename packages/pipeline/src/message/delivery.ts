@@ -9,7 +9,7 @@ export interface DeliveredMessage {
 /** What should happen to a message. */
 export type MessageDecision =
   | { readonly kind: "ack" }
-  /** Without `delaySeconds` after the queue's own delay. */
+  /** Without `delaySeconds`, the queue's own delay applies. */
   | { readonly kind: "retry"; readonly delaySeconds?: number };
 
 /** Carries out a handler's decisions, by message id. A message without a decision is retried. */

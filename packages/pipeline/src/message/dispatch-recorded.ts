@@ -6,13 +6,15 @@ import { describeError } from "../platform/describe-error.ts";
 import { dispatchBytes } from "../platform/memory.ts";
 import type { RecordedJob } from "./record-job.ts";
 
-/** Milliseconds after which no further job is dispatched in a delivery: together with a call, less than the lease. */
+/**
+ * Milliseconds after which a delivery dispatches no further job. Together with the time of a call, less than the lease.
+ */
 const MAX_DISPATCHING_MS = 45_000;
 
 /**
- * Dispatches recorded jobs, one after another, unless they are paused. Those that are not reached in 45 s, those that
- * do not fit in memory beside other deliveries, and those behind one that is over the rate of submits are left to the
- * poller, and are due at once. A failure affects only the job: from recording on D1 drives.
+ * Dispatches recorded jobs one after another, unless they are paused. Jobs are left to the poller and made due now if
+ * they are not reached within 45 s, do not fit in memory beside other deliveries, or follow one over the submit rate. A
+ * failure affects only its job: once recorded, D1 drives the retries.
  */
 export async function dispatchRecorded(context: Context, jobs: readonly RecordedJob[]): Promise<void> {
   const startedAt = context.now();
@@ -34,10 +36,10 @@ export async function dispatchRecorded(context: Context, jobs: readonly Recorded
         halvings: 0,
       } as const;
       const outcome = await dispatchUnlessPaused(context, pending, readContent, pauses);
-      // The poller merges the others with what else waits.
+      // The poller merges the others with other waiting jobs.
       if (outcome === "over_rate") return await leaveToPoller(context, jobs.slice(index + 1));
     } catch (error) {
-      // Once its lease has run out the poller takes it from here.
+      // Once its lease has expired, the poller takes over.
       context.log({ event: "dispatch_broke_off", job: id, ...describeError(error) });
     } finally {
       release?.();

@@ -6,18 +6,18 @@ import type { ReadMalformed, ReadPart, ReadReference } from "./read-messages.ts"
 import { lookUpParts } from "./sql/look-up-parts.ts";
 import { readStagedPart } from "./sql/stage-parts.ts";
 
-/** Staged parts that are in memory at once, each up to 1 MB: about a job's worth. */
+/** Maximum staged parts in memory, each up to 1 MB: together about one job. */
 export const STAGED_AT_ONCE = 9;
 
-/** What the references of a delivery lead to. */
+/** The parts that the references of a delivery name. */
 export interface FetchedParts {
   readonly parts: readonly ReadPart[];
-  /** Messages of parts that are recorded already. */
+  /** Messages whose parts are recorded already. */
   readonly done: readonly DeliveredMessage[];
   readonly malformed: readonly ReadMalformed[];
 }
 
-/** Fetches staged parts. One that is not staged any more is recorded, or was never there. */
+/** Fetches staged parts. A part that is not staged was recorded already or never existed. */
 export async function fetchStaged(context: Context, references: readonly ReadReference[]): Promise<FetchedParts> {
   const parts: ReadPart[] = [];
   const malformed: ReadMalformed[] = [];
@@ -29,7 +29,7 @@ export async function fetchStaged(context: Context, references: readonly ReadRef
     else malformed.push(fetched);
   }
   if (gone.length === 0) return { parts, malformed, done: [] };
-  // Asked after the part was not found there: what records it takes it away in the same transaction.
+  // Checked after the part was not found there: recording removes it in the same transaction.
   const statuses = await lookUpParts(
     context.db,
     gone.map(({ part }) => part),
@@ -42,11 +42,11 @@ export async function fetchStaged(context: Context, references: readonly ReadRef
   return { parts, malformed, done };
 }
 
-/** Fetches a part that is staged: up to 1 MB. `null`: it is not staged, or not any more. */
+/** Fetches a staged part of up to 1 MB; `null` if it is not staged, or no longer. */
 async function fetchOne(db: Database, { message, part }: ReadReference): Promise<ReadPart | ReadMalformed | null> {
   const body = await readStagedPart(db, part.submission, part.part);
   if (body === null) return null;
   const read = parseMessage(body);
   if (read.ok && read.value.kind === "part") return { kind: "part", message, part: read.value, body };
-  return { kind: "malformed", message, reason: read.ok ? "a staged part refers to another" : read.error, body };
+  return { kind: "malformed", message, reason: read.ok ? "the staged part refers to another part" : read.error, body };
 }

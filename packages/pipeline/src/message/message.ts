@@ -21,10 +21,10 @@ import {
   utf8Length,
 } from "@sluice/core";
 
-/** Queues outlive deploys: a message says which form it has. */
+/** Messages can be older than the deployed code, so each names its format. */
 const MESSAGE_VERSION = 1;
 
-/** What every part of a submission repeats, so that a consumer needs nothing but the message. */
+/** The fields that every part of a submission repeats, so that a consumer needs only the message. */
 export interface PartHeader {
   readonly submission: SubmissionId;
   readonly collection: string;
@@ -33,18 +33,16 @@ export interface PartHeader {
   readonly truncateInputs: boolean;
 }
 
-/**
- * A list of strings, looked at in one go: a schema for each of them takes longer than all else that is read of a part.
- */
-function stringsSchema(least: { readonly entries: number; readonly length: number }) {
-  const isLongEnough = (entry: unknown) => typeof entry === "string" && entry.length >= least.length;
+/** A list of strings, checked in one pass: a schema for each of them takes longer than all other checks of a part. */
+function stringsSchema(min: { readonly entries: number; readonly length: number }) {
+  const isLongEnough = (entry: unknown) => typeof entry === "string" && entry.length >= min.length;
   return z.custom<string[]>(
-    (value) => Array.isArray(value) && value.length >= least.entries && value.every(isLongEnough),
+    (value) => Array.isArray(value) && value.length >= min.entries && value.every(isLongEnough),
     { abort: true },
   );
 }
 
-/** Routes put the text of metadata into their answers as it is: it must be an object's. */
+/** Whether a text is a JSON object. Routes copy the text of metadata into their answers unchanged. */
 function isObjectText(text: string): boolean {
   try {
     return text.startsWith("{") && JSON.parse(text) !== null;
@@ -54,8 +52,8 @@ function isObjectText(text: string): boolean {
 }
 
 /**
- * A document as a part carries it; `metadata` is JSON text. `bytes` is its size in a Batch API
- * payload, `place` counts from 0 in the push.
+ * A document in a part. `metadata` is JSON text, `bytes` is the size in a Batch API payload, and `place` is the index
+ * in the push.
  */
 const partDocumentSchema = z
   .object({
@@ -94,9 +92,9 @@ const stagedSchema = z.object({ kind: z.literal("staged"), ...headerFields });
 const messageSchema = z.discriminatedUnion("kind", [partSchema, stagedSchema]);
 
 export type PartDocument = z.infer<typeof partDocumentSchema>;
-/** A part as it travels: in a message, or staged in D1. */
+/** A part in a message, or staged in D1. */
 export type PartMessage = z.infer<typeof partSchema>;
-/** What one message carries: a part, or a reference to one that is staged in D1. */
+/** The content of one message: a part, or a reference to a part that is staged in D1. */
 export type Message = PartMessage | z.infer<typeof stagedSchema>;
 
 /** Parses a message's body. The reason names the invalid field and never contains text of a document. */
@@ -111,30 +109,30 @@ export function parseMessage(body: unknown): Result<Message, string> {
   const parsed = messageSchema.safeParse(value);
   if (parsed.success) return ok(parsed.data);
   const place = parsed.error.issues[0]?.path.join(".") ?? "";
-  return err(place === "" ? "the body is no part" : `the body's "${place}" is not what this version reads`);
+  return err(place === "" ? "the body is not a part" : `the body's "${place}" is not valid in this version`);
 }
 
 /**
- * The id that a submission has in its documents until it is opened. Ids have one length, so that parts can be packed before
- * their submission has one.
+ * Stands for a submission's id in its documents until the submission is opened. All ids have the same length, so parts
+ * can be packed before their submission has an id.
  */
 export const UNMINTED = "sub_00000000-0000-7000-8000-000000000000" as SubmissionId;
 
 /**
- * A part about to be sent. `documents` is the content of its list without the brackets, in UTF-8: bytes are outside the
- * heap, where the strings of a long push would pile up.
+ * A part about to be sent. `documentsJson` is the content of its list without the brackets, in UTF-8: bytes are outside
+ * the heap, which the strings of a long push would fill.
  */
 export interface PackedPart {
-  readonly documents: Uint8Array;
+  readonly documentsJson: Uint8Array;
   readonly count: number;
-  /** Where `documents` has `UNMINTED`, in ids of documents that are named after their submission. */
+  /** The offsets of `UNMINTED` in `documentsJson`, in ids of documents that are named after their submission. */
   readonly unminted: readonly number[];
   /** UTF-8 bytes of the message body. */
   readonly bytes: number;
 }
 
-/** A part's message. `documents` is what stands between the brackets of its list: text, or its UTF-8. */
-export function partBody(header: PartHeader, part: number, hash: string, documents: string | Uint8Array): string {
+/** Builds a part's message. `documentsJson` is the content of its list without the brackets, as text or UTF-8. */
+export function partBody(header: PartHeader, part: number, hash: string, documentsJson: string | Uint8Array): string {
   const head = JSON.stringify({
     v: MESSAGE_VERSION,
     kind: "part",
@@ -146,45 +144,47 @@ export function partBody(header: PartHeader, part: number, hash: string, documen
     part,
     hash,
   });
-  const text = typeof documents === "string" ? documents : new TextDecoder().decode(documents);
+  const text = typeof documentsJson === "string" ? documentsJson : new TextDecoder().decode(documentsJson);
   return `${head.slice(0, -1)},"documents":[${text}]}`;
 }
 
-/** The submission that a body names, even if the body is not a valid message; `null` if it names none. */
+/** Finds the submission that a body names, even if the body is not a valid message; `null` if it names none. */
 export function submissionNamed(body: string): SubmissionId | null {
   const found = /"submission":"(sub_[0-9a-f-]{36})"/.exec(body)?.[1];
   return found === undefined ? null : parseSubmissionId(found);
 }
 
-/** The message of a staged part. */
+/** Builds the message that refers to a staged part. */
 export function stagedBody({ submission, lane }: Pick<PartHeader, "submission" | "lane">, part: number): string {
   return JSON.stringify({ v: MESSAGE_VERSION, kind: "staged", submission, lane, part });
 }
 
-/** Bytes of a part's body besides its documents, with the longest number a part can have. */
+/** Bytes of a part's body without its documents, with the longest possible part number. */
 function frameBytes(header: PartHeader): number {
   return utf8Length(partBody(header, 9_999_999, "0".repeat(64), ""));
 }
 
-/** Writes a submission's id into the ids of the documents that are named after it, in place. */
-export function mintDocumentIds({ documents, unminted }: PackedPart, submission: SubmissionId): void {
+/** Writes a submission's id into the ids of documents that are named after it, in place. */
+export function mintDocumentIds({ documentsJson, unminted }: PackedPart, submission: SubmissionId): void {
   const id = new TextEncoder().encode(submission);
-  for (const at of unminted) documents.set(id, at);
+  for (const at of unminted) documentsJson.set(id, at);
 }
 
-/** Whether a part goes to the consumer through D1, since a message cannot hold it. Such a part has one document. */
+/**
+ * Whether a part reaches the consumer through D1 because it is too large for a message. Such a part has one document.
+ */
 export function isStaged(part: PackedPart): boolean {
   return part.bytes > MAX_PART_BYTES;
 }
 
 /**
- * Packs documents, in their order, into as few parts as keep within a message (127,700 B with the
- * frame), 500 documents, 2,500 contexts and 50,000 B of ids. A document that no message can hold is a part by itself.
+ * Packs documents in their order into as few parts as fit in a message (127,700 B with the frame), 500 documents, 2,500
+ * contexts and 50,000 B of ids. A document too large for a message gets its own part.
  */
 export class PartPacker {
   readonly #frame: number;
   readonly #encoder = new TextEncoder();
-  #documents = new Uint8Array(0);
+  #documentsJson = new Uint8Array(0);
   #written = 0;
   #count = 0;
   #bytes: number;
@@ -198,8 +198,8 @@ export class PartPacker {
   }
 
   /**
-   * Takes the next document; gives the part that it did not fit into, if one became full. `isUnminted`: its id begins with
-   * `UNMINTED`.
+   * Adds the next document. Returns the previous part if the document did not fit into it. `isUnminted` says that the
+   * document's id begins with `UNMINTED`.
    */
   add(document: SerializedDocument, isUnminted = false): PackedPart | null {
     const bytes = document.bytes + 1;
@@ -219,12 +219,12 @@ export class PartPacker {
     return part;
   }
 
-  /** The last part; `null` if no document is left. */
+  /** Returns the last part; `null` if no document is left. */
   flush(): PackedPart | null {
     if (this.#count === 0) return null;
-    const documents = this.#documents.subarray(0, this.#written);
-    const part = { documents, count: this.#count, bytes: this.#bytes, unminted: this.#unminted };
-    this.#documents = new Uint8Array(0);
+    const documentsJson = this.#documentsJson.subarray(0, this.#written);
+    const part = { documentsJson, count: this.#count, bytes: this.#bytes, unminted: this.#unminted };
+    this.#documentsJson = new Uint8Array(0);
     this.#written = 0;
     this.#count = 0;
     this.#bytes = this.#frame;
@@ -235,17 +235,17 @@ export class PartPacker {
   }
 
   #write(document: SerializedDocument, isUnminted: boolean): void {
-    if (this.#count === 0) this.#documents = new Uint8Array(Math.max(MAX_PART_BYTES, document.bytes));
-    else this.#documents[this.#written++] = COMMA;
-    // Before the id there is ASCII only: its place and a few names.
+    if (this.#count === 0) this.#documentsJson = new Uint8Array(Math.max(MAX_PART_BYTES, document.bytes));
+    else this.#documentsJson[this.#written++] = COMMA;
+    // Only ASCII precedes the id: its place and a few names.
     if (isUnminted) this.#unminted.push(this.#written + document.json.indexOf(UNMINTED));
-    this.#written += this.#encoder.encodeInto(document.json, this.#documents.subarray(this.#written)).written;
+    this.#written += this.#encoder.encodeInto(document.json, this.#documentsJson.subarray(this.#written)).written;
   }
 }
 
 const COMMA = 0x2c;
 
-/** Whether one more message still fits the same `sendBatch` call (255,800 B, 100 messages). */
+/** Whether one more message fits into the same `sendBatch` call (255,800 B, 100 messages). */
 export function fitsSend(sent: { readonly bytes: number; readonly messages: number }, bytes: number): boolean {
   return sent.messages < MAX_SEND_MESSAGES && sent.bytes + bytes + MESSAGE_OVERHEAD_BYTES <= MAX_SEND_BYTES;
 }

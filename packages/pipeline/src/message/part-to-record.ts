@@ -2,7 +2,7 @@ import type { PartMessage } from "./message.ts";
 import type { PartWeight } from "../job/job.ts";
 import { DOCUMENT, type PartToRecord } from "./sql/record-parts.ts";
 
-/** Takes a part apart into what `documents` is filled from and what goes into `contexts`. */
+/** Converts a part to its rows of `documents` and its texts for `contexts`. */
 export function partToRecord(part: PartMessage, weight: PartWeight): PartToRecord {
   const rows: string[] = [];
   const texts: string[] = [];

@@ -4,7 +4,7 @@ import { submissionNamed } from "./message.ts";
 import type { ReadMalformed } from "./read-messages.ts";
 import { quarantineMessage } from "./sql/quarantine-message.ts";
 
-/** Quarantines messages that cannot be recorded, so that a person can look at them, and acknowledges them. */
+/** Quarantines and acknowledges messages that cannot be recorded, so that a person can inspect them. */
 export async function quarantine(
   context: Context,
   delivery: DeliveryState,

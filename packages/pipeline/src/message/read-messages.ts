@@ -22,7 +22,7 @@ export interface ReadMalformed {
   readonly body: string;
 }
 
-/** Parses a message; what it refers to is not fetched. */
+/** Parses a message. Does not fetch the part that it refers to. */
 export function readMessage(message: DeliveredMessage): ReadPart | ReadReference | ReadMalformed {
   const parsed = parseMessage(message.body);
   const body = bodyText(message.body);
@@ -33,7 +33,7 @@ export function readMessage(message: DeliveredMessage): ReadPart | ReadReference
     : { kind: "staged", message, part: value, body };
 }
 
-/** Any body as text: a message that cannot be parsed is quarantined for a person to look at. */
+/** Converts any body to text: a message that cannot be parsed is quarantined for a person to inspect. */
 function bodyText(body: unknown): string {
   if (typeof body === "string") return body;
   if (body === undefined || typeof body === "bigint") return `${body}`;
@@ -41,6 +41,6 @@ function bodyText(body: unknown): string {
   try {
     return JSON.stringify(body);
   } catch {
-    return "(a value that JSON cannot hold)";
+    return "(a value that JSON cannot represent)";
   }
 }

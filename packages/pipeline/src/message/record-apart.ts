@@ -9,11 +9,10 @@ export type Recording =
   /** It must be recorded again. */
   | { readonly kind: "unrecorded" }
   /**
-   * A constraint forbids it, or the schema lacks a column or table: the part is valid, the fault is in the code or in
-   * D1.
+   * A constraint forbids it, or the schema lacks a column or table. The part is valid, but the code or D1 is at fault.
    */
   | { readonly kind: "refused"; readonly constraint: string }
-  /** D1 cannot read its content, and never will. */
+  /** D1 cannot read its content, and a retry does not help. */
   | { readonly kind: "unreadable" };
 
 /** SQLite's messages for content that it cannot parse. */
@@ -23,7 +22,7 @@ const CONSTRAINT = /(\w+(?: \w+)?) constraint failed(?:: ([\w.]+))?/i;
 
 export interface RecordedApart<Part> {
   readonly parts: readonly { readonly part: Part; readonly recording: Recording }[];
-  /** The jobs that hold what was recorded. */
+  /** The jobs with the recorded parts. */
   readonly jobs: readonly RecordedJob[];
 }
 
@@ -66,8 +65,8 @@ function failureOf(error: unknown): Recording {
   if (UNREADABLE.test(error.message)) return { kind: "unreadable" };
   const [found, kind = "", name = ""] = CONSTRAINT.exec(error.message) ?? [];
   if (found !== undefined) return { kind: "refused", constraint: `${kind} ${name}`.trim() };
-  // A trigger has words of its own, which may hold values: its code says enough. So does that of any other
-  // error of SQLite that does not pass, such as a column that is missing.
+  // The message of a trigger may contain values, so only its code is used. The same applies to other permanent errors
+  // of SQLite, such as a missing column.
   const { code } = describeError(error);
   if (code?.startsWith("SQLITE_") === true) return { kind: "refused", constraint: code };
   return { kind: "unrecorded" };

@@ -10,9 +10,8 @@ import { recordApart } from "./record-apart.ts";
 import { planRecording, type RecordedJob } from "./record-job.ts";
 
 /**
- * Records the parts of a delivery and decides about their messages: a message whose part was not recorded is retried;
- * if a constraint forbids its part, after ever longer delays. `keepsContent`: see `recordJob`. Returns the recorded
- * jobs.
+ * Records the parts of a delivery and decides about their messages: a message whose part was not recorded is retried,
+ * after increasing delays if a constraint forbids the part. `keepsContent`: see `recordJob`. Returns the recorded jobs.
  */
 export async function recordDelivered(
   context: Context,
@@ -35,8 +34,8 @@ export async function recordDelivered(
 }
 
 /**
- * Fetches and records the staged parts that a delivery refers to, a few at a time, as memory allows. Their texts are
- * read again to dispatch them.
+ * Fetches and records the staged parts of a delivery, a few at a time, as memory allows. Reads their texts again for
+ * the dispatch.
  */
 export async function recordStaged(
   context: Context,
@@ -47,7 +46,7 @@ export async function recordStaged(
   for (let next = 0; next < references.length; next += STAGED_AT_ONCE) {
     const group = references.slice(next, next + STAGED_AT_ONCE);
     const fetched = await fetchStaged(context, group).catch((error: unknown) => {
-      // These are retried; messages that were decided before stay decided.
+      // These are retried. Earlier decisions about other messages stay.
       decide(
         delivery,
         group.map(({ message }) => message),
@@ -64,7 +63,7 @@ export async function recordStaged(
   return jobs;
 }
 
-/** Retries a message whose part a constraint forbids, or quarantines it before its last queue would drop it. */
+/** Retries a message whose part a constraint forbids, or quarantines it before its last queue drops it. */
 async function refuse(context: Context, delivery: DeliveryState, one: ReadPart, constraint: string): Promise<void> {
   const { message, part } = one;
   const next = afterRefusedDelivery(message.attempts);

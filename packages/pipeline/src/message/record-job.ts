@@ -8,19 +8,19 @@ import { planTransactions } from "./sql/plan-transactions.ts";
 import { recordParts } from "./sql/record-parts.ts";
 import type { Context } from "../platform/context.ts";
 
-/** A part that was read and weighed. */
+/** A parsed part with its weight. */
 export interface PlannedPart {
   readonly part: PartMessage;
   readonly weight: PartWeight;
 }
 
-/** Plans the jobs of parts that were delivered together: a job has one model and one lane. */
+/** Plans the jobs of parts that were delivered together. A job has one model and one lane. */
 export function planRecording<Part extends PlannedPart>(parts: readonly Part[]): Part[][] {
   const groups = Map.groupBy(parts, ({ part }) => `${part.model} ${part.lane}`);
   return [...groups.values()].flatMap((group) => planJobs(group));
 }
 
-/** A job that this Worker recorded, and holds by its lease. */
+/** A job that this Worker recorded and holds by its lease. */
 export interface RecordedJob {
   readonly id: JobId;
   readonly model: ModelName;
@@ -31,14 +31,14 @@ export interface RecordedJob {
 }
 
 export interface Recorded {
-  /** For each part whether it is recorded now, by this job or another. One that is not must be delivered again. */
+  /** For each part, whether it is recorded now, by this job or another. If not, it must be delivered again. */
   readonly parts: readonly boolean[];
   readonly job: RecordedJob;
 }
 
 /**
- * Records the parts of one job, in as many transactions as its size needs. `keepsContent`: the parts
- * stay in memory until the job is dispatched; otherwise its texts are read from D1 again.
+ * Records the parts of one job, in as many transactions as its size needs. With `keepsContent`, the parts stay in
+ * memory until the job is dispatched. Without it, its texts are read from D1 again.
  */
 export async function recordJob(
   context: Context,

@@ -5,19 +5,19 @@ import { asBatchBinding, boundedBy } from "@sluice/inference";
 import type { Context } from "./context.ts";
 import { MemoryLimit } from "./memory.ts";
 
-/** What consumer and poller have in common of the bindings that their wrangler.jsonc names. */
+/** The bindings that the consumer and the poller share, as named in their wrangler.jsonc. */
 export interface ContextEnv {
   readonly DB: D1Database;
-  /** Workers AI; locally the stand-in. */
+  /** Workers AI, or locally the stand-in. */
   readonly AI: unknown;
   /** Seconds between two runs of the poller: the cron's interval. */
   readonly RUN_INTERVAL_SECONDS: string;
 }
 
-/** That of this isolate. */
+/** The memory limit of this isolate. */
 export const isolateMemory = new MemoryLimit();
 
-/** A Worker's bindings as what its steps read and write. Throws if the configuration is invalid. */
+/** Creates the context of a Worker's steps from its bindings. Throws if the configuration is invalid. */
 export function contextOf(env: ContextEnv): Context {
   const runInterval = milliseconds("RUN_INTERVAL_SECONDS", env.RUN_INTERVAL_SECONDS, 1_000);
   const db = openDatabase(env.DB);
@@ -39,9 +39,9 @@ export function contextOf(env: ContextEnv): Context {
   };
 }
 
-/** A variable that holds a positive number of `unit` milliseconds. */
+/** Reads a variable that holds a positive number of `unit` milliseconds. */
 export function milliseconds(name: string, text: string, unit: number): number {
   const value = Number(text) * unit;
-  if (!(value > 0)) throw new Error(`The variable ${name} must be a number above 0; it is ${JSON.stringify(text)}.`);
+  if (!(value > 0)) throw new Error(`The variable ${name} must be a number above 0, but is ${JSON.stringify(text)}.`);
   return value;
 }

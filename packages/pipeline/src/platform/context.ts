@@ -3,17 +3,17 @@ import type { Time } from "./clock.ts";
 import type { BatchBinding, Bounded } from "@sluice/inference";
 import type { MemoryLimit } from "./memory.ts";
 
-/** Everything a step reads from the world outside, passed in. */
+/** Everything that a step gets from outside. */
 export interface Context {
   readonly db: Database;
   readonly ai: BatchBinding;
-  /** Bounds a call to Workers AI. */
+  /** Limits the time of a call to Workers AI. */
   readonly bounded: Bounded;
-  /** D1 statements that this invocation has made: those of a transaction one by one, and retries. */
+  /** D1 statements that this invocation has sent. Each statement of a transaction counts, and so does each retry. */
   readonly statements: () => number;
-  /** What all invocations in this isolate hold in memory. */
+  /** The memory limit that all invocations in this isolate share. */
   readonly memory: MemoryLimit;
-  /** Milliseconds since the epoch: by D1's clock, once `withDatabaseClock` has read it. */
+  /** Milliseconds since the epoch, by D1's clock once `withDatabaseClock` has read it. */
   readonly now: () => number;
   /** The time of D1's clock, for a statement. */
   readonly databaseTime: () => Time;
@@ -22,7 +22,7 @@ export interface Context {
   readonly randomBytes: (count: number) => Uint8Array;
   /** Milliseconds between two runs of the poller. */
   readonly runInterval: number;
-  /** One line of ids, counts and codes; never text of a document. `level: "error"` is for someone to look at. */
+  /** Logs one line of ids, counts and codes; never text of a document. `level: "error"` asks a person to look at it. */
   readonly log: (event: LogEvent) => void;
 }
 

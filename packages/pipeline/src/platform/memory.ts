@@ -1,11 +1,11 @@
-/** A payload is in memory as rows, as requests, and as JSON on its way. */
+/** A payload is in memory as rows, as requests, and as JSON while it is sent. */
 const PAYLOAD_COPIES = 4;
-/** Of a Worker's 128 MB, which all invocations in its isolate share: two full jobs with their copies. */
+/** The limit in an isolate, whose 128 MB all its invocations share: two full jobs with their copies. */
 export const MAX_ISOLATE_BYTES = 80_000_000;
-/** An invocation that was ended from outside never releases what it holds. An invocation lasts 15 minutes at most. */
+/** An invocation that the platform ends never releases its memory. An invocation lasts at most 15 minutes. */
 const MAX_HOLD_MS = 15 * 60_000;
 
-/** Bytes that a job's dispatch takes. */
+/** Bytes of memory that a job's dispatch needs. */
 export function dispatchBytes(payloadBytes: number): number {
   return payloadBytes * PAYLOAD_COPIES;
 }
@@ -16,8 +16,8 @@ interface Holding {
 }
 
 /**
- * Bounds what the invocations of one isolate hold in memory at once. Nobody waits here for another invocation: a
- * promise of one that is ended from outside would never be kept.
+ * Limits the memory that the invocations of one isolate hold at a time. No invocation waits here for another: if the
+ * platform ends that one, its promise never settles.
  */
 export class MemoryLimit {
   readonly #limit: number;
@@ -27,7 +27,7 @@ export class MemoryLimit {
     this.#limit = limit;
   }
 
-  /** Releases everything, as a fresh isolate has it. */
+  /** Releases everything, as in a fresh isolate. */
   clear(): void {
     this.#holdings.clear();
   }
@@ -42,7 +42,10 @@ export class MemoryLimit {
     return free;
   }
 
-  /** Takes so many bytes and returns what releases them; `null`: they are not free. More than the limit fit alone. */
+  /**
+   * Reserves bytes and returns a function that releases them; `null` if they are not free. A reservation above the
+   * limit succeeds only alone.
+   */
   hold(bytes: number, now: number): (() => void) | null {
     if (bytes > this.free(now) && this.#holdings.size > 0) return null;
     const holding = { bytes, since: now };

@@ -3,8 +3,8 @@ import { describeError } from "./describe-error.ts";
 import type { LogEvent } from "./context.ts";
 
 /**
- * Returns the result of `run`. An error is logged under `event` and thrown again without its
- * message and its cause: the platform logs errors that leave a Worker whole, and Drizzle's hold bound values.
+ * Returns the result of `run`. Logs an error under `event` and throws it again without its message and its cause: the
+ * platform logs uncaught errors completely, and Drizzle's contain bound values.
  */
 export async function runLogged<T>(event: string, log: (event: LogEvent) => void, run: () => Promise<T>): Promise<T> {
   const ended: Result<T, unknown> = await run().then(ok, (error: unknown) => err(error));

@@ -10,9 +10,9 @@ import { matchAnswer, type AnswerItem } from "@sluice/inference";
 const FINAL: ReadonlySet<FailureCode> = new Set<FailureCode>(["invalid_input", "too_large"]);
 
 /**
- * Applies an answer to a job: an outcome for each document with a result, and one follow-up job for those without,
- * until their rounds are used up. `documents` is the list that was sent; `null` is a document that was deleted since,
- * whose result is dropped.
+ * Applies an answer to a job: creates an outcome for each document with a result, and one follow-up job for the
+ * documents without one, until their rounds are used up. `documents` is the list that was sent. A `null` in it is a
+ * document that was deleted since, and its result is dropped.
  */
 export function applyAnswer(
   job: Pick<ClaimedJob, "round">,

@@ -17,7 +17,7 @@ export interface AnsweredJob {
   readonly tokens: number | null;
 }
 
-/** Statements of one set at most: its read, and lists of 1.9 MB of a transaction near 5 MB. */
+/** Maximum statements of one set: its read, and lists of 1.9 MB in a transaction of up to about 5 MB. */
 export const SET_STATEMENTS = 12;
 
 interface Ending extends EndingJob {
@@ -28,7 +28,7 @@ interface Ending extends EndingJob {
 
 /**
  * Applies the answers of several jobs in as few transactions as their size allows. If D1 refuses a transaction, its
- * jobs are finalized one by one, so that one that fails does not delay the others. Returns the number of jobs that
+ * jobs are finalized one by one, so that a failing one does not delay the others. Returns the number of jobs that
  * failed: the claim has set their next poll.
  */
 export async function finalizeAnswers(context: PollerContext, answers: readonly AnsweredJob[]): Promise<number> {
@@ -92,7 +92,7 @@ async function finalizeSet(context: PollerContext, set: readonly Ending[]): Prom
     });
 }
 
-/** Cuts ends into consecutive sets, each a transaction near 5 MB. */
+/** Divides ends into consecutive sets, each a transaction of up to about 5 MB. */
 function transactions(ending: readonly Ending[]): Ending[][] {
   const sets: Ending[][] = [];
   let bytes = Infinity;
@@ -110,7 +110,7 @@ function transactions(ending: readonly Ending[]): Ending[][] {
 
 /** `[49999,-0.12345678901234568,""],` */
 const SCORE_BYTES = 32;
-/** An outcome's document and submission, with names, times and codes. */
+/** Bytes of an outcome's document and submission, with names, times and codes. */
 const OUTCOME_BYTES = 400;
 
 function weighEnd({ outcomes, children }: JobEnd): number {

@@ -1,6 +1,6 @@
 /**
- * A context's number for a document: its index, the score, and its id where that is not the index.
- * This is the form in which D1 keeps them, best first: rank is the place in the list, from 1.
+ * A context's score for a document: its index, the number, and its id if that is not the index. D1 stores scores in
+ * this form, best first: the rank is the position in the list, from 1.
  */
 export type RankedScore = readonly [index: number, score: number] | readonly [index: number, score: number, id: string];
 

@@ -15,9 +15,9 @@ import {
   type RetryState,
 } from "./sql/retry-failed.ts";
 
-/** Failed documents whose parts one step lists. */
+/** Maximum failed documents whose parts one step lists. */
 const MAX_LISTED = 10_000;
-/** Parts, and documents of parts, that one step queues again; of a larger root all. */
+/** Maximum parts, and documents of parts, that one step queues again. Of a larger root, all. */
 const MAX_PARTS = 1_000;
 const MAX_DOCUMENTS = 5_000;
 /** Bytes of ids and punctuation around a job's list of documents. */
@@ -30,23 +30,23 @@ export interface RetryContext {
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
-/** What `continueRetry` did. */
+/** The result of `continueRetry`. */
 export interface RetriedSteps {
   /** Documents that the retry has queued so far; 0 if it was complete before. */
   readonly queued: number;
-  /** Steps that it took. */
+  /** Steps done. */
   readonly steps: number;
-  readonly isThrough: boolean;
+  readonly isComplete: boolean;
 }
 
 /**
- * Continues a retry for at most `maxSteps` steps of 12 statements each. Several Workers may do so at once. A step
- * lists parts with failed documents, or, once all are listed, queues the failed documents of the next roots: those
- * of a root together, in as few jobs as fit. Documents that fail again meanwhile are left to another retry.
+ * Continues a retry for at most `maxSteps` steps of 12 statements each. Several Workers may do so at the same time. A
+ * step lists parts with failed documents. Once all are listed, it queues the failed documents of the next roots: those
+ * of a root together, in as few jobs as fit. Documents that fail again during the retry are left to another one.
  */
 export async function continueRetry(context: RetryContext, key: RetryKey, maxSteps: number): Promise<RetriedSteps> {
   let state = await readRetry(context.db, key);
-  if (state === null) return { queued: 0, steps: 0, isThrough: true };
+  if (state === null) return { queued: 0, steps: 0, isComplete: true };
   const retry = { ...key, token: state.token };
   let queued = state.queued;
   let steps = 0;
@@ -60,10 +60,10 @@ export async function continueRetry(context: RetryContext, key: RetryKey, maxSte
     if (isSame(state)) queued = state.queued;
   }
   // Complete, or ended by another Worker.
-  if (!isSame(state)) return { queued, steps, isThrough: true };
-  if (!isOver(state)) return { queued, steps, isThrough: false };
+  if (!isSame(state)) return { queued, steps, isComplete: true };
+  if (!isOver(state)) return { queued, steps, isComplete: false };
   await endRetry(context.db, retry);
-  return { queued, steps, isThrough: true };
+  return { queued, steps, isComplete: true };
 }
 
 function isOver({ listedThrough, hasParts }: RetryState): boolean {
@@ -84,7 +84,7 @@ async function queueNext(
   return retryFailed(context.db, retry, collection, [first, ...past], jobs, context.now());
 }
 
-/** The first parts that belong to whole roots, up to `MAX_DOCUMENTS`; all parts of a larger root. */
+/** Takes the first parts of complete roots, up to `MAX_DOCUMENTS`; all parts of a larger root. */
 function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
   const roots = [...Map.groupBy(parts, ({ root }) => root).values()];
   // The last root may have more parts than were read.
@@ -97,7 +97,7 @@ function wholeRoots(parts: readonly RetryPart[]): RetryPart[] {
   return whole.slice(0, end < 0 ? whole.length : end).flat();
 }
 
-/** The jobs of the first roots that one parameter of D1 can hold, and whether a root is among those. */
+/** Plans the jobs of the first roots that fit into one parameter of D1. Also returns whether a root is among those. */
 function planRetry(
   failed: readonly FailedDocument[],
   context: RetryContext,

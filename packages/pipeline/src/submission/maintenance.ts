@@ -20,17 +20,17 @@ import { recordApart } from "../message/record-apart.ts";
 import type { Context } from "../platform/context.ts";
 import type { RunBudget } from "../job/run-budget.ts";
 
-/** Folds of 5,000 submissions and jobs each: enough for 300 a second. */
+/** Maximum folds in one run, of 5,000 submissions and jobs each: enough for 300 per second. */
 const MAX_ROLL_UPS = 20;
-/** Statements of a fold, and of a round of staged parts: nine at most, in jobs of their own where D1 refuses some. */
+/** Statements of a fold, and of a round of staged parts: at most nine parts, each in its own job if D1 refuses some. */
 const ROLL_UP_STATEMENTS = 8;
 const STAGED_STATEMENTS = 60;
-/** As often as that in one run. */
+/** Maximum rounds of staged parts in one run. */
 const MAX_STAGED_ROUNDS = 10;
 
 /**
- * Does what no message and no job triggers: closes abandoned pushes, counts lost documents, and records staged parts
- * whose message is overdue, as far as the share of statements allows. Once every five minutes.
+ * Does the work that no message and no job triggers: closes abandoned pushes, counts lost documents, and records staged
+ * parts whose message is overdue, within the share of statements. Runs once every five minutes.
  */
 export async function runMaintenance(context: Context, budget: RunBudget): Promise<void> {
   const now = context.now();
@@ -41,10 +41,10 @@ export async function runMaintenance(context: Context, budget: RunBudget): Promi
     lostBefore: now - MESSAGE_LIFE_MS,
   });
   await dropEndedPauses(context.db, now);
-  const foldsOn = (folds: number) => folds < MAX_ROLL_UPS && budget.statementsLeft >= ROLL_UP_STATEMENTS;
-  for (let folds = 1; (await rollUpTotals(context.db, now - ROLL_UP_AFTER_MS)) && foldsOn(folds); folds += 1);
-  const recordsOn = (round: number) => round < MAX_STAGED_ROUNDS && budget.statementsLeft >= STAGED_STATEMENTS;
-  for (let round = 0; recordsOn(round) && (await recordStagedParts(context, now)); round += 1);
+  const canFold = (folds: number) => folds < MAX_ROLL_UPS && budget.statementsLeft >= ROLL_UP_STATEMENTS;
+  for (let folds = 1; (await rollUpTotals(context.db, now - ROLL_UP_AFTER_MS)) && canFold(folds); folds += 1);
+  const canRecord = (round: number) => round < MAX_STAGED_ROUNDS && budget.statementsLeft >= STAGED_STATEMENTS;
+  for (let round = 0; canRecord(round) && (await recordStagedParts(context, now)); round += 1);
 }
 
 interface StagedPart extends PlannedPart {
@@ -53,7 +53,7 @@ interface StagedPart extends PlannedPart {
 
 /** Records the oldest staged parts whose message is overdue. Returns whether there may be more. */
 async function recordStagedParts(context: Context, now: number): Promise<boolean> {
-  // Quarantined with the messages that cannot be read, so that it does not delay the parts after it.
+  // Quarantined like an unreadable message, so that it does not delay the parts after it.
   const quarantine = async (submission: SubmissionId, part: number, reason: string, body: string) => {
     await quarantineMessage(context.db, { queue: STAGED_PARTS, id: `${submission}/${part}`, reason, body }, now);
     await unstagePart(context.db, submission, part);
@@ -68,7 +68,7 @@ async function recordStagedParts(context: Context, now: number): Promise<boolean
       parts.push({ part: read.value, weight: weighPart(read.value), body });
       continue;
     }
-    await quarantine(submission, number, read.ok ? "it refers to another part" : read.error, body);
+    await quarantine(submission, number, read.ok ? "the staged part refers to another part" : read.error, body);
   }
   const jobs: RecordedJob[] = [];
   let recorded = 0;
@@ -83,7 +83,7 @@ async function recordStagedParts(context: Context, now: number): Promise<boolean
       else if (recording.kind === "unreadable")
         await quarantine(submission, part, "D1 cannot read its documents", one.body);
       else {
-        // The parts after it are recorded first from now on.
+        // From now on, the parts after it are recorded first.
         await postponeStagedPart(context.db, submission, part, now);
         context.log({ event: "recording_refused", level: "error", constraint: recording.constraint, submission, part });
       }

@@ -43,10 +43,10 @@ describe("a set of ids", () => {
     }
   });
 
-  it("says when it is full, and knows all the same what it holds", () => {
+  it("reports when it is full, and still finds what it holds", () => {
     const set = new IdSet(3);
     for (let index = 0; index < MAX_SET_IDS; index += 1) {
-      if (set.add(String(index)) !== "added") throw new Error(`${index} was taken for another`);
+      if (set.add(String(index)) !== "added") throw new Error(`${index} was mistaken for another id`);
     }
     expect([set.add("one more"), set.add("12"), set.add(String(MAX_SET_IDS - 1))]).toEqual(["full", "known", "known"]);
   });

@@ -26,9 +26,9 @@ interface Row {
   readonly refusal: Refusal;
   readonly documentCount?: number;
   readonly refusals?: number;
-  /** Of a batch that may have been accepted: how many there were, with this one. */
+  /** The number of batches that may have been accepted, including this one. */
   readonly batches?: number;
-  /** Of a job whose submits time out while others get through: how often it was halved. */
+  /** How often the job was halved, for a job whose submits time out while others succeed. */
   readonly halvings?: number;
   readonly random?: number;
   readonly now?: number;
@@ -37,7 +37,7 @@ interface Row {
 
 const table: readonly Row[] = [
   { title: "waits half a run after the first", refusal: refusal("retry"), random: 0, then: again(NOW + 30_000) },
-  { title: "spreads by chance", refusal: refusal("retry"), random: 0.5, then: again(NOW + 45_000) },
+  { title: "adds a random part", refusal: refusal("retry"), random: 0.5, then: again(NOW + 45_000) },
   { title: "doubles the wait", refusal: refusal("retry"), refusals: 1, random: 0, then: again(NOW + MINUTE) },
   { title: "doubles it again", refusal: refusal("retry"), refusals: 2, random: 0, then: again(NOW + 2 * MINUTE) },
   {
@@ -48,48 +48,48 @@ const table: readonly Row[] = [
     then: again(NOW + 15 * MINUTE),
   },
   {
-    title: "waits as long as the service says",
+    title: "waits as long as the service requests",
     refusal: refusal("retry", { retryAfterSeconds: 600 }),
     then: again(NOW + 10 * MINUTE),
   },
   {
-    title: "waits no shorter because the service says so",
+    title: "waits no less than the backoff if the service requests less",
     refusal: refusal("retry", { retryAfterSeconds: 1 }),
     random: 0,
     then: again(NOW + 30_000),
   },
   {
-    title: "goes on until the 99th",
+    title: "still waits at the 99th",
     refusal: refusal("retry"),
     refusals: 98,
     random: 0,
     then: again(NOW + 15 * MINUTE),
   },
   {
-    title: "gives up at the 100th in a row",
+    title: "gives up at the 100th consecutive one",
     refusal: refusal("retry"),
     refusals: 99,
     then: { kind: "fail", code: "no_answer" },
   },
   {
-    title: "stops its model until 00:00 UTC",
+    title: "pauses its model until 00:00 UTC",
     refusal: refusal("pause"),
     refusals: 500,
     then: paused("daily_limit", MIDNIGHT),
   },
   {
-    title: "stops it for a whole day at 00:00 UTC",
+    title: "pauses it for a whole day at 00:00 UTC",
     refusal: refusal("pause"),
     now: MIDNIGHT,
     then: paused("daily_limit", MIDNIGHT + 24 * 60 * MINUTE),
   },
   {
-    title: "stops its model for 15 minutes, without end",
+    title: "pauses its model for 15 minutes, any number of times",
     refusal: refusal("configuration"),
     refusals: 500,
     then: paused("configuration", NOW + 15 * MINUTE),
   },
-  { title: "is dispatched again at once", refusal: refusal("forgotten"), then: again(NOW) },
+  { title: "is dispatched again immediately", refusal: refusal("forgotten"), then: again(NOW) },
   { title: "is split while it has two documents", refusal: refusal("shrink"), documentCount: 2, then: split(9) },
   {
     title: "fails as too large alone",
@@ -123,7 +123,7 @@ const used: readonly Row[] = [
     then: again(NOW + 32 * MINUTE),
   },
   {
-    title: "waits six hours, and up to a quarter more, at most",
+    title: "waits at most six hours plus a quarter",
     refusal: refusal("retry"),
     batches: 9,
     random: 0.5,
@@ -133,7 +133,7 @@ const used: readonly Row[] = [
   { title: "is halved", refusal: refusal("retry"), batches: 2, halvings: 0, then: { kind: "halve" } },
   { title: "is halved down to an eighth", refusal: refusal("retry"), batches: 4, halvings: 2, then: { kind: "halve" } },
   {
-    title: "waits as an eighth",
+    title: "waits if it is an eighth already",
     refusal: refusal("retry"),
     batches: 4,
     halvings: 3,
@@ -158,11 +158,11 @@ const used: readonly Row[] = [
   },
   { title: "is dispatched again after the ninth", refusal: refusal("forgotten"), batches: 9, then: again(NOW) },
   { title: "is given up after the tenth", refusal: refusal("forgotten"), batches: MAX_BATCHES, then: NO_ANSWER },
-  { title: "is split within those that are left", refusal: refusal("invalid"), batches: 7, then: split(3) },
-  { title: "is split within those that are left", refusal: refusal("shrink"), batches: 9, then: split(1) },
+  { title: "is split within the batches left", refusal: refusal("invalid"), batches: 7, then: split(3) },
+  { title: "is split within the batches left", refusal: refusal("shrink"), batches: 9, then: split(1) },
   { title: "is given up after the tenth", refusal: refusal("invalid"), batches: MAX_BATCHES, then: NO_ANSWER },
   {
-    title: "fails as invalid alone, also in its tenth",
+    title: "fails as invalid alone, even in its tenth",
     refusal: refusal("invalid"),
     batches: MAX_BATCHES,
     documentCount: 1,
@@ -170,7 +170,7 @@ const used: readonly Row[] = [
   },
 ];
 
-describe("a job that is refused", () => {
+describe("a refused job", () => {
   it.each(table.map((row) => ({ ...row, class: row.refusal.class })))("as $class $title", expectDecision);
   it.each(used.map((row) => ({ ...row, class: row.refusal.class })))(
     "as $class, its batch number $batches accepted, $title",

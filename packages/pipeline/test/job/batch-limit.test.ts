@@ -29,19 +29,19 @@ const failures = () => rows(env.DB, "SELECT document_id AS id, code, message FRO
 const batches = async () =>
   (await rows(env.DB, "SELECT batches FROM jobs ORDER BY created_at, id")).map((row) => row["batches"]);
 
-/** Runs the poller again and again, as the next job is due, until none is open. */
-async function runAsDue(most = 200): Promise<void> {
-  for (let runs = 0; runs < most; runs += 1) {
+/** Runs the poller repeatedly, whenever the next job is due, until none is open. */
+async function runAsDue(maxRuns = 200): Promise<void> {
+  for (let runs = 0; runs < maxRuns; runs += 1) {
     const due = (await jobs(env.DB)).flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
     if (due.length === 0) return;
     context.clock.now = Math.max(context.clock.now + 1_000, Math.min(...due));
     await runPoller(context);
   }
-  throw new Error(`jobs are open after ${most} runs`);
+  throw new Error(`jobs are open after ${maxRuns} runs`);
 }
 
 describe("a job whose submits time out each time", () => {
-  it("is in ten batches at most, and its documents fail with the reason", async () => {
+  it("is in at most ten batches, and its documents fail with the reason", async () => {
     const { submission } = await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
     service.onSubmit = timedOut;
     await runAsDue();
@@ -75,7 +75,7 @@ describe("a job whose submits time out each time", () => {
   });
 });
 
-it("batches that are confirmed and ones that are not count towards one limit", async () => {
+it("confirmed and unconfirmed batches count toward one limit", async () => {
   await recordJob(context.db, documents("d", 1), { now: NOW, dueAt: NOW });
   service.onSubmit = () => (service.submits.length % 2 === 0 ? timedOut() : undefined);
   service.onPoll = () => ({ status: "failed" });
@@ -99,7 +99,7 @@ it("a batch that the service refused is not counted", async () => {
   expect(await rows(env.DB, "SELECT status FROM outcomes")).toEqual([{ status: "succeeded" }]);
 });
 
-it("a job whose Worker dies in each submit is in ten batches at most", async () => {
+it("a job whose Worker dies in each submit is in at most ten batches", async () => {
   await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   const dies = unreliableDatabase(
     env.DB,
@@ -120,7 +120,7 @@ it("a job whose Worker dies in each submit is in ten batches at most", async () 
   expect(await onlyJob(env.DB)).toMatchObject({ status: "failed", dispatchNumber: 10, unconfirmed: 10 });
 });
 
-it("what is canceled in a job without a batch left ends as canceled", async () => {
+it("canceled documents in a job without a batch left end as canceled", async () => {
   const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES}`);
   await env.DB.exec(`UPDATE submissions SET cancel_requested_at = ${NOW}`);
@@ -140,7 +140,7 @@ it("a follow-up inherits how many batches its documents were in", async () => {
 
 describe("a batch that is accepted and then invalid", () => {
   const list = documents("d", 100, 1);
-  /** Batches with one of these documents are accepted and fail as invalid; those of `forgotten` are forgotten. */
+  /** Accepts batches with one of these documents, which then fail as invalid. Forgets those of `forgotten`. */
   const poison = (ids: readonly string[], forgotten: readonly string[] = []): void => {
     const bad = new Set(list.filter(({ id }) => ids.includes(id)).map(({ query }) => query));
     const invalid = new Set<string>();
@@ -174,10 +174,10 @@ describe("a batch that is accepted and then invalid", () => {
     expect(await rows(env.DB, `SELECT id FROM jobs WHERE batches > ${MAX_BATCHES}`)).toEqual([]);
   });
 
-  it("is split into single documents before its last batch, if pieces of it were given up", async () => {
+  it("is split into single documents before its last batch if its pieces were given up", async () => {
     await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
-    // Two pieces of two, with three batches left each, of which these use up two.
+    // Two pieces of two documents, with three batches left each. These use up two.
     poison(["d0"], ["b2", "b3", "b4", "b5"]);
     await runAsDue();
     expect(service.submits.map(({ requests }) => requests.length)).toEqual([4, 2, 2, 2, 2, 1, 1, 1, 1]);
@@ -185,7 +185,7 @@ describe("a batch that is accepted and then invalid", () => {
     expect(Object.keys(await scoresInView(env.DB))).toEqual(["d1", "d2", "d3"]);
   });
 
-  it("is not split if one document of a piece is left: its last batch is its own", async () => {
+  it("is not split if a piece has one document left, which gets the last batch", async () => {
     await recordJob(context.db, list.slice(0, 4), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET batches = ${MAX_BATCHES - 4}`);
     poison(["d0"], ["b2", "b3", "b4", "b5"]);
@@ -202,7 +202,7 @@ describe("a batch that is accepted and then invalid", () => {
   });
 });
 
-it("an outage fails no document while somebody resumes another submission once a minute", async () => {
+it("an outage fails no document while another submission is resumed every minute", async () => {
   await recordJob(context.db, documents("d", 20), { now: NOW, dueAt: NOW });
   const other = await recordJob(context.db, documents("o", 1), { now: NOW, dueAt: NOW });
   const scope = submissionScope(other.submission);
@@ -219,7 +219,7 @@ it("an outage fails no document while somebody resumes another submission once a
     await resumeDispatching(context.db, scope, context.now());
     await nextRun(context);
   }
-  // Backoff decides, not the person: seven doublings up to a quarter of an hour and then some.
+  // The backoff decides, not the person: seven doublings up to 15 minutes, then a constant wait.
   expect(before()).toBeLessThan(15);
   expect(await failures()).toEqual([]);
 });

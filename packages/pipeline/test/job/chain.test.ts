@@ -12,11 +12,11 @@ beforeEach(async () => {
 
 const chain = () => rows(env.DB, "SELECT at, token FROM heartbeats WHERE name = 'chain'");
 
-/** Records jobs whose submits take so long that a run has time for three. */
+/** Records jobs with submits so slow that a run has time for three. */
 async function slowJobs(count: number): Promise<void> {
   for (let job = 0; job < count; job += 1)
     await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
-  // Dispatched before, so that they are not merged.
+  // Dispatched before, so not merged.
   await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
   service.onSubmit = () => {
     context.clock.now += 15_000;
@@ -25,7 +25,7 @@ async function slowJobs(count: number): Promise<void> {
 }
 
 describe("a run that uses up its share while jobs are due", () => {
-  it("has a fresh invocation continue, until nothing is due any more", async () => {
+  it("continues in fresh invocations until nothing is due", async () => {
     await slowJobs(10);
     await runPoller(context);
     expect(service.submits.length).toBeLessThan(10);
@@ -45,7 +45,7 @@ describe("a run that uses up its share while jobs are due", () => {
     expect(await chain()).toMatchObject([{ token: "another" }]);
   });
 
-  it("starts one if the last shows no activity", async () => {
+  it("starts another if the last shows no activity", async () => {
     await slowJobs(10);
     await handOnChain(context.db, null, "lost", NOW - CHAIN_ALIVE_MS);
     await runPoller(context);
@@ -60,7 +60,7 @@ describe("a run that uses up its share while jobs are due", () => {
   });
 });
 
-it("a run that finds more due than one claim takes starts the chain at once", async () => {
+it("a run that finds more due than one claim takes starts the chain immediately", async () => {
   await env.DB.exec(
     `INSERT INTO jobs (id, model, lane, status, round, dispatch_number, document_count, context_count, payload_bytes, request_id,
        due_at, created_at, dispatched_at, dispatches, members)

@@ -8,7 +8,7 @@ import { NOW } from "../../test-support/fixtures.ts";
 
 const id = (name: string) => name as RequestId;
 
-/** Jobs `j1` … with the batches `b1` …; every other one has ended. */
+/** Creates jobs `j1` … with the batches `b1` …; every other one has ended. */
 async function insertJobs(count: number): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
@@ -46,7 +46,7 @@ it("claims the open jobs of these batches in one statement, and no others", asyn
   expect(counts).toHaveLength(1);
 });
 
-it("reads a few rows a batch, however many jobs are open", async () => {
+it("reads a few rows per batch, for any number of open jobs", async () => {
   await insertJobs(20_000);
   const { d1, counts } = countedDatabase(env.DB);
   const named = Array.from({ length: 100 }, (_, n) => id(n < 50 ? `b${400 * n + 1}` : `foreign-${n}`));

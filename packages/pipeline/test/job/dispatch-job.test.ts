@@ -25,9 +25,9 @@ const content = (id: JobId, dispatchNumber = 0): Promise<DocumentContent[]> =>
   readJobContent(context.db, { id, dispatchNumber });
 
 describe("dispatching a job", () => {
-  it("does not begin a call that may outlast its lease, when D1 was slow", async () => {
+  it("makes no call that may outlast its lease when D1 was slow", async () => {
     const { job } = await record(documents("d", 3));
-    // The first time asked is when the dispatch starts; D1 takes 61 s over it.
+    // The first reading is when the dispatch starts. D1 takes 61 s for it.
     let asked = 0;
     const slow = { ...context, now: () => NOW + (asked++ === 0 ? 0 : 61_000) };
     expect(await dispatchJob(slow, pending(job), await content(job))).toBe("refused");
@@ -81,7 +81,7 @@ describe("dispatching a job", () => {
     ]);
   });
 
-  it("leaves out what was deleted after the content was read", async () => {
+  it("leaves out documents that were deleted after the content was read", async () => {
     const { job } = await record(documents("d", 3));
     const read = await content(job);
     await env.DB.exec("DELETE FROM documents WHERE document_id = 'd1'");
@@ -112,7 +112,7 @@ describe("dispatching a job", () => {
     expect(await jobs(env.DB)).toEqual(before);
   });
 
-  it("drops the request_id of a dispatch that another has replaced", async () => {
+  it("drops the request_id of a replaced dispatch", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     const late = Promise.withResolvers<unknown>();
@@ -136,7 +136,7 @@ describe("dispatching a job", () => {
     });
   });
 
-  it("leaves a refusal of a dispatch that another has replaced without effect", async () => {
+  it("ignores a refusal of a replaced dispatch", async () => {
     const { job } = await record(documents("d", 2));
     const read = await content(job);
     const late = Promise.withResolvers<unknown>();
@@ -156,7 +156,7 @@ describe("dispatching a job", () => {
     expect(await jobs(env.DB)).toEqual(before);
   });
 
-  it("sends nothing rather than a list it has not all texts of", async () => {
+  it("sends nothing if it lacks texts of its list", async () => {
     const { job } = await record(documents("d", 2));
     await expect(dispatchJob(context, pending(job), (await content(job)).slice(1))).rejects.toThrow(job);
     expect(service.calls).toEqual([]);

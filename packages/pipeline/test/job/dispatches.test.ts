@@ -33,7 +33,7 @@ const LIST = documents("d", 5);
 
 const outcomes = () => rows(env.DB, "SELECT * FROM outcomes ORDER BY document_id");
 
-/** A consumer that dies in the call: it started the dispatch, and nothing is ever heard of it again. */
+/** A consumer that dies in the call, after it started the dispatch. */
 async function dieDispatching(id: JobId): Promise<void> {
   const job = {
     id,
@@ -53,7 +53,7 @@ async function dieDispatching(id: JobId): Promise<void> {
 }
 
 describe("a job whose recorder died before its dispatch", () => {
-  it("is dispatched once its lease has run out, with its texts from D1", async () => {
+  it("is dispatched once its lease has expired, with its texts from D1", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
     context.clock.now = NOW + DISPATCH_LEASE_MS - 1;
     await runPoller(context);
@@ -73,7 +73,7 @@ describe("a job whose recorder died before its dispatch", () => {
 });
 
 describe("a job whose dispatcher died in the call", () => {
-  it("is dispatched again once the lease has run out, and counted as unconfirmed", async () => {
+  it("is dispatched again once the lease has expired, and counted as unconfirmed", async () => {
     const { submission, job } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
     await dieDispatching(job);
     context.clock.now = NOW + DISPATCH_LEASE_MS - 1;
@@ -94,11 +94,11 @@ describe("a job whose dispatcher died in the call", () => {
     expect(await rows(env.DB, "SELECT unconfirmed_dispatches AS n, jobs FROM submissions")).toEqual([
       { n: 1, jobs: 1 },
     ]);
-    // Answers used up, not dispatches.
+    // Counts rounds, not dispatches.
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
   });
 
-  it("keeps nothing of the call's late answer once a pause has put the job back", async () => {
+  it("ignores the call's late answer once a pause has put the job back", async () => {
     const { job } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW + DISPATCH_LEASE_MS });
     const call = hold(service, "onSubmit");
     const called = call.called();
@@ -120,9 +120,9 @@ describe("a job whose dispatcher died in the call", () => {
     await deleteDocument(context.db, { collection: "default", id: "d0" }, NOW);
     context.clock.now = NOW + DISPATCH_LEASE_MS;
     await runPoller(context);
-    call.letGo();
+    call.release();
     await late;
-    // The batch was numbered with the deleted document in it: it must not be read by a list without.
+    // The batch was numbered with the deleted document, so a list without it must not be used.
     await resumeDispatching(context.db, EVERYTHING, context.clock.now);
     service.items = (item) => [{ ...item, external_reference: null }];
     await runUntilDone(context);
@@ -131,7 +131,7 @@ describe("a job whose dispatcher died in the call", () => {
 });
 
 describe("two runs of the poller", () => {
-  it("at once poll a job once", async () => {
+  it("at the same time poll a job once", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await Promise.all([runPoller(context), runPoller(context)]);
     expect(service.submits).toHaveLength(1);
@@ -141,7 +141,7 @@ describe("two runs of the poller", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
   });
 
-  it("whose polls are in flight together apply the answer once", async () => {
+  it("with polls in flight together apply the answer once", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.items = (item, request) => (request.query === LIST[2]?.query ? [] : [item]);
     await runPoller(context);
@@ -152,7 +152,7 @@ describe("two runs of the poller", () => {
     const second = polls.called();
     runs.push(nextRun(context));
     await second;
-    polls.letGo();
+    polls.release();
     await Promise.all(runs);
     expect(service.polls).toHaveLength(2);
     expect(await counters(env.DB, submission)).toEqual({
@@ -173,7 +173,7 @@ describe("two runs of the poller", () => {
     expect(new Set(held)).toEqual(new Set([true, false]));
   });
 
-  it("and one that finds an ended job change nothing", async () => {
+  it("change nothing when one finds an ended job", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     const polls = hold(service, "onPoll");
@@ -185,7 +185,7 @@ describe("two runs of the poller", () => {
     const before = { jobs: await rows(env.DB, "SELECT * FROM jobs"), outcomes: await outcomes() };
     expect(before.outcomes).toHaveLength(5);
     context.clock.now += RUN;
-    polls.letGo();
+    polls.release();
     await slow;
     expect({ jobs: await rows(env.DB, "SELECT * FROM jobs"), outcomes: await outcomes() }).toEqual(before);
   });

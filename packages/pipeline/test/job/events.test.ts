@@ -19,7 +19,7 @@ import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const SECOND = 1_000;
 
-/** An event as a subscription sends it. */
+/** Creates an event in the form of a subscription. */
 function ended(requestId: string, how: "succeeded" | "failed" = "succeeded") {
   return {
     type: `cf.workersAi.model.batch.${how}`,
@@ -29,9 +29,9 @@ function ended(requestId: string, how: "succeeded" | "failed" = "succeeded") {
   };
 }
 
-/** Delivers these bodies together; gives what was decided about each. */
-async function consume(bodies: readonly unknown[], attempts = 1, by = context) {
-  const messages = bodies.map((body, n) => ({ id: `m${n}`, body, attempts }));
+/** Delivers these bodies together. Returns the decision about each. */
+async function consume(bodies: readonly unknown[], delivery = 1, by = context) {
+  const messages = bodies.map((body, n) => ({ id: `m${n}`, body, attempts: delivery }));
   const decisions = await consumeEvents(by, messages);
   return messages.map(({ id }) => decisions.get(id));
 }
@@ -50,14 +50,14 @@ async function dispatched(names: readonly string[]) {
 const ACK = { kind: "ack" };
 
 describe("an event that reports the end of a batch", () => {
-  it("has its scores stored at once, without a run of the poller", async () => {
+  it("has its scores stored immediately, without a poller run", async () => {
     const [{ submission } = { submission: null }] = await dispatched(["a"]);
     expect(await consume([ended("batch-1")])).toEqual([ACK]);
     expect(await scoresInView(env.DB)).toEqual(expectedScores(documents("a", 1)));
     expect(submission && (await counters(env.DB, submission))).toMatchObject({ succeeded: 1, completed: true });
   });
 
-  it("is handled with the others of its delivery: one claim for all", async () => {
+  it("shares one claim with the others of its delivery", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `d${n}-`);
     await dispatched(names);
     const { d1, calls } = unreliableDatabase(env.DB);
@@ -72,14 +72,14 @@ describe("an event that reports the end of a batch", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(names.flatMap((name) => documents(name, 1))));
   });
 
-  it("is polled for once, however often its delivery repeats it", async () => {
+  it("leads to one poll, however often its delivery repeats it", async () => {
     await dispatched(["a"]);
     service.pendingPolls = Infinity;
     expect(await consume([ended("batch-1"), ended("batch-1"), ended("batch-1", "failed")])).toEqual([ACK, ACK, ACK]);
     expect(service.polls).toHaveLength(1);
   });
 
-  it("moves the next poll: the next run finds nothing to do", async () => {
+  it("moves the next poll, so the next run finds nothing to do", async () => {
     await dispatched(["a"]);
     service.pendingPolls = 1;
     context.clock.now = NOW + RUN;
@@ -90,7 +90,7 @@ describe("an event that reports the end of a batch", () => {
     expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded" });
   });
 
-  it("has a failed batch dispatched again, counted, without waiting for its next poll", async () => {
+  it("redispatches a failed batch, counted, without waiting for its next poll", async () => {
     await dispatched(["a"]);
     service.forget();
     expect(await consume([ended("batch-1", "failed")])).toEqual([ACK]);
@@ -112,16 +112,16 @@ describe("an event that reports the end of a batch", () => {
   });
 });
 
-describe("an event whose batch no open job has", () => {
+describe("an event whose batch belongs to no open job", () => {
   it.each([
-    { attempts: 1, decision: { kind: "retry", delaySeconds: 2 } },
-    { attempts: 2, decision: { kind: "retry", delaySeconds: 10 } },
-    { attempts: 3, decision: ACK },
-    { attempts: 4, decision: ACK },
-  ])("is retried twice with a delay, then acknowledged: delivery $attempts", async ({ attempts, decision }) => {
+    { delivery: 1, decision: { kind: "retry", delaySeconds: 2 } },
+    { delivery: 2, decision: { kind: "retry", delaySeconds: 10 } },
+    { delivery: 3, decision: ACK },
+    { delivery: 4, decision: ACK },
+  ])("is retried twice with a delay, then acknowledged: delivery $delivery", async ({ delivery, decision }) => {
     await dispatched(["a"]);
     const before = await onlyJob(env.DB);
-    expect(await consume([ended("foreign")], attempts)).toEqual([decision]);
+    expect(await consume([ended("foreign")], delivery)).toEqual([decision]);
     expect(service.polls).toEqual([]);
     expect(await onlyJob(env.DB)).toEqual(before);
   });

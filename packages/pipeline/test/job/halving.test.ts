@@ -18,10 +18,10 @@ const LIST = documents("big", 16);
 const isBig = ({ requests }: SubmitCall) => requests.some(({ query }) => query.includes("big"));
 const timedOut = () => Promise.reject(new Error("Workers AI did not answer within 60 s."));
 
-/** Big batches time out unless they hold at most `most` documents; while one is submitted, `meanwhile` happens. */
-function timeOutAbove(most: number, meanwhile: () => Promise<unknown> = async () => undefined): void {
+/** Big batches time out unless they have at most `maxDocuments` documents. While one is submitted, `meanwhile` runs. */
+function timeOutAbove(maxDocuments: number, meanwhile: () => Promise<unknown> = async () => undefined): void {
   service.onSubmit = async (call) => {
-    if (!isBig(call) || call.requests.length <= most) return undefined;
+    if (!isBig(call) || call.requests.length <= maxDocuments) return undefined;
     context.clock.now += MINUTE / 2;
     await meanwhile();
     context.clock.now += MINUTE / 2;
@@ -30,8 +30,8 @@ function timeOutAbove(most: number, meanwhile: () => Promise<unknown> = async ()
 }
 
 let others = 0;
-/** Another job is recorded and dispatched. */
-async function otherGetsThrough(): Promise<void> {
+/** Records and dispatches another job. */
+async function otherSucceeds(): Promise<void> {
   others += 1;
   await recordJob(context.db, documents(`other${others}-`, 1), { now: context.clock.now, dueAt: context.clock.now });
   await env.DB.exec(
@@ -40,7 +40,7 @@ async function otherGetsThrough(): Promise<void> {
   );
 }
 
-/** Runs the poller as big jobs are due, so often. */
+/** Runs the poller `times` times, whenever big jobs are due. */
 async function run(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) {
     const due = (await big()).flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
@@ -53,37 +53,37 @@ const big = async () => (await jobs(env.DB)).filter(({ documents: [first = ""] }
 const sizes = () => service.submits.filter(isBig).map(({ requests }) => requests.length);
 
 describe("a job whose submits time out", () => {
-  it("is halved at the second in a row while others get through, and its halves at their first", async () => {
+  it("is halved at its second timeout while others succeed, and its halves at their first", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
-    timeOutAbove(4, otherGetsThrough);
+    timeOutAbove(4, otherSucceeds);
     await run(1);
     expect((await big()).map(({ status }) => status)).toEqual(["pending"]);
     await run(40);
     expect(sizes().toSorted((a, b) => b - a)).toEqual([16, 16, 8, 8, 4, 4, 4, 4]);
     expect(await scoresInView(env.DB)).toMatchObject(expectedScores(LIST));
-    // Dispatches that may have been paid are counted, also at those that were halved.
+    // Dispatches that may have been paid for are counted, also for halved jobs.
     expect(await rows(env.DB, "SELECT unconfirmed_dispatches AS n FROM submissions WHERE total = 16")).toEqual([
       { n: 4 },
     ]);
   });
 
-  it("is halved three times at most, and its documents are in ten batches at most", async () => {
+  it("is halved at most three times, and its documents are in at most ten batches", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
-    timeOutAbove(1, otherGetsThrough);
+    timeOutAbove(1, otherSucceeds);
     await run(200);
     expect(Math.min(...sizes())).toBe(2);
     expect(sizes().filter((size) => size === 2)).toHaveLength(8 * 6);
     expect(await rows(env.DB, "SELECT DISTINCT code FROM outcomes WHERE document_id LIKE 'big%'")).toEqual([
       { code: "no_answer" },
     ]);
-    expect(await rows(env.DB, "SELECT max(batches) AS most, max(halvings) AS halvings FROM jobs")).toEqual([
-      { most: 10, halvings: 3 },
+    expect(await rows(env.DB, "SELECT max(batches) AS batches, max(halvings) AS halvings FROM jobs")).toEqual([
+      { batches: 10, halvings: 3 },
     ]);
   });
 
-  it("is left whole while nothing gets through", async () => {
+  it("is left whole while no submit succeeds", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
-    await otherGetsThrough();
+    await otherSucceeds();
     timeOutAbove(0);
     await run(9);
     expect(sizes()).toEqual(Array.from({ length: 9 }, () => 16));
@@ -92,10 +92,10 @@ describe("a job whose submits time out", () => {
     expect(await scoresInView(env.DB)).toMatchObject(expectedScores(LIST));
   });
 
-  it("is left whole while only another model's jobs get through", async () => {
+  it("is left whole while only another model's submits succeed", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     timeOutAbove(0, async () => {
-      await otherGetsThrough();
+      await otherSucceeds();
       await env.DB.exec("UPDATE jobs SET model = 'another' WHERE request_id = 'other'");
     });
     await run(4);

@@ -32,7 +32,7 @@ const pending = (id: ReturnType<typeof jobId>) => ({ id, dispatchNumber: 0, stat
 const claim = async (now: number, pausesEndedBy = now - MINUTE) =>
   (await claimAtStart(db, claimLimits(now), now, pausesEndedBy)).jobs;
 
-/** A pending job of one document, due at `NOW + 2 * MINUTE`. */
+/** Creates a pending job of one document, due at `NOW + 2 * MINUTE`. */
 async function recorded(id: string): Promise<{ submission: SubmissionId; id: ReturnType<typeof jobId> }> {
   const submission = await open(db);
   const job = jobId();
@@ -41,7 +41,7 @@ async function recorded(id: string): Promise<{ submission: SubmissionId; id: Ret
 }
 
 describe("a job held by a pause", () => {
-  it("is never due while the pause lasts, and costs the claim of others no row", async () => {
+  it("is never due during the pause, and costs the claim of others no row", async () => {
     const claimRows = async () => {
       const { d1, counts } = countedDatabase(env.DB);
       expect(await claimDueJobs(openDatabase(d1), claimLimits(NOW), NOW + 1_000 * MINUTE)).toEqual([]);
@@ -56,7 +56,7 @@ describe("a job held by a pause", () => {
     expect(await claimRows()).toBe(rowsOfNone);
   });
 
-  it("is released with its pause and spread out, while other jobs keep their time", async () => {
+  it("is released with its pause, spread out, while other jobs keep their time", async () => {
     const [a, b, other] = [await recorded("a"), await recorded("b"), await recorded("c")];
     await pause(modelScope(MODEL));
     await holdPausedJobs(db, { kind: "model", model: MODEL }, [a.id, b.id], NOW);
@@ -70,14 +70,14 @@ describe("a job held by a pause", () => {
     ]);
   });
 
-  it("is due at once if the pause ended before it was held", async () => {
+  it("is due immediately if the pause ended before it was held", async () => {
     const [a, b] = [await recorded("a"), await recorded("b")];
     expect(await holdPausedJobs(db, { kind: "everything" }, [a.id], NOW)).toEqual([]);
     await deferJob(db, pending(b.id), { scope: EVERYTHING }, NOW + 7);
     expect(await states()).toMatchObject([{ paused_by: null }, { due_at: NOW + 7, paused_by: null }]);
   });
 
-  it("is canceled at once, and what else is in it stays held", async () => {
+  it("is canceled immediately, and its other documents stay held", async () => {
     const [mine, other] = [await open(db), await open(db)];
     const id = jobId();
     await record(db, id, [[part(mine, 0, [{ id: "a" }]), part(other, 0, [{ id: "b" }])]]);
@@ -85,7 +85,7 @@ describe("a job held by a pause", () => {
     await holdPausedJobs(db, { kind: "everything" }, [id], NOW);
     await cancelSubmission(db, mine, NOW + 1);
     expect(await claim(NOW + 1)).toMatchObject([{ id }]);
-    // It needs a step of its own first.
+    // It needs its own step first.
     expect(await holdPausedJobs(db, { kind: "everything" }, [id], NOW + 1)).toEqual([]);
     await deferJob(db, pending(id), { scope: EVERYTHING }, NOW + 1);
     expect(await rows(`SELECT canceled FROM submissions WHERE id = '${mine}'`)).toEqual([{ canceled: 1 }]);
@@ -94,7 +94,7 @@ describe("a job held by a pause", () => {
     ]);
   });
 
-  it("is not held any more once a dispatch starts", async () => {
+  it("is no longer held once a dispatch starts", async () => {
     const { id } = await recorded("a");
     await pause(EVERYTHING);
     await holdPausedJobs(db, { kind: "everything" }, [id], NOW);
@@ -104,7 +104,7 @@ describe("a job held by a pause", () => {
 });
 
 describe("holding the jobs of paused submissions", () => {
-  it("takes those that hold nothing else, and names the pause that will release them", async () => {
+  it("takes those with no other documents, and names the pause that will release them", async () => {
     const [a, b, c] = [await recorded("a"), await recorded("b"), await recorded("c")];
     const mixed = jobId();
     const [x, y] = [await open(db), await open(db)];
@@ -126,7 +126,7 @@ describe("holding the jobs of paused submissions", () => {
     expect(await rows(`SELECT due_at FROM jobs WHERE parent_id = '${mixed}'`)).toEqual([{ due_at: NOW + 9 }]);
   });
 
-  it("holds what is due besides the claim, in one statement that reads 15 rows a job", async () => {
+  it("also holds unclaimed due jobs, in one statement that reads 15 rows per job", async () => {
     const submission = await open(db, { total: 200 });
     for (let n = 0; n < 200; n += 1) await record(db, jobId(), [[part(submission, n, [{ id: `d${n}` }], n)]]);
     await env.DB.prepare("UPDATE jobs SET due_at = ?").bind(NOW).run();
@@ -157,7 +157,7 @@ describe("holding the jobs of paused submissions", () => {
   });
 });
 
-it("a job whose pause was deleted by hand is released, and a held one is not read for it", async () => {
+it("releases a job whose pause was deleted by hand, without reading held jobs", async () => {
   const readRows = async () => {
     const { d1, counts } = countedDatabase(env.DB);
     await dropEndedPauses(openDatabase(d1), NOW + 1);
@@ -181,7 +181,7 @@ describe("a pause after a fault", () => {
   const until = NOW + 15 * MINUTE;
   const fault = { scope: modelScope(MODEL), reason: "configuration", message: "10000", since: NOW, until } as const;
 
-  it("releases what it holds a run after its end, unless the fault was met again by then", async () => {
+  it("releases its jobs one run after its end, unless the fault occurred again", async () => {
     const { id } = await recorded("a");
     await pauseDispatching(db, fault);
     await holdPausedJobs(db, { kind: "model", model: MODEL }, [id], NOW);

@@ -40,7 +40,7 @@ const total = (parts: readonly Weighed[], dimension: keyof PartWeight) =>
   parts.reduce((sum, part) => sum + part.weight[dimension], 0);
 
 const MAX_PART_PAYLOAD = 150_000;
-/** Parts as messages hold them, with ids of 40 bytes. */
+/** Creates parts as in messages, with ids of 40 bytes. */
 const partWeight: fc.Arbitrary<PartWeight> = fc
   .record({
     documentCount: fc.integer({ min: 1, max: MAX_PART_DOCUMENTS }),
@@ -119,7 +119,7 @@ describe("planJobs", () => {
 });
 
 describe("weighPart", () => {
-  it("counts at least what the job's list and its outcomes take", () => {
+  it("counts at least the bytes of the job's list and its outcomes", () => {
     const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 });
     const document = fc.array(names, { minLength: 1, maxLength: 8 }).chain((contexts) =>
       fc.record({
@@ -156,7 +156,7 @@ describe("weighPart", () => {
 describe("a job's list", () => {
   const [a, b] = ["sub_a", "sub_b"] as unknown as [SubmissionId, SubmissionId];
 
-  it("is the same after it was flattened and grouped again", () => {
+  it("is unchanged after flattening and grouping", () => {
     const members = [
       [a, ["1", "2"]],
       [b, ["1"]],
@@ -187,7 +187,7 @@ describe("a job's list", () => {
     }
   });
 
-  it("is cut so that each document is alone within the batches that are left", () => {
+  it("is split so that each document is alone within the batches left", () => {
     const alone = (length: number, left: number): boolean =>
       length === 1 || (left > 0 && cut(Array.from({ length }), left).every((piece) => alone(piece.length, left - 1)));
     for (let left = 1; left <= 9; left += 1) {
@@ -200,21 +200,21 @@ describe("a job's list", () => {
   });
 
   it("isolates any bad documents within 2·k·log₂N + 2 calls", () => {
-    // The most calls that cutting makes for k bad ones of N, wherever they stand: found for every N and k once.
+    // The maximum calls to isolate k bad ones among N in any positions, computed once for every N and k.
     const worst = new Map<string, number>();
-    const most = (n: number, k: number): number => {
+    const maxCalls = (n: number, k: number): number => {
       if (k === 0 || n === 1) return 1;
       const key = `${n} ${k}`;
       const known = worst.get(key);
       if (known !== undefined) return known;
       const pieces = cut(Array.from({ length: n }), Infinity).map((piece) => piece.length);
-      // By the bad ones given out so far: the most calls of the pieces so far.
+      // Indexed by the bad documents assigned so far: the maximum calls of the pieces so far.
       let spread = [0];
       for (const size of pieces) {
         const next = Array.from({ length: k + 1 }, () => -Infinity);
         for (const [given, calls] of spread.entries()) {
           for (let own = 0; own <= Math.min(k - given, size); own += 1) {
-            next[given + own] = Math.max(next[given + own] ?? -Infinity, calls + most(size, own));
+            next[given + own] = Math.max(next[given + own] ?? -Infinity, calls + maxCalls(size, own));
           }
         }
         spread = next;
@@ -225,7 +225,7 @@ describe("a job's list", () => {
     };
     for (let n = 2; n <= 1_100; n += 1) {
       for (let k = 1; k <= Math.min(n, 3); k += 1) {
-        expect(most(n, k), `${k} of ${n}`).toBeLessThanOrEqual(2 * k * Math.log2(n) + 2);
+        expect(maxCalls(n, k), `${k} of ${n}`).toBeLessThanOrEqual(2 * k * Math.log2(n) + 2);
       }
     }
   });

@@ -15,7 +15,7 @@ function planned({ body }: { readonly body: string }) {
   return { part: message, weight: weighPart(message) };
 }
 
-/** Records a job, then dispatches it as the pause allows. */
+/** Records a job, then dispatches it if the pause allows. */
 async function recordAndDispatch(parts: Parameters<typeof recordJob>[1], pause: Pause) {
   const { parts: recorded, job } = await recordJob(context, parts, true);
   await pauseDispatching(context.db, pause);
@@ -23,7 +23,7 @@ async function recordAndDispatch(parts: Parameters<typeof recordJob>[1], pause: 
   return recorded;
 }
 
-it("parts of a paused submission are recorded, and kept apart from those that are dispatched with them", async () => {
+it("parts of a paused submission are recorded, and separated from dispatched ones", async () => {
   const [a, b] = [await open(context.db, { total: 2 }), await open(context.db, { total: 3 })];
   const parts = [planned(part(a, 0, documents("a", 2))), planned(part(b, 0, documents("b", 3)))] as const;
   const pause: Pause = { scope: submissionScope(a), reason: "requested", message: null, since: NOW, until: null };
@@ -35,7 +35,7 @@ it("parts of a paused submission are recorded, and kept apart from those that ar
   expect(service.submits.map((call) => call.requests.length)).toEqual([3]);
 });
 
-it("a job of a paused submission alone is recorded, and not dispatched", async () => {
+it("a job of only a paused submission is recorded but not dispatched", async () => {
   const a = await open(context.db, { total: 2 });
   const pause: Pause = {
     scope: submissionScope(a),

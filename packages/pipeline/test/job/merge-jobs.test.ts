@@ -23,7 +23,7 @@ interface SmallJob {
   readonly id: JobId;
 }
 
-/** Pending jobs with a submission of one document each. */
+/** Creates pending jobs, each with a submission of one document. */
 async function small(count: number): Promise<[SmallJob, ...SmallJob[]]> {
   const made: SmallJob[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -70,7 +70,7 @@ describe("merging jobs", () => {
     ]);
   });
 
-  it("repeated, changes nothing more", async () => {
+  it("changes nothing when it is repeated", async () => {
     const made = await small(3);
     const [target] = made;
     await mergeJobs(db, target.id, others(made), NOW);
@@ -97,7 +97,7 @@ describe("merging jobs", () => {
     expect(await row(target)).toMatchObject({ document_count: 2 });
   });
 
-  it("merges nothing into a job that was dispatched meanwhile", async () => {
+  it("merges nothing into a job that has been dispatched", async () => {
     const made = await small(2);
     const [target] = made;
     await startDispatch(db, { id: target.id, dispatchNumber: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
@@ -106,7 +106,7 @@ describe("merging jobs", () => {
     expect(await rows("SELECT * FROM jobs ORDER BY id")).toEqual(before);
   });
 
-  it("merges nothing into a job that ended meanwhile, with nothing left to send or merged itself", async () => {
+  it("merges nothing into a job that has ended, as canceled or merged", async () => {
     const [emptied, absorbed, another, waiting] = (await small(4)) as [SmallJob, SmallJob, SmallJob, SmallJob];
     await deleteDocument(db, { collection: "default", id: "d0" }, NOW);
     await startDispatch(db, { id: emptied.id, dispatchNumber: 0, status: "pending" }, { until: NOW, token: "t" }, NOW);
@@ -122,7 +122,7 @@ describe("merging jobs", () => {
     expect(await rows("SELECT * FROM jobs ORDER BY id")).toEqual(before);
   });
 
-  it("leads from the job that recorded a document to the one that holds it", async () => {
+  it("links the job that recorded a document to the one that holds it", async () => {
     const made = await small(3);
     const [target, middle, last] = made as [SmallJob, SmallJob, SmallJob];
     await mergeJobs(db, middle.id, [last.id], NOW);
@@ -151,7 +151,7 @@ describe("jobs that may be merged", () => {
     ]);
   });
 
-  it("are no pieces of a split job, nor what a pause kept back of one", async () => {
+  it("are not pieces of a split job, nor documents that a pause separated", async () => {
     const made = await small(4);
     const [split, piece, kept, free] = made.map(({ id }) => id) as [JobId, JobId, JobId, JobId];
     await env.DB.exec(`UPDATE jobs SET status = 'split', due_at = NULL, ended_at = 1 WHERE id = '${split}'`);
@@ -160,7 +160,7 @@ describe("jobs that may be merged", () => {
     expect((await weighMergeableJobs(db, [split, piece, kept, free])).map(({ id }) => id)).toEqual([free]);
   });
 
-  it("are merged by reading and writing rows in proportion to them", async () => {
+  it("are merged with rows read and written in proportion to them", async () => {
     const made = await small(40);
     const { d1, counts } = countedDatabase(env.DB);
     const counted = openDatabase(d1);

@@ -21,7 +21,7 @@ const record = (name: string, count = 1, more: { readonly lane?: "interactive" |
   recordJob(context.db, documents(name, count), { now: NOW, dueAt: NOW, ...more });
 const sizes = () => service.submits.map(({ requests }) => requests.length);
 
-it("small jobs that are due together are dispatched as one, and each submission gets its own scores", async () => {
+it("small due jobs are dispatched as one, and each submission gets its own scores", async () => {
   const list = Array.from({ length: 8 }, (_, index) => `s${index}-`);
   const submissions = [];
   for (const name of list) submissions.push((await record(name)).submission);
@@ -60,7 +60,7 @@ it("a follow-up is merged with others that wait for the same answer", async () =
   expect(await rows(env.DB, "SELECT count(*) AS n FROM outcomes WHERE status = 'succeeded'")).toEqual([{ n: 4 }]);
 });
 
-it("jobs are merged up to the limits of one", async () => {
+it("jobs are merged up to the limits of one job", async () => {
   for (const name of ["a", "b", "c"]) await record(name, 1);
   await env.DB.exec(`UPDATE jobs SET document_count = ${MAX_JOB_DOCUMENTS / 2}`);
   await runPoller(context);

@@ -12,18 +12,18 @@ beforeEach(async () => {
 });
 
 const record = (name: string) => recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });
-/** As after so many submits that the model takes the next one at this time. */
+/** Sets the submit rate as after so many submits that the next one is allowed at this time. */
 const noSubmitBefore = (time: number) =>
   env.DB.exec(
     `INSERT INTO submit_rates VALUES ('${DEFAULT_MODEL}', ${time}) ON CONFLICT DO UPDATE SET next_at = ${time}`,
   );
 const sizes = () => service.submits.map(({ requests }) => requests.length);
 
-it("a run over the rate of submits waits for its turn, and dispatches all of its jobs", async () => {
+it("a run over the submit rate waits and dispatches all of its jobs", async () => {
   for (let job = 0; job < 5; job += 1) await record(`d${job}-`);
-  // Dispatched before, so that they are not merged.
+  // Dispatched before, so not merged.
   await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
-  // Two fit.
+  // Two submits fit.
   await noSubmitBefore(NOW - SUBMIT_SPACING_MS);
   const times: number[] = [];
   service.onSubmit = () => {
@@ -34,7 +34,7 @@ it("a run over the rate of submits waits for its turn, and dispatches all of its
   expect(times).toEqual([0, 0, 5_000, 5_000, 5_000]);
 });
 
-it("jobs that wait for the rate of submits merge with jobs that arrive meanwhile", async () => {
+it("jobs that wait for the submit rate merge with jobs that arrive later", async () => {
   await record("a");
   await noSubmitBefore(NOW + SUBMIT_BURST_MS);
   let sleeps = 0;
@@ -50,7 +50,7 @@ it("jobs that wait for the rate of submits merge with jobs that arrive meanwhile
   expect(sizes()).toEqual([2]);
 });
 
-it("a run that was over the rate continues, and polls the batches that it dispatched", async () => {
+it("a run that was over the submit rate continues and polls its batches", async () => {
   await record("a");
   await noSubmitBefore(NOW + SUBMIT_BURST_MS);
   await runPoller(context);
@@ -58,7 +58,7 @@ it("a run that was over the rate continues, and polls the batches that it dispat
   expect(context.clock.now - NOW).toBeLessThan(RUN);
 });
 
-it("a run that is not over the rate ends when nothing is due", async () => {
+it("a run within the submit rate ends when nothing is due", async () => {
   await record("a");
   await runPoller(context);
   expect(await jobs(env.DB)).toMatchObject([{ status: "dispatched" }]);

@@ -29,7 +29,7 @@ const A = documents("a", 3);
 const B = documents("b", 2);
 const names = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
 
-/** Two submissions whose documents are in one pending job. */
+/** Records two submissions with their documents in one pending job. */
 async function shared(): Promise<{ a: SubmissionId; b: SubmissionId; job: JobId }> {
   const [a, b] = [await open(context.db, { total: A.length }), await open(context.db, { total: B.length })];
   const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
@@ -54,7 +54,7 @@ it("separates the documents of a paused submission from a job, and dispatches th
   expect(service.submits.map((call) => call.requests.length)).toEqual([2]);
 });
 
-it("a resumed submission is dispatched at once, and every score is its own text's", async () => {
+it("a resumed submission is dispatched immediately, with correct scores", async () => {
   const { a } = await shared();
   await pause(submissionScope(a));
   for (let runs = 0; runs < 3; runs += 1) await nextRun(context);
@@ -64,7 +64,7 @@ it("a resumed submission is dispatched at once, and every score is its own text'
   expect(await counters(env.DB, a)).toMatchObject({ succeeded: 3, completed: true });
 });
 
-it("a job of paused submissions alone waits whole, however often it is looked at", async () => {
+it("a job of only paused submissions stays whole over any number of runs", async () => {
   const { a, b, job } = await shared();
   await pause(submissionScope(a));
   await pause(submissionScope(b));
@@ -77,7 +77,7 @@ it("a job of paused submissions alone waits whole, however often it is looked at
 
 it("a paused backlog is held by one statement, and a later job is dispatched in the same run", async () => {
   const { submission, job: paused } = await recordJob(context.db, A, { now: NOW, dueAt: NOW });
-  // 500 jobs like it: only their lists and times matter here.
+  // 500 similar jobs. Only their lists and times matter here.
   await env.DB.prepare(
     `INSERT INTO jobs (id, model, lane, status, round, document_count, context_count, payload_bytes, due_at, created_at, members)
      SELECT substr(jobs.id, 1, 36) || printf('%04x', value), model, lane, status, round, document_count, context_count,
@@ -99,7 +99,7 @@ it("a paused backlog is held by one statement, and a later job is dispatched in 
   expect([...states.values()].filter(({ dueAt }) => dueAt === NEVER_DUE)).toHaveLength(501);
 });
 
-it("a submission that is paused and canceled ends all the same", async () => {
+it("a paused submission that is canceled ends", async () => {
   const { a } = await shared();
   await pause(submissionScope(a));
   await nextRun(context);
@@ -136,7 +136,7 @@ it("a pause of everything leaves jobs whole", async () => {
   expect(await jobs(env.DB)).toHaveLength(1);
 });
 
-it("the pause of a submission goes with its end", async () => {
+it("the pause of a submission is removed when it ends", async () => {
   const { submission } = await recordJob(context.db, A, { now: NOW, dueAt: NOW });
   await nextRun(context);
   await pause(submissionScope(submission));
@@ -145,13 +145,13 @@ it("the pause of a submission goes with its end", async () => {
   expect(await readPauses(context.db, context.now())).toEqual([]);
 });
 
-it("a run notes that it ran, with the claim that it starts with", async () => {
+it("a run records its heartbeat with its first claim", async () => {
   await nextRun(context);
   const beat = async () => (await env.DB.prepare("SELECT at FROM heartbeats").all<{ at: number }>()).results;
   expect(await beat()).toEqual([{ at: NOW + RUN }]);
   context.clock.now += 10_000 - RUN;
   await nextRun(context);
-  // A run that follows soon leaves it as it is.
+  // A run soon after does not change it.
   expect(await beat()).toEqual([{ at: NOW + RUN }]);
   await nextRun(context);
   expect(await beat()).toEqual([{ at: context.clock.now }]);

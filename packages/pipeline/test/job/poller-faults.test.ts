@@ -26,23 +26,23 @@ const LIST = documents("d", 6);
 
 beforeEach(async () => {
   service.order = shuffled;
-  // The first answer lacks two documents, so that there is a follow-up to make twice.
+  // The first answer lacks two documents, so there is a follow-up that could be created twice.
   service.items = (item, { query }) =>
     service.submits.length === 1 && (query === LIST[1]?.query || query === LIST[4]?.query) ? [] : [item];
   ({ submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW }));
 });
 
-it("a run whose polls fail ends after its batch in progress", async () => {
+it("a run whose polls fail ends only after its submit in flight", async () => {
   await runPoller(context);
   const other = await recordJob(context.db, documents("e", 1), { now: NOW, dueAt: NOW });
   service.pendingPolls = Infinity;
-  const { letGo } = hold(service, "onSubmit");
+  const { release } = hold(service, "onSubmit");
   const { d1 } = unreliableDatabase(
     env.DB,
     (_, sql) => {
       const isNextClaim = sql.startsWith("UPDATE jobs SET due_at = iif(");
-      // Whoever does not wait for the batch has ended by the next turn.
-      if (isNextClaim) setTimeout(letGo, 0);
+      // A run that does not wait for the batch has ended by the next turn.
+      if (isNextClaim) setTimeout(release, 0);
       return isNextClaim ? "before" : null;
     },
     "D1_ERROR: something odd",
@@ -53,7 +53,7 @@ it("a run whose polls fail ends after its batch in progress", async () => {
   expect(await jobs(env.DB)).toContainEqual(expect.objectContaining({ id: other.job, status: "dispatched" }));
 });
 
-/** Runs a minute apart over a D1 that fails as told, each ended by what it throws. */
+/** Starts runs a minute apart with a D1 that fails as specified. An error ends a run. */
 async function runOver(d1: D1Database, runs: number) {
   const failing = testContext(d1, service);
   for (let run = 0; run < runs; run += 1) {
@@ -63,7 +63,7 @@ async function runOver(d1: D1Database, runs: number) {
   return failing;
 }
 
-/** What must hold when faults have stopped and time has passed. */
+/** Checks the state after the faults have stopped and time has passed. */
 async function expectEnded(): Promise<void> {
   expect(await scoresInView(env.DB)).toEqual(expectedScores(LIST));
   expect(await counters(env.DB, submission)).toEqual({
@@ -80,12 +80,12 @@ async function expectEnded(): Promise<void> {
   for (const job of all) expect(job.unconfirmed + job.repeated).toBe(Math.max(0, job.dispatchNumber - 1));
 }
 
-/** Calls to D1 that four runs make: dispatch, poll and finalize, dispatch and poll the follow-up. */
+/** D1 calls of four runs: dispatch, poll and finalize, dispatch and poll the follow-up. */
 const RUNS = 4;
 const MAX_CALLS = 33;
 
 describe("an error of D1", () => {
-  it("can happen at fewer calls than are tried here", async () => {
+  it("is tried at more calls than the runs make", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
     await runOver(d1, RUNS);
     expect(calls.length).toBeLessThan(MAX_CALLS);
@@ -97,7 +97,7 @@ describe("an error of D1", () => {
     { call, fault: "after" as Fault },
   ]);
 
-  it.each(faults)("loses nothing and applies nothing twice: $fault call $call", async ({ call, fault }) => {
+  it.each(faults)("neither loses nor repeats anything: $fault call $call", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
     const { clock } = await runOver(d1, RUNS);
     context.clock.now = clock.now + DISPATCH_LEASE_MS;
@@ -105,7 +105,7 @@ describe("an error of D1", () => {
     await expectEnded();
   });
 
-  it("at every second call only takes longer", async () => {
+  it("at every second call only delays the end", async () => {
     const { d1 } = unreliableDatabase(env.DB, (number) =>
       number % 2 === 0 ? (number % 4 === 0 ? "after" : "before") : null,
     );

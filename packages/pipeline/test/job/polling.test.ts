@@ -52,12 +52,12 @@ describe("a batch in progress", () => {
   });
 
   it.each([
-    { how: "throws that it is out of capacity", poll: () => Promise.reject(new Error("3040: Capacity")) },
-    { how: "throws that the account is refused", poll: () => Promise.reject(new Error("10000: Authentication error")) },
+    { how: "is out of capacity", poll: () => Promise.reject(new Error("3040: Capacity")) },
+    { how: "refuses the account", poll: () => Promise.reject(new Error("10000: Authentication error")) },
     { how: "has no neurons left today", poll: () => Promise.reject(new Error("3036: daily allocation")) },
-    { how: "answers with a page", poll: () => Promise.reject(new Error("<html><title>502</title></html>")) },
-    { how: "gives something unknown", poll: () => ({ hello: "world" }) },
-    { how: "gives nothing", poll: () => null },
+    { how: "answers with an HTML page", poll: () => Promise.reject(new Error("<html><title>502</title></html>")) },
+    { how: "answers with an unknown object", poll: () => ({ hello: "world" }) },
+    { how: "answers with null", poll: () => null },
   ])("is polled again when a poll fails: the service $how", async ({ poll }) => {
     const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     await runPoller(context);
@@ -77,7 +77,7 @@ describe("a batch in progress", () => {
 });
 
 describe("a poll", () => {
-  it("holds memory no longer than its run, whether it finds an answer or none", async () => {
+  it("holds memory only during its run, with or without an answer", async () => {
     await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     service.pendingPolls = 1;
     await runPoller(context);
@@ -94,7 +94,7 @@ describe("a poll", () => {
     expect(await onlyJob(env.DB)).toMatchObject({ status: "succeeded" });
   });
 
-  it("asks the job's own model for the job's own batch", async () => {
+  it("requests the job's batch from the job's model", async () => {
     for (const name of ["a", "b"]) await recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET model = '@cf/other/' || (members LIKE '%"a0"%')`);
     await runPoller(context);
@@ -127,7 +127,7 @@ describe("an answer", () => {
     ),
   );
 
-  it.each(cases)("gives each context its own score: shape $shape, $order, $form", async ({ shape, order, form }) => {
+  it.each(cases)("stores each context's own score: shape $shape, $order, $form", async ({ shape, order, form }) => {
     const { submission } = await recordJob(context.db, named, { now: NOW, dueAt: NOW });
     service.shape = shape;
     service.order = orders[order] as typeof service.order;
@@ -160,7 +160,7 @@ describe("an answer", () => {
     expect(await scoresInView(env.DB)).toEqual(expectedScores(named));
   });
 
-  it("is divided among the submissions of its job", async () => {
+  it("has its tokens divided among the submissions of its job", async () => {
     const first = await recordJob(context.db, documents("a", 3), { now: NOW, dueAt: NOW });
     const second = await recordJob(context.db, documents("b", 1), { now: NOW, dueAt: NOW });
     await env.DB.batch([

@@ -44,7 +44,7 @@ const postpone = (id: JobId, dispatchNumber: number, status: "dispatching" | "di
   postponeJob(db, { id, dispatchNumber, status }, ERROR, { dispatch: counts, refused: true }, NOW + MINUTE, NOW);
 
 describe("postponing a job", () => {
-  it("counts a refusal once, though it is repeated after an error that hid the commit", async () => {
+  it("counts a refusal once if an error hid the commit and the call is repeated", async () => {
     const id = await pending();
     await start(id, 0);
     await postpone(id, 1, "dispatching", "unconfirmed");
@@ -52,7 +52,7 @@ describe("postponing a job", () => {
     expect(await jobRow(id)).toMatchObject({ status: "pending", refusals: 1, unconfirmed_dispatches: 1 });
   });
 
-  it("counts a batch that is given up once, though it is repeated after an error that hid the commit", async () => {
+  it("counts an abandoned batch once if an error hid the commit and the call is repeated", async () => {
     const id = await pending();
     await dispatch(db, id);
     await postpone(id, 1, "dispatched", "repeated");
@@ -60,7 +60,7 @@ describe("postponing a job", () => {
     expect(await jobRow(id)).toMatchObject({ status: "pending", refusals: 1, repeated_dispatches: 1 });
   });
 
-  it("leaves a job that is dispatched by now as it is", async () => {
+  it("leaves a dispatched job unchanged", async () => {
     const id = await pending();
     await dispatch(db, id);
     const before = await jobRow(id);
@@ -82,9 +82,9 @@ describe("a job that waits for the end of a pause", () => {
     );
 
   it.each([
-    { what: "is due at that end", isCanceled: false, expected: { due_at: NOW + 600 * MINUTE, paused_by: EVERYTHING } },
+    { what: "is due when it ends", isCanceled: false, expected: { due_at: NOW + 600 * MINUTE, paused_by: EVERYTHING } },
     {
-      what: "is due now if it was canceled meanwhile",
+      what: "is due now if it has been canceled",
       isCanceled: true,
       expected: { due_at: NOW + 1, paused_by: null },
     },
@@ -101,7 +101,7 @@ describe("a job that waits for the end of a pause", () => {
   });
 });
 
-describe("refusals in a row", () => {
+describe("consecutive refusals", () => {
   it("add up over the dispatches, and end with a dispatch that is accepted", async () => {
     const id = await pending();
     for (const dispatchNumber of [1, 2]) {
@@ -116,7 +116,7 @@ describe("refusals in a row", () => {
 });
 
 describe("claiming", () => {
-  it("leases what is to be dispatched for as long as a dispatch may take, and the rest until its next poll", async () => {
+  it("leases jobs to dispatch for one dispatch, and other jobs until their next poll", async () => {
     const [waiting, started, dispatched] = [await pending(), await pending(), await pending()];
     await start(started, 0);
     await dispatch(db, dispatched);
@@ -128,7 +128,7 @@ describe("claiming", () => {
     expect(await claimDueJobs(db, claimLimits(now + MINUTE), now + MINUTE)).toMatchObject([{ id: dispatched }]);
   });
 
-  it("sets the next poll at half a run, and at a tenth of the age of a job that is ten runs old", async () => {
+  it("sets the next poll to half a run, or a tenth of the age from ten runs on", async () => {
     const id = await pending();
     await dispatch(db, id);
     const waitAt = async (age: number) => {
@@ -139,7 +139,7 @@ describe("claiming", () => {
     for (const age of [0, MINUTE, 10 * MINUTE - 1]) expect(await waitAt(age)).toBe(MINUTE / 2);
     expect(await waitAt(10 * MINUTE)).toBe(MINUTE);
     expect(await waitAt(120 * MINUTE)).toBe(12 * MINUTE);
-    // A clock that is behind the one that dispatched it.
+    // A clock behind the one that dispatched it.
     expect(await waitAt(-MINUTE)).toBe(MINUTE / 2);
   });
 });

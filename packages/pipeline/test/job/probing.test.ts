@@ -25,7 +25,7 @@ function dispatched(age: number, lane: Lane = "interactive", model = "m"): Dispa
   };
 }
 
-/** Polls one after another; gives the ages that were polled, in that order. */
+/** Polls one job after another. Returns the polled ages in order. */
 function pollAll(queue: PollOrder, isPending: (age: number) => boolean): number[] {
   const polled: number[] = [];
   for (let job = queue.next(); job !== null; job = queue.next()) {
@@ -36,25 +36,25 @@ function pollAll(queue: PollOrder, isPending: (age: number) => boolean): number[
   return polled;
 }
 
-/** Jobs of 1 s to `count` s. */
+/** Creates jobs with ages from 1 s to `count` s. */
 const everySecond = (count: number) => Array.from({ length: count }, (_, index) => dispatched((index + 1) * SECOND));
 
 describe("the order of polls", () => {
-  it("is oldest first, and reaches every batch that is done", () => {
+  it("is oldest first, and reaches every finished batch", () => {
     const polled = pollAll(new PollOrder(everySecond(300), NOW, new Map()), (age) => age < 30 * SECOND);
     expect(polled[0]).toBe(300 * SECOND);
     expect(polled.filter((age) => age >= 30 * SECOND)).toHaveLength(271);
     expect(polled.length).toBeLessThanOrEqual(271 + 12);
   });
 
-  it("leaves young batches without a call while those that are older are in progress", () => {
+  it("leaves young batches without a call while older ones are in progress", () => {
     const ages: PendingAges = new Map();
     expect(pollAll(new PollOrder(everySecond(300), NOW, ages), () => true)).toHaveLength(12);
     expect(pollAll(new PollOrder(everySecond(250), NOW, ages), () => true)).toEqual([]);
     expect(pollAll(new PollOrder([dispatched(400 * SECOND)], NOW, ages), () => true)).toHaveLength(1);
   });
 
-  it("reaches finished batches behind many old ones that are stuck", () => {
+  it("reaches finished batches behind many old stuck ones", () => {
     const stuck = Array.from({ length: 100 }, (_, index) => dispatched(10_000 * SECOND + index));
     const polled = pollAll(
       new PollOrder([...everySecond(100), ...stuck], NOW, new Map()),
@@ -63,7 +63,7 @@ describe("the order of polls", () => {
     expect(polled.filter((age) => age <= 1_000 * SECOND)).toHaveLength(100);
   });
 
-  it("is decided by model and lane apart", () => {
+  it("is decided separately for each model and lane", () => {
     const jobs = [...everySecond(50), ...everySecond(50).map((job) => ({ ...job, lane: "bulk" as const }))];
     const polled: string[] = [];
     const queue = new PollOrder(jobs, NOW, new Map());
@@ -79,7 +79,7 @@ describe("the order of polls", () => {
     expect(pollAll(new PollOrder(everySecond(50), NOW, null), () => true)).toHaveLength(50);
   });
 
-  it("returns a job that was put back", () => {
+  it("includes a job that was put back", () => {
     const queue = new PollOrder(everySecond(2), NOW, new Map());
     const job = queue.next();
     if (job !== null) queue.putBack(job);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readEvent } from "../../src/job/read-event.ts";
 
-/** An event as a subscription sends it. */
+/** Creates an event in the form of a subscription. */
 function eventOf(type: string, payload: unknown = { requestId: "batch-1" }) {
   return {
     type: `cf.workersAi.model.batch.${type}`,
@@ -28,7 +28,7 @@ describe("a message of the events queue", () => {
   });
 
   it.each([eventOf("queued"), eventOf("paused"), { ...eventOf("succeeded"), type: "cf.r2.bucket.created" }])(
-    "is irrelevant where it reports anything but the end of a batch: %j",
+    "is irrelevant if it does not report the end of a batch: %j",
     (event) => {
       expect(readEvent(event)).toEqual({ kind: "irrelevant" });
     },

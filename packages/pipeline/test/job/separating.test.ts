@@ -19,7 +19,7 @@ const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const count = (documents: number, prefix: string) =>
   Array.from({ length: documents }, (_, index) => ({ id: `${prefix}${index}` }));
 
-/** A pending job with documents of three submissions. */
+/** Records a pending job with documents of three submissions. */
 async function mixed() {
   const [a, b, c] = [await open(db, { total: 3 }), await open(db, { total: 2 }), await open(db, { total: 1 })];
   const id = jobId();
@@ -59,8 +59,8 @@ describe("separating submissions from a job", () => {
   });
 
   it.each([
-    { what: "holds what it moves by its pause", isCanceled: false },
-    { what: "does not hold what was canceled", isCanceled: true },
+    { what: "holds the moved documents by their pause", isCanceled: false },
+    { what: "does not hold canceled documents", isCanceled: true },
   ])("$what", async ({ isCanceled }) => {
     const { a, job } = await mixed();
     const scope = submissionScope(a);
@@ -73,7 +73,7 @@ describe("separating submissions from a job", () => {
     ]);
   });
 
-  it("repeated with the same id changes nothing more", async () => {
+  it("changes nothing when it is repeated with the same id", async () => {
     const { a, job } = await mixed();
     const own = jobId();
     await separateSubmissions(db, job, [a], own, NOW);
@@ -82,7 +82,7 @@ describe("separating submissions from a job", () => {
     expect(await rows("SELECT * FROM jobs ORDER BY id")).toEqual(once);
   });
 
-  it("leaves a job whole that holds none of theirs, or only theirs, or is being dispatched", async () => {
+  it("leaves a job whole that has none of theirs or only theirs, or is being dispatched", async () => {
     const { a, b, c, job } = await mixed();
     const other = await open(db);
     const before = await rows("SELECT * FROM jobs");
@@ -98,7 +98,7 @@ describe("separating submissions from a job", () => {
     expect(await rows("SELECT * FROM jobs")).toEqual(started);
   });
 
-  it("reads rows in proportion to what it moves", async () => {
+  it("reads rows in proportion to the moved documents", async () => {
     const [a, b] = [await open(db, { total: 400 }), await open(db, { total: 400 })];
     const id = jobId();
     await record(db, id, [[part(a, 0, count(400, "a")), part(b, 0, count(400, "b"))]]);

@@ -17,7 +17,7 @@ const INVALID: Refusal = {
   mayBeRunning: false,
 };
 
-/** A job of these documents with a batch that the service took in, some of whose documents were deleted since. */
+/** Records a job of these documents with an accepted batch. Some of its documents were deleted since. */
 async function dispatched(count: number, deleted: readonly string[]) {
   const { submission, job } = await recordJob(context.db, documents("d", count), { now: NOW, dueAt: NOW });
   const fresh = {
@@ -47,7 +47,7 @@ const childrenOf = async (job: JobId) => (await jobs(env.DB)).filter(({ parent }
 const statusOf = async (job: JobId) => (await jobs(env.DB)).find(({ id }) => id === job)?.status;
 
 describe("a batch that is refused as invalid", () => {
-  it("does not say so of the one document that is left of it: the bad one may have been deleted", async () => {
+  it("does not blame its last document, because the bad one may have been deleted", async () => {
     const { context, submission, job, dispatchNumber } = await dispatched(2, ["d0"]);
     await settleRefusal(context, dispatchNumber, INVALID);
     expect(await statusOf(job)).toBe("split");
@@ -56,7 +56,7 @@ describe("a batch that is refused as invalid", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ failed: 0, canceled: 1, completed: false });
   });
 
-  it("is refused for that document, if it was sent alone", async () => {
+  it("blames a document that was sent alone", async () => {
     const { context, submission, job, dispatchNumber } = await dispatched(1, []);
     await settleRefusal(context, dispatchNumber, INVALID);
     expect(await statusOf(job)).toBe("failed");
@@ -66,14 +66,14 @@ describe("a batch that is refused as invalid", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ failed: 1, completed: true });
   });
 
-  it("ends without a piece if none of its documents are left", async () => {
+  it("ends without pieces if none of its documents are left", async () => {
     const { context, submission, job, dispatchNumber } = await dispatched(2, ["d0", "d1"]);
     await settleRefusal(context, { ...dispatchNumber, members: [] }, INVALID);
     expect(await jobs(env.DB)).toMatchObject([{ id: job, status: "split" }]);
     expect(await counters(env.DB, submission)).toMatchObject({ canceled: 2, completed: true });
   });
 
-  it("that another Worker settled already changes nothing", async () => {
+  it("changes nothing if another Worker settled it already", async () => {
     const { context, job, dispatchNumber } = await dispatched(4, []);
     await settleRefusal(context, dispatchNumber, INVALID);
     await settleRefusal(context, dispatchNumber, INVALID);

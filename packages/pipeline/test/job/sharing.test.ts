@@ -6,7 +6,7 @@ import { countedDatabase } from "../../test-support/counted-database.ts";
 import { nextRun, runPoller, runUntilDone } from "../../test-support/drive.ts";
 import { context, it, service } from "../../test-support/pipeline-test.ts";
 
-/** Jobs that are dispatched and under way for good; a batch is named after its lane. */
+/** Records dispatched jobs whose batches never finish. A batch is named after its lane. */
 async function underWay(
   counts: Readonly<Record<Lane, number>>,
   ages: (index: number) => number = () => 0,
@@ -46,7 +46,7 @@ describe("a run", () => {
     expect(polledLanes().filter((lane) => lane === "interactive").length).toBeLessThan(400);
   });
 
-  it("polls every job that is due whose batch is done, and finalizes them in sets", async () => {
+  it("polls every due job whose batch is done, and finalizes them in sets", async () => {
     for (let job = 0; job < 150; job += 1)
       await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(
@@ -60,7 +60,7 @@ describe("a run", () => {
     expect(service.polls).toHaveLength(150);
   });
 
-  it("makes a statement for every ten answers of single documents at most", async () => {
+  it("sends at most one statement per ten answers of single documents", async () => {
     await underWay({ bulk: 0, interactive: 200 });
     service.onPoll = () => service.answer([]);
     const before = context.statements();
@@ -69,25 +69,22 @@ describe("a run", () => {
     expect(context.statements() - before).toBeLessThanOrEqual(4 + 3 + 20);
   });
 
-  it.each([300, 120])(
-    "keeps inside the 1,000 statements of an invocation with %d jobs to dispatch one by one",
-    async (count) => {
-      for (let job = 0; job < count; job += 1)
-        await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
-      await env.DB.exec(
-        `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
-      );
-      const before = context.statements();
-      await runPoller(context);
-      expect(context.statements() - before).toBeLessThanOrEqual(1_000);
-      expect(service.submits.length).toBeGreaterThanOrEqual(60);
-      // What it claimed and did not start is due at once for the next.
-      for (let run = 2; run <= 5; run += 1) await runPoller(context);
-      expect(service.submits).toHaveLength(count);
-    },
-  );
+  it.each([300, 120])("stays within the 1,000 statements of an invocation with %d jobs to dispatch", async (count) => {
+    for (let job = 0; job < count; job += 1)
+      await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
+    await env.DB.exec(
+      `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
+    );
+    const before = context.statements();
+    await runPoller(context);
+    expect(context.statements() - before).toBeLessThanOrEqual(1_000);
+    expect(service.submits.length).toBeGreaterThanOrEqual(60);
+    // Jobs that it claimed and did not start are due now for the next run.
+    for (let run = 2; run <= 5; run += 1) await runPoller(context);
+    expect(service.submits).toHaveLength(count);
+  });
 
-  it("stays within them if every answer leaves something out", async () => {
+  it("stays within them if every answer lacks a document", async () => {
     for (let job = 0; job < 90; job += 1)
       await recordJob(context.db, documents(`d${job}-`, 3), { now: NOW, dueAt: NOW });
     await env.DB.exec(
@@ -99,7 +96,7 @@ describe("a run", () => {
     await env.DB.exec(
       `UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]' WHERE status = 'pending' AND dispatch_number = 0`,
     );
-    // One document of each job gets nothing, so that each brings about a follow-up job.
+    // One document of each job gets no result, so each needs a follow-up job.
     service.items = (item) => (item.index === 0 ? [] : [item]);
     context.clock.now = NOW + 5 * RUN;
     const before = context.statements();
@@ -112,11 +109,11 @@ describe("a run", () => {
     await underWay({ bulk: 10, interactive: 20 });
     let polls = 0;
     let inFlight = 0;
-    let most = 0;
+    let max = 0;
     service.onPoll = async ({ requestId }) => {
       inFlight += 1;
-      most = Math.max(most, inFlight);
-      // A turn through D1, so that whatever may run beside this does.
+      max = Math.max(max, inFlight);
+      // A call to D1, so that anything that may run in parallel does.
       await env.DB.prepare("SELECT 1").run();
       inFlight -= 1;
       polls += 1;
@@ -124,10 +121,10 @@ describe("a run", () => {
     };
     await nextRun(context);
     expect(service.polls).toHaveLength(30);
-    expect(most).toBe(6);
+    expect(max).toBe(6);
   });
 
-  it("takes nothing more on when the next one is about to start", async () => {
+  it("starts no new work when the next run is about to start", async () => {
     await underWay({ bulk: 0, interactive: 60 });
     service.onPoll = () => {
       context.clock.now += 2_500;
@@ -138,7 +135,7 @@ describe("a run", () => {
     expect(service.polls.length).toBeLessThanOrEqual(24);
   });
 
-  it("continues with the other jobs when one fails", async () => {
+  it("continues with the other jobs if one fails", async () => {
     for (const name of ["a", "b"]) await recordJob(context.db, documents(name, 1), { now: NOW, dueAt: NOW });
     await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
     await runPoller(context);
@@ -149,7 +146,7 @@ describe("a run", () => {
     expect(context.events.at(-1)).toMatchObject({ event: "poller_run", jobs: 2, failed: 1 });
   });
 
-  it("with nothing due asks D1 once, whatever has ended or is not due yet", async () => {
+  it("with nothing due calls D1 once, for any number of ended and future jobs", async () => {
     for (let job = 0; job < 10; job += 1)
       await recordJob(context.db, documents(`d${job}-`, 1), { now: NOW, dueAt: NOW });
     await runPoller(context);
@@ -159,8 +156,8 @@ describe("a run", () => {
     const idle = testContext(d1, service);
     const calls = service.calls.length;
     await runPoller(idle);
-    // One transaction: the heartbeat, which writes no row where the last is half a minute old, the end of pauses, the claim,
-    // and whether there is a retry.
+    // One transaction: the heartbeat, which writes no row if the last is half a minute old, the end of pauses, the
+    // claim, and whether there is a retry.
     expect(counts).toHaveLength(5);
     expect(counts.at(-1)).toMatchObject({ read: 1, written: 0 });
     expect(counts.reduce((sum, count) => sum + count.written, 0)).toBeLessThanOrEqual(1);

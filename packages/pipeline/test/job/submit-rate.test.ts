@@ -10,7 +10,7 @@ import type { RecordedJob } from "../../src/message/record-job.ts";
 import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const MODEL = "@cf/baai/bge-m3";
-/** Submits that are possible at once. */
+/** Submits that are allowed at the same time. */
 const BURST = Math.floor(SUBMIT_BURST_MS / SUBMIT_SPACING_MS) + 1;
 
 async function record(count: number): Promise<RecordedJob[]> {
@@ -26,12 +26,12 @@ async function record(count: number): Promise<RecordedJob[]> {
   }
   return made;
 }
-/** As after so many submits at this time. */
+/** Sets the submit rate as after this many submits at this time. */
 const submitted = (count: number) =>
   env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW - SUBMIT_BURST_MS + count * SUBMIT_SPACING_MS})`);
 const due = async (id: JobId) => (await jobs(env.DB)).find((job) => job.id === id);
 
-it("a delivery stops dispatching at the rate, and leaves its other jobs due to the poller", async () => {
+it("a delivery stops dispatching at the submit rate and leaves other jobs to the poller", async () => {
   const list = await record(5);
   await submitted(BURST - 2);
   await dispatchRecorded(context, list);
@@ -42,7 +42,7 @@ it("a delivery stops dispatching at the rate, and leaves its other jobs due to t
   for (const { id } of left) expect(await due(id)).toMatchObject({ status: "pending", dispatchNumber: 0, dueAt: NOW });
 });
 
-it("a job that is over the rate starts no dispatch, and is dispatched when the rate allows it", async () => {
+it("a job over the submit rate is dispatched when the rate allows it", async () => {
   const [one] = (await record(1)) as [RecordedJob];
   await submitted(BURST + 10);
   const job = {

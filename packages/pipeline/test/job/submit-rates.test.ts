@@ -22,14 +22,14 @@ const start = async (one: Awaited<ReturnType<typeof job>>, now: number, on = db)
   startDispatch(on, one, { until: now + 120_000, token: `t-${one.id}` }, now);
 const nextAt = async () => (await rows("SELECT next_at FROM submit_rates"))[0]?.["next_at"];
 
-describe("the rate of submits", () => {
-  it("holds within the published 3,000 a minute, and allows the capacity that is promised", () => {
+describe("the submit rate", () => {
+  it("stays within the published 3,000 per minute, and allows the promised capacity", () => {
     const inAMinute = (60_000 + SUBMIT_BURST_MS) / SUBMIT_SPACING_MS + 1;
     expect(inAMinute).toBeLessThan(MAX_SUBMITS_PER_MINUTE);
     expect(60_000 / SUBMIT_SPACING_MS).toBeGreaterThanOrEqual(2_400);
   });
 
-  it("is reserved by each dispatch, and lets them run ahead for some seconds", async () => {
+  it("is used by each dispatch, and allows a burst of some seconds", async () => {
     await start(await job(), NOW);
     expect(await nextAt()).toBe(NOW - SUBMIT_BURST_MS + SUBMIT_SPACING_MS);
     await start(await job(), NOW);
@@ -48,14 +48,14 @@ describe("the rate of submits", () => {
     expect(await start(one, NOW + 1)).toMatchObject({ dispatchNumber: 1 });
   });
 
-  it("is reset if a turn is hours ahead: D1's clock was set back", async () => {
+  it("is reset if the next turn is hours ahead, after D1's clock was set back", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('${MODEL}', ${NOW + 3_600_000})`);
     expect(await start(one, NOW)).toMatchObject({ dispatchNumber: 1 });
     expect(await nextAt()).toBe(NOW - SUBMIT_BURST_MS + SUBMIT_SPACING_MS);
   });
 
-  it("of another model does not matter", async () => {
+  it("of another model has no effect", async () => {
     const one = await job();
     await env.DB.exec(`INSERT INTO submit_rates VALUES ('another', ${NOW + 1_000})`);
     expect(await start(one, NOW)).toMatchObject({ dispatchNumber: 1 });
@@ -72,7 +72,7 @@ describe("the rate of submits", () => {
     expect(await deferJob(db, { ...one, dispatchNumber: 1 }, "submit_rate", NOW)).toBeNull();
   });
 
-  it("does not hold up what is canceled", async () => {
+  it("does not delay canceled documents", async () => {
     const one = await job();
     const [submission] = (await rows("SELECT id FROM submissions")) as [{ id: SubmissionId }];
     await cancelSubmission(db, submission.id, NOW);
@@ -82,14 +82,14 @@ describe("the rate of submits", () => {
     expect(await rows("SELECT status FROM outcomes")).toEqual([{ status: "canceled" }]);
   });
 
-  it("is not used by a job that has nothing left to send", async () => {
+  it("is not used by a job with nothing left to send", async () => {
     const one = await job();
     await env.DB.exec("DELETE FROM documents");
     expect(await start(one, NOW)).toEqual({ dispatchNumber: 1, members: [] });
     expect(await rows("SELECT * FROM submit_rates")).toEqual([]);
   });
 
-  it("lets a dispatch through whose commit an error hid", async () => {
+  it("allows a dispatch whose commit an error hid", async () => {
     const one = await job();
     const { d1 } = unreliableDatabase(env.DB, (call) => (call === 1 ? "after" : null));
     expect(await start(one, NOW, openDatabase(d1))).toMatchObject({ dispatchNumber: 1 });

@@ -23,7 +23,7 @@ beforeEach(() => {
 
 const MINUTE = 60_000;
 
-/** A job with documents of two submissions, the first in two parts. */
+/** Records a job with documents of two submissions, the first in two parts. */
 async function shared() {
   const [mine, other] = [await open(db, { total: 2 }), await open(db, { total: 1 })];
   const id = jobId();
@@ -33,7 +33,7 @@ async function shared() {
   return { mine, other, id };
 }
 
-/** The next dispatch, from one that left no record of what became of it. */
+/** Starts the next dispatch after one without a recorded result. */
 async function startAgain(id: JobId, dispatchNumber: number, database = db) {
   const status = dispatchNumber === 0 ? "pending" : "dispatching";
   return startDispatch(
@@ -48,7 +48,7 @@ const unconfirmed = async (id: Parameters<typeof readSubmission>[1]) =>
   (await readSubmission(db, id))?.unconfirmedDispatches;
 
 describe("a dispatch that may have been run", () => {
-  it("is counted once at a submission that is canceled before the next, and at its neighbour as the job ends", async () => {
+  it("counts for a submission canceled before the next, and for others when the job ends", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     await cancelSubmission(db, mine, NOW);
@@ -63,7 +63,7 @@ describe("a dispatch that may have been run", () => {
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 2]);
   });
 
-  it("stays in the sum of all jobs if the job ends as canceled", async () => {
+  it("stays in the total of all jobs if the job ends as canceled", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     expect(await readJobTotals(db)).toMatchObject({ open: 1, unconfirmed: 0 });
@@ -74,7 +74,7 @@ describe("a dispatch that may have been run", () => {
     expect(await readJobTotals(db)).toMatchObject({ open: 0, ended: 1, unconfirmed: 1 });
   });
 
-  it("is counted at a submission whose documents in it are all deleted, and not before", async () => {
+  it("counts for a submission once all of its documents in the job are deleted", async () => {
     const { mine, id } = await shared();
     await startAgain(id, 0);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW);
@@ -85,7 +85,7 @@ describe("a dispatch that may have been run", () => {
     expect(await unconfirmed(mine)).toBe(2);
   });
 
-  it("is counted if a pause gives the dispatch up and a cancellation empties the job", async () => {
+  it("counts if a pause abandons the dispatch and a cancellation empties the job", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     await cancelSubmission(db, mine, NOW);
@@ -94,7 +94,7 @@ describe("a dispatch that may have been run", () => {
     expect([await unconfirmed(mine), await unconfirmed(other)]).toEqual([1, 0]);
   });
 
-  it("goes with a submission that a pause takes out of the job, and stays with the rest", async () => {
+  it("counts for a submission that a pause separates, and for the rest", async () => {
     const { mine, other, id } = await shared();
     await startAgain(id, 0);
     const error = { reason: "retry", message: "" };
@@ -115,7 +115,7 @@ describe("a dispatch that may have been run", () => {
     expect(await unconfirmed(mine)).toBe(1);
   });
 
-  it("costs one read of the job if there was none, however many submissions share it", async () => {
+  it("costs one read of the job if there was none, for any number of submissions", async () => {
     const id = jobId();
     const submissions = await Promise.all(Array.from({ length: 30 }, () => open(db)));
     const parts = submissions.map((submission, n) => part(submission, 0, [{ id: `d${n}` }]));

@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 const ALL = ["p0-0", "p0-1", "p0-2", "p1-0", "p1-1", "p1-2"];
-/** Calls to D1 that one delivery of two new messages makes. */
+/** D1 calls of one delivery with two new messages. */
 const CALLS = [
   "SELECT CASE WHEN s.id",
   "INSERT INTO parts",
@@ -37,11 +37,11 @@ const CALLS = [
   "dispatch_number = dispatch_number + 1",
   "'$[#-1].request_id'",
 ];
-/** Bears with an error, and does not wait for it to pass. */
+/** Retries after an error without waiting. */
 const patient: RetryPolicy = { tries: 4, bounded: (call) => call(), rest: () => Promise.resolve() };
 
-/** A delivery as the Queue sees it: what throws comes again whole. */
-async function attemptDelivery(d1: D1Database): Promise<string[]> {
+/** Delivers as the Queue does: if the handler throws, all messages are redelivered. */
+async function tryDelivery(d1: D1Database): Promise<string[]> {
   try {
     return await deliver(testContext(d1, service), messages);
   } catch {
@@ -60,7 +60,7 @@ async function expectRecordedOnce(): Promise<void> {
 }
 
 describe("an error of D1", () => {
-  it("can happen at these calls of a delivery", async () => {
+  it("is tried at every call of a delivery", async () => {
     const { d1, calls } = unreliableDatabase(env.DB);
     await deliver(testContext(d1, service), messages);
     expect(calls).toHaveLength(CALLS.length);
@@ -72,10 +72,10 @@ describe("an error of D1", () => {
     { name, call: index + 1, fault: "after" as const },
   ]);
 
-  it.each(faults)("loses nothing and records nothing twice: $fault call $call, $name", async ({ call, fault }) => {
+  it.each(faults)("neither loses nor repeats anything: $fault call $call, $name", async ({ call, fault }) => {
     const { d1 } = unreliableDatabase(env.DB, (number) => (number === call ? fault : null));
-    await attemptDelivery(d1);
-    // Whatever became of them, the messages may come again, to a D1 that is well.
+    await tryDelivery(d1);
+    // In any case, the messages may be redelivered, to a D1 without faults.
     expect(await deliver(context, messages)).toEqual(["ack", "ack"]);
     await expectRecordedOnce();
   });
@@ -98,7 +98,7 @@ describe("an error of D1", () => {
     { fault: "after", recorded: 6 },
   ])("in recording retries the messages: $fault its commit", async ({ fault, recorded }) => {
     const { d1 } = unreliableDatabase(env.DB, (_, sql) => (sql.includes("INSERT INTO parts") ? fault : null));
-    expect(await attemptDelivery(d1)).toEqual(["retry", "retry"]);
+    expect(await tryDelivery(d1)).toEqual(["retry", "retry"]);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded });
     expect(service.calls).toEqual([]);
   });
@@ -134,7 +134,7 @@ describe("a death of the Worker", () => {
     expect(service.submits).toHaveLength(1);
   });
 
-  it("during the call leaves the dispatch with its list to the lease, and the messages need nothing more", async () => {
+  it("during the call leaves the dispatch and its list to the lease, without the messages", async () => {
     const called = Promise.withResolvers<void>();
     service.onSubmit = () => {
       called.resolve();

@@ -24,63 +24,63 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
   { kind: "an empty body", body: () => "", reason: "the body is not JSON" },
   { kind: "a body that is not JSON", body: () => "<html>", reason: "the body is not JSON" },
   { kind: "half of a body", body: () => valid().slice(0, 200), reason: "the body is not JSON" },
-  { kind: "JSON null", body: () => "null", reason: "the body is no part" },
-  { kind: "a JSON list", body: () => "[]", reason: "the body is no part" },
+  { kind: "JSON null", body: () => "null", reason: "the body is not a part" },
+  { kind: "a JSON list", body: () => "[]", reason: "the body is not a part" },
   {
     kind: "JSON of another shape",
     body: () => '{"hello":"world"}',
-    reason: `the body's "kind" is not what this version reads`,
+    reason: `the body's "kind" is not valid in this version`,
   },
-  { kind: "a later version", body: () => changed({ v: 2 }), reason: `the body's "v" is not what this version reads` },
+  { kind: "a later version", body: () => changed({ v: 2 }), reason: `the body's "v" is not valid in this version` },
   {
     kind: "another kind",
     body: () => changed({ kind: "whole" }),
-    reason: `the body's "kind" is not what this version reads`,
+    reason: `the body's "kind" is not valid in this version`,
   },
   {
-    kind: "a submission's id that is none",
+    kind: "an invalid submission id",
     body: () => changed({ submission: "sub_1" }),
-    reason: `the body's "submission" is not what this version reads`,
+    reason: `the body's "submission" is not valid in this version`,
   },
   {
     kind: "an unknown model",
     body: () => changed({ model: "@cf/none" }),
-    reason: `the body's "model" is not what this version reads`,
+    reason: `the body's "model" is not valid in this version`,
   },
   {
     kind: "an unknown lane",
     body: () => changed({ lane: "slow" }),
-    reason: `the body's "lane" is not what this version reads`,
+    reason: `the body's "lane" is not valid in this version`,
   },
   {
-    kind: "a part number that is none",
+    kind: "an invalid part number",
     body: () => changed({ part: -1 }),
-    reason: `the body's "part" is not what this version reads`,
+    reason: `the body's "part" is not valid in this version`,
   },
   {
     kind: "no documents",
     body: () => changed({ documents: [] }),
-    reason: `the body's "documents" is not what this version reads`,
+    reason: `the body's "documents" is not valid in this version`,
   },
   {
     kind: "a document without contexts",
     body: () => changed({ documents: [{ place: 0, id: "d", bytes: 10, query: "q" }] }),
-    reason: `the body's "documents.0.contexts" is not what this version reads`,
+    reason: `the body's "documents.0.contexts" is not valid in this version`,
   },
   {
     kind: "metadata that is not text",
     body: () => valid().replace('"query"', '"metadata":{"a":1},"query"'),
-    reason: `the body's "documents.0.metadata" is not what this version reads`,
+    reason: `the body's "documents.0.metadata" is not valid in this version`,
   },
   {
     kind: "metadata that is not the text of an object",
     body: () => valid().replace('"query"', '"metadata":"[1]","query"'),
-    reason: `the body's "documents.0.metadata" is not what this version reads`,
+    reason: `the body's "documents.0.metadata" is not valid in this version`,
   },
   {
     kind: "metadata that is not JSON",
     body: () => valid().replace('"query"', '"metadata":"{1}","query"'),
-    reason: `the body's "documents.0.metadata" is not what this version reads`,
+    reason: `the body's "documents.0.metadata" is not valid in this version`,
   },
   { kind: "a body of bytes", body: () => new TextEncoder().encode("bytes").buffer, reason: "the body is not text" },
   { kind: "an object for a body", body: () => ({ v: 1, kind: "part" }), reason: "the body is not text" },
@@ -104,13 +104,13 @@ const kinds: readonly { readonly kind: string; readonly body: () => unknown; rea
   {
     kind: "a reference of a later version",
     body: () => reference(submission, { v: 2 }),
-    reason: `the body's "v" is not what this version reads`,
+    reason: `the body's "v" is not valid in this version`,
   },
 ];
 
 describe("a malformed message", () => {
   it.each(kinds)(
-    "is kept with its reason and acknowledged, its neighbours recorded: $kind",
+    "is stored with its reason and acknowledged, and its neighbors recorded: $kind",
     async ({ body, reason }) => {
       const messages = [
         messageOf(part(submission, 0, [document("before")])),
@@ -129,12 +129,12 @@ describe("a malformed message", () => {
     { kind: "text", body: "<html>é", stored: "<html>é" },
     { kind: "bytes", body: new TextEncoder().encode("some bytes").buffer, stored: "some bytes" },
     { kind: "an object", body: { a: [1, "two"] }, stored: '{"a":[1,"two"]}' },
-  ])("is kept whole: $kind", async ({ body, stored }) => {
+  ])("is stored whole: $kind", async ({ body, stored }) => {
     await deliver(context, [{ id: "bad", body }]);
     expect(await kept()).toMatchObject([{ body: stored }]);
   });
 
-  it("is kept once, however often it is delivered", async () => {
+  it("is stored once, however often it is delivered", async () => {
     await deliver(context, [{ id: "bad", body: "x" }]);
     const before = await kept();
     context.clock.now += 60_000;
@@ -151,22 +151,22 @@ describe("a malformed message", () => {
     expect(JSON.stringify(context.events)).not.toContain("SECRET");
   });
 
-  it("is a staged part too whose text cannot be read", async () => {
+  it("can be a staged part with unreadable text", async () => {
     await stagePart(context.db, submission, { part: 3, body: "not a part", total: 2 }, NOW);
     expect(await deliver(context, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
     expect(await kept()).toMatchObject([{ id: "bad", reason: "the body is not JSON" }]);
   });
 
-  it("is a staged part too that only refers to another", async () => {
+  it("can be a staged part that only refers to another", async () => {
     await stagePart(context.db, submission, { part: 3, body: reference(submission), total: 2 }, NOW);
     expect(await deliver(context, [{ id: "bad", body: reference(submission) }])).toEqual(["ack"]);
-    expect(await kept()).toMatchObject([{ id: "bad", reason: "a staged part refers to another" }]);
+    expect(await kept()).toMatchObject([{ id: "bad", reason: "the staged part refers to another part" }]);
   });
 });
 
 describe("a message that D1 cannot read", () => {
-  it("is kept and acknowledged, its neighbors recorded and sent", async () => {
-    // Every message that passes the check is readable: here a trigger reads a query as JSON, which it is not.
+  it("is stored and acknowledged, and its neighbors recorded and sent", async () => {
+    // Every message that passes the check is readable, so a trigger reads a query as JSON, which it is not.
     await env.DB.exec(
       "CREATE TRIGGER unreadable BEFORE INSERT ON documents WHEN NEW.document_id = 'x' BEGIN SELECT json(NEW.query); END",
     );

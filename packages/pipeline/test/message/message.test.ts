@@ -44,11 +44,11 @@ function pack(documents: readonly SerializedDocument[]): PackedPart[] {
   const parts = [...documents.map((document) => packer.add(document)), packer.flush()];
   return parts.filter((part) => part !== null);
 }
-const textOf = (part: PackedPart) => new TextDecoder().decode(part.documents);
-const bodyOf = (part: PackedPart, number = 0) => partBody(HEADER, number, "0".repeat(64), part.documents);
+const textOf = (part: PackedPart) => new TextDecoder().decode(part.documentsJson);
+const bodyOf = (part: PackedPart, number = 0) => partBody(HEADER, number, "0".repeat(64), part.documentsJson);
 
 describe("PartPacker", () => {
-  it("keeps order, loses nothing, and keeps every body that is not staged within a message", () => {
+  it("keeps all documents in order, and every unstaged body within a message", () => {
     const sizes = fc.array(fc.tuple(fc.integer({ min: 1, max: 70_000 }), fc.constantFrom("x", "é", "\n")), {
       minLength: 1,
       maxLength: 40,
@@ -83,7 +83,7 @@ describe("PartPacker", () => {
     ]);
   });
 
-  it("gives a document that no message can hold its own part", () => {
+  it("gives a document too large for a message its own part", () => {
     const parts = pack([serialize(10, 0), serialize(200_000, 1), serialize(10, 2)]);
     expect(parts.map((part) => [part.count, isStaged(part)])).toEqual([
       [1, false],
@@ -92,7 +92,7 @@ describe("PartPacker", () => {
     ]);
   });
 
-  it("takes the submission's id in later, in the ids of documents that are named after it and nowhere else", () => {
+  it("fills in the submission's id later, only in ids of documents named after it", () => {
     const serialized = (submission: string, id: string | null, place: number) => {
       const texts = { query: `é ${UNMINTED}`, contexts: [UNMINTED], contextIds: [UNMINTED], metadata: null };
       const named = serializeDocument({ id, ...texts }, id ?? nameDocument(submission, place), place);
@@ -110,7 +110,7 @@ describe("PartPacker", () => {
     );
   });
 
-  it("has nothing left after it was flushed", () => {
+  it("is empty after a flush", () => {
     const packer = new PartPacker(HEADER);
     expect(packer.flush()).toBeNull();
     packer.add(serialize(1, 0));
@@ -119,7 +119,7 @@ describe("PartPacker", () => {
   });
 });
 
-it("a call takes messages up to 256 KB and 100 of them, what Queues adds to each included", () => {
+it("a call takes up to 256 KB and 100 messages, including the overhead of Queues", () => {
   const room = MAX_SEND_BYTES - 1_000 - MESSAGE_OVERHEAD_BYTES;
   expect(fitsSend({ bytes: 1_000, messages: 1 }, room)).toBe(true);
   expect(fitsSend({ bytes: 1_000, messages: 1 }, room + 1)).toBe(false);
@@ -129,7 +129,7 @@ it("a call takes messages up to 256 KB and 100 of them, what Queues adds to each
 describe("parseMessage", () => {
   const part = pack([serialize(5, 0), serialize(5, 1)])[0] as PackedPart;
 
-  it("reads what was packed", () => {
+  it("reads a packed part", () => {
     expect(parseMessage(bodyOf(part, 3))).toMatchObject({
       ok: true,
       value: {
@@ -164,7 +164,7 @@ describe("parseMessage", () => {
       '"documents.0.contexts"',
     ]),
     [
-      "context ids that are no list of strings",
+      "context ids that are not a list of strings",
       bodyOf(part).replace('"contexts":', '"context_ids":[7],"contexts":'),
       '"documents.0.context_ids"',
     ],
@@ -173,7 +173,7 @@ describe("parseMessage", () => {
       bodyOf(part).replace('"contexts":', '"context_ids":[],"contexts":'),
       '"documents.0"',
     ],
-  ])("refuses %s, and names the place without its text", (_, body, place) => {
+  ])("refuses %s, and names the field without its text", (_, body, place) => {
     const parsed = parseMessage(body);
     expect(parsed.ok ? "read" : parsed.error).toContain(place);
     expect(JSON.stringify(parsed)).not.toContain("secret");

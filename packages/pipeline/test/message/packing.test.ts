@@ -17,7 +17,7 @@ import {
 } from "../../test-support/index.ts";
 import { deliver, messageOf, type TestMessage } from "../../test-support/deliver.ts";
 
-/** The limits as promised, spelled out: a constant that moves must not move the test along. */
+/** The promised limits as literal numbers, so that a changed constant does not change the test. */
 const MAX_JOB_BYTES = 9_500_000;
 const MAX_JOB_DOCUMENTS = 10_000;
 const MAX_JOB_CONTEXTS = 50_000;
@@ -37,7 +37,7 @@ beforeEach(() => {
   context = testContext(observed.d1, service);
 });
 
-/** The first `count` messages of a push, packed as the producer packs them. */
+/** Creates the first `count` messages of a push, packed as by the producer. */
 function pack(
   submission: SubmissionId,
   count: number,
@@ -61,7 +61,7 @@ function pack(
     if (full === null) continue;
     documents += full.count;
     const number = messages.length;
-    messages.push({ id: `m${number}`, body: partBody(header, number, `hash-${number}`, full.documents) });
+    messages.push({ id: `m${number}`, body: partBody(header, number, `hash-${number}`, full.documentsJson) });
   }
   return { messages, documents };
 }
@@ -71,7 +71,9 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => to
 const words = (index: number, length: number) =>
   `${index} is a text of some words. `.repeat(Math.ceil(length / 27)).slice(0, length);
 
-/** Delivers one push and gives what reached Workers AI, once every document did exactly once. */
+/**
+ * Delivers one push. Returns the batches sent to Workers AI after checking that each document was sent exactly once.
+ */
 async function deliverPush(count: number, make: (index: number) => TestDocument) {
   const submission = await open(context.db, { total: 1_000_000, closed: false });
   const { messages, documents } = pack(submission, count, make);
@@ -85,7 +87,7 @@ async function deliverPush(count: number, make: (index: number) => TestDocument)
 }
 
 describe("100 full messages", () => {
-  it("become the fewest jobs, all but the last at least 95 % full", async () => {
+  it("become the fewest possible jobs, all but the last at least 95% full", async () => {
     const { messages } = await deliverPush(100, (index) => ({
       query: words(index, 100),
       contexts: Array.from({ length: 5 }, (_, context) => words(index + context, 270)),
@@ -98,7 +100,7 @@ describe("100 full messages", () => {
     for (const full of bytes.slice(0, -1)) expect(full).toBeGreaterThanOrEqual(0.95 * MAX_JOB_BYTES);
   });
 
-  it("are counted by bytes as they are sent, not by characters", async () => {
+  it("are counted by bytes as sent, not by characters", async () => {
     const texts = ["漢字", "😀", 'a "quoted"\\ word', "line\nbreak\t\u0001", "é"];
     await deliverPush(100, (index) => ({
       query: (texts[index % 5] ?? "").repeat(20),
@@ -107,7 +109,7 @@ describe("100 full messages", () => {
     const bytes = service.submits.map((call) => call.bytes);
     expect(Math.max(...bytes)).toBeLessThanOrEqual(MAX_JOB_BYTES);
     for (const full of bytes.slice(0, -1)) expect(full).toBeGreaterThanOrEqual(0.95 * MAX_JOB_BYTES);
-    // What D1 keeps as the payload's size is never less than it is.
+    // The payload size stored in D1 is never too small.
     const kept = await rows<{ bytes: number }>(
       env.DB,
       "SELECT payload_bytes AS bytes FROM jobs ORDER BY payload_bytes",
@@ -130,7 +132,7 @@ describe("100 full messages", () => {
       count: 12,
       make: (index: number) => ({ id: String(index).padStart(256, "i"), query: "q", contexts: ["c"] }),
     },
-  ])("are recorded in statements and transactions near what D1 takes: documents $kind", async ({ count, make }) => {
+  ])("are recorded in statements and transactions near D1's limits: documents $kind", async ({ count, make }) => {
     await deliverPush(count, make);
     expect(Math.max(...calls.flatMap((call) => call.bound))).toBeLessThanOrEqual(MAX_PARAMETER_BYTES);
     const transactions = calls.filter((call) => call.sql.includes("INSERT INTO documents"));
@@ -139,7 +141,7 @@ describe("100 full messages", () => {
 });
 
 describe("a job", () => {
-  it("holds 10,000 documents at most, and as many wherever they bind", async () => {
+  it("has at most 10,000 documents, and as many if that limit applies", async () => {
     await deliverPush(50, (index) => ({ query: "q", contexts: [String(index)] }));
     expect(service.submits.map(({ requests }) => requests.length)).toEqual([
       MAX_JOB_DOCUMENTS,
@@ -148,14 +150,14 @@ describe("a job", () => {
     ]);
   });
 
-  it("holds 50,000 contexts at most, and as many wherever they bind", async () => {
+  it("has at most 50,000 contexts, and as many if that limit applies", async () => {
     const contexts = Array.from({ length: 100 }, (_, index) => `c${index}`);
     await deliverPush(50, (index) => ({ query: String(index), contexts }));
     const counts = service.submits.map(({ requests }) => sum(requests.map((request) => request.contexts.length)));
     expect(counts).toEqual([MAX_JOB_CONTEXTS, MAX_JOB_CONTEXTS, 25_000]);
   });
 
-  it("holds a list of its documents that D1 takes, however long their ids", async () => {
+  it("has a list of documents that D1 accepts, however long their ids", async () => {
     await deliverPush(30, (index) => ({ id: String(index).padStart(256, "i"), query: "q", contexts: ["c"] }));
     const lists = await rows<{ bytes: number }>(
       env.DB,
@@ -164,7 +166,7 @@ describe("a job", () => {
     expect(Math.max(...lists.map(({ bytes }) => bytes))).toBeLessThanOrEqual(MAX_JOB_MEMBER_BYTES);
   });
 
-  it("holds documents of one lane", async () => {
+  it("has documents of one lane", async () => {
     const lanes: readonly Lane[] = ["bulk", "interactive", "bulk", "interactive", "interactive"];
     const messages: TestMessage[] = [];
     for (const [index, lane] of lanes.entries()) {

@@ -5,7 +5,7 @@ import { planTransactions } from "../../src/message/sql/plan-transactions.ts";
 
 let submissions = 0;
 
-/** A part of one submission, with so many bytes of texts and of rows for `documents`. */
+/** Creates a part of one submission with these bytes of texts and of rows for `documents`. */
 function partOf(ids: readonly string[], more: { texts?: number; rows?: number; collection?: string } = {}) {
   submissions += 1;
   return {
@@ -24,7 +24,7 @@ function partOf(ids: readonly string[], more: { texts?: number; rows?: number; c
 const parts = (count: number, more: Parameters<typeof partOf>[1] = {}) =>
   Array.from({ length: count }, (_, n) => partOf([`d${n}`], more));
 
-/** How many parts are in each row of texts, by statements, by transactions. */
+/** Counts the parts in each row of texts, by statement, by transaction. */
 const shape = (list: readonly PartToRecord[]) =>
   planTransactions(list).map(({ statements }) =>
     statements.map(({ contextsRows }) => contextsRows.map((row) => row.parts.length)),
@@ -40,7 +40,7 @@ describe("the parts of a job", () => {
     expect(planTransactions([])).toEqual([]);
   });
 
-  it("share a row of texts as far as 128 KB go, and a larger one has a row to itself", () => {
+  it("share a row of texts up to 128 KB, and a larger one has its own row", () => {
     const eighth = MAX_SHARED_TEXT_BYTES / 8;
     expect(shape(parts(20, { texts: eighth }))).toEqual([[[8, 8, 4]]]);
     expect(shape(parts(9, { texts: eighth + 1 }))).toEqual([[[7, 2]]]);
@@ -50,7 +50,7 @@ describe("the parts of a job", () => {
     ]);
   });
 
-  it("share none if two of their documents have the same id in the same collection", () => {
+  it("share no row if two of their documents have the same id and collection", () => {
     const list = [
       partOf(["a", "b"]),
       partOf(["c", "d"]),
@@ -62,15 +62,15 @@ describe("the parts of a job", () => {
     expect(shape(list)).toEqual([[[2, 3, 1]]]);
   });
 
-  it("begin a row with each statement, and a statement with each transaction", () => {
+  it("start a row with each statement, and a statement with each transaction", () => {
     const half = MAX_PARAMETER_BYTES / 2;
     expect(shape(parts(4, { rows: half - 1_000 }))).toEqual([[[2], [2]]]);
     expect(shape(parts(3, { rows: half }))).toEqual([[[1], [1], [1]]]);
     expect(shape(parts(3, { texts: MAX_TRANSACTION_BYTES / 2 }))).toEqual([[[1]], [[1]], [[1]]]);
   });
 
-  it("with their texts, rows and ids keep each transaction within 5 MB", () => {
-    // All but the last, which holds what is left.
+  it("fill each transaction to at most 5 MB with texts, rows and ids", () => {
+    // All but the last, which has the remaining parts.
     for (const transaction of planTransactions(parts(400, { texts: 100_000, rows: 20_000 })).slice(0, -1)) {
       const bytes = partsIn(transaction).reduce((sum, { texts, rows }) => sum + texts.length + rows.length, 0);
       expect(bytes).toBeLessThanOrEqual(MAX_TRANSACTION_BYTES);

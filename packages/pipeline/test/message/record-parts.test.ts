@@ -17,7 +17,7 @@ beforeEach(() => {
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 
 describe("opening a submission", () => {
-  it("mints ids that rise, in one millisecond and with a clock that went back", async () => {
+  it("mints rising ids, also within a millisecond or after the clock was set back", async () => {
     const ids = [
       await open(db, {}, NOW),
       await open(db, {}, NOW),
@@ -37,7 +37,7 @@ describe("opening a submission", () => {
 });
 
 describe("recording parts", () => {
-  it("keeps documents to the letter", async () => {
+  it("stores documents unchanged", async () => {
     const submission = await open(db, { total: 1 });
     const query = 'quotes " and \\ back, line\nbreak, é, 漢, 😀, \u007f';
     const document = { id: "a/b 漢", query, contexts: ["one\t", "two 😀"], contextIds: ["x", "1"] };
@@ -69,13 +69,13 @@ describe("recording parts", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ total: 4, recorded: 4 });
   });
 
-  it("records a part of two consumers in the job of the first only", async () => {
+  it("records a part that two consumers have only in the job of the first", async () => {
     const submission = await open(db, { total: 3 });
     const [first, second] = [jobId(), jobId()];
     const shared = part(submission, 0, [{}, {}]);
     await record(db, first, [[shared]]);
     const other = part(submission, 1, [{}], 2);
-    // All of a transaction or none: what came with it comes again by itself.
+    // A transaction is all or none, so the other part is redelivered.
     expect(await record(db, second, [[shared, other]])).toEqual([true, false]);
     expect(await rows("SELECT id FROM jobs")).toEqual([{ id: first }]);
     expect(await rows("SELECT count(*) AS n FROM contexts")).toEqual([{ n: 1 }]);
@@ -93,14 +93,14 @@ describe("recording parts", () => {
       expect(await rows(`SELECT count(*) AS n FROM ${table}`), table).toEqual([{ n: 0 }]);
   });
 
-  it("finds each document's texts again, of more rows than a statement binds and by several statements", async () => {
+  it("stores each document's texts, with several statements and many rows", async () => {
     const submission = await open(db, { total: 600 });
     const own = (index: number) => ({ contexts: [`text of ${index}`, `"${index}"`] });
-    // Three parts a row of texts, two documents a part, so that 100 rows of texts are written at once.
+    // Three parts per row of texts and two documents per part, so that 100 rows of texts are written together.
     const parts = Array.from({ length: 300 }, (_, n) => part(submission, n, [own(2 * n), own(2 * n + 1)], 2 * n));
     const shared = Array.from({ length: 100 }, (_, n) => parts.slice(3 * n, 3 * n + 3));
     const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
-    // Behind another's, so that ids do not begin at 1.
+    // After another submission's, so that ids do not begin at 1.
     await record(db, jobId(), [[part(await open(db), 0, [{}])]]);
     const recorded = await recordParts(db, job, transactionOf(shared.slice(0, 30), shared.slice(30)), NOW);
     expect(new Set(recorded)).toEqual(new Set([true]));
@@ -111,7 +111,7 @@ describe("recording parts", () => {
     );
   });
 
-  it("adds to a job over several transactions until its first dispatch, and not after", async () => {
+  it("adds to a job over several transactions, but not after its first dispatch", async () => {
     const submission = await open(db, { total: 3 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
@@ -137,7 +137,7 @@ describe("recording parts", () => {
     ]);
   });
 
-  it("clears a staged part with its recording", async () => {
+  it("deletes a staged part when it is recorded", async () => {
     const submission = await open(db, { total: 1 });
     const staged = part(submission, 0, [{}]);
     await stagePart(db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
@@ -147,7 +147,7 @@ describe("recording parts", () => {
     expect(await readStagedPart(db, submission, 0)).toBeNull();
   });
 
-  it("ends the documents of a canceled submission at once, and dispatches none of them", async () => {
+  it("ends the documents of a canceled submission immediately, without a dispatch", async () => {
     const [kept, canceled] = [await open(db, { total: 1 }), await open(db, { total: 2 })];
     await env.DB.prepare("UPDATE submissions SET cancel_requested_at = ? WHERE id = ?").bind(NOW, canceled).run();
     const id = jobId();
@@ -159,7 +159,7 @@ describe("recording parts", () => {
 });
 
 describe("starting a dispatch", () => {
-  it("is done by one of two that try", async () => {
+  it("succeeds for one of two Workers", async () => {
     const submission = await open(db, { total: 1 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);
@@ -173,7 +173,7 @@ describe("starting a dispatch", () => {
     ]);
   });
 
-  it("leaves out what was deleted or canceled since, and keeps the list from then on", async () => {
+  it("leaves out deleted and canceled documents, and then keeps the list", async () => {
     const [kept, canceled] = [await open(db, { total: 3 }), await open(db, { total: 1 })];
     const id = jobId();
     await record(db, id, [[part(kept, 0, [{ id: "a" }, { id: "b" }, { id: "c" }]), part(canceled, 0, [{ id: "d" }])]]);
@@ -186,7 +186,7 @@ describe("starting a dispatch", () => {
     expect(await readSubmission(db, canceled)).toMatchObject({ canceled: 1, completedAt: NOW });
   });
 
-  it("ends a job that has nothing left to send", async () => {
+  it("ends a job with nothing left to send", async () => {
     const submission = await open(db, { total: 1 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{ id: "a" }])]]);
@@ -195,7 +195,7 @@ describe("starting a dispatch", () => {
     expect(await rows("SELECT status, due_at FROM jobs")).toEqual([{ status: "canceled", due_at: null }]);
   });
 
-  it("counts a dispatch that broke off as unconfirmed", async () => {
+  it("counts an interrupted dispatch as unconfirmed", async () => {
     const submission = await open(db, { total: 1 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{}])]]);

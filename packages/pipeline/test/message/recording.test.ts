@@ -21,7 +21,7 @@ import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const DISPATCH_LEASE_MS = dispatchLease(60_000);
 
-/** Everything a delivery may change. */
+/** Everything that a delivery may change. */
 const everything = async () => ({
   submissions: await rows(env.DB, "SELECT * FROM submissions ORDER BY id"),
   parts: await rows(env.DB, "SELECT * FROM parts ORDER BY submission_id, part"),
@@ -32,7 +32,7 @@ const everything = async () => ({
 });
 
 describe("a delivery", () => {
-  it("is recorded, its dispatch started and its list stored before Workers AI is called", async () => {
+  it("is recorded, with its dispatch and list stored, before Workers AI is called", async () => {
     const submission = await open(context.db, { total: 5 });
     const messages = [
       messageOf(part(submission, 0, documents("a", 3))),
@@ -66,7 +66,7 @@ describe("a delivery", () => {
     );
   });
 
-  it("records a message that it holds twice once", async () => {
+  it("records a message once if it contains it twice", async () => {
     const submission = await open(context.db, { total: 3 });
     const message = messageOf(part(submission, 0, documents("d", 3)));
     expect(await deliver(context, [message, { ...message, id: "again" }])).toEqual(["ack", "ack"]);
@@ -86,7 +86,7 @@ describe("a delivery", () => {
     expect(service.calls).toHaveLength(1);
   });
 
-  it("records the new part beside one that was delivered before", async () => {
+  it("records a new part next to one that was delivered before", async () => {
     const submission = await open(context.db, { total: 3 });
     const old = messageOf(part(submission, 0, documents("a", 2)));
     await deliver(context, [old]);
@@ -95,7 +95,7 @@ describe("a delivery", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 3 });
   });
 
-  it("is recorded and sent once when two consumers have it at once", async () => {
+  it("is recorded and sent once when two consumers have it at the same time", async () => {
     const submission = await open(context.db, { total: 6 });
     const messages = [0, 1].map((number) =>
       messageOf(part(submission, number, documents(`p${number}-`, 3), number * 3)),
@@ -113,7 +113,7 @@ describe("a delivery", () => {
     expect((await jobs(env.DB)).map((job) => job.status)).toEqual(["dispatched"]);
   });
 
-  it("shares two overlapping deliveries out without sending a document twice", async () => {
+  it("overlapping another sends no document twice", async () => {
     const submission = await open(context.db, { total: 3 });
     const [first, shared, last] = [0, 1, 2].map((number) =>
       messageOf(part(submission, number, [document(`d${number}`)], number)),
@@ -124,7 +124,7 @@ describe("a delivery", () => {
       [shared, last],
     ];
     const decided = await Promise.all(deliveries.map((messages) => deliver(context, messages)));
-    // A transaction records all of its parts or none: what came with one that is recorded comes again.
+    // A transaction records all of its parts or none, so parts delivered with a recorded one are redelivered.
     const again = deliveries.flatMap((messages, n) => messages.filter((_, index) => decided[n]?.[index] === "retry"));
     expect(again).toHaveLength(1);
     expect(await deliver(context, again)).toEqual(["ack"]);
@@ -149,7 +149,7 @@ describe("a delivery", () => {
     expect(await jobs(env.DB)).toEqual([]);
   });
 
-  it("of nothing does nothing", async () => {
+  it("does nothing if it is empty", async () => {
     expect(await deliver(context, [])).toEqual([]);
     expect(await jobs(env.DB)).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe("a delivery", () => {
 describe("a part too big for a message", () => {
   const big = { id: "big", query: "what is big?", contexts: ["x".repeat(300_000), "漢".repeat(200_000)] };
 
-  it("is recorded through the reference to it", async () => {
+  it("is recorded through its reference", async () => {
     const submission = await open(context.db, { total: 1, lane: "bulk" });
     const staged = part(submission, 0, [big]);
     await stagePart(context.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);
@@ -171,7 +171,7 @@ describe("a part too big for a message", () => {
     expect(await readStagedPart(context.db, submission, 0)).toBeNull();
   });
 
-  it("is recorded with all others before any job is dispatched, and a slow service leaves jobs to the poller", async () => {
+  it("is recorded with all others before any dispatch; a slow service leaves jobs to the poller", async () => {
     const submission = await open(context.db, { total: 20, lane: "bulk" });
     const messages = [];
     for (let number = 0; number < 20; number += 1) {
@@ -193,7 +193,7 @@ describe("a part too big for a message", () => {
     expect(left.at(-1)).toMatchObject({ dueAt: context.clock.now, dispatchNumber: 0 });
   });
 
-  it("is fetched with few others at a time, so that memory does: 25 references, three jobs", async () => {
+  it("is fetched a few at a time to save memory: 25 references, three jobs", async () => {
     const observed = unreliableDatabase(env.DB);
     const watched = testContext(observed.d1, service);
     const submission = await open(context.db, { total: 25, lane: "bulk" });
@@ -206,19 +206,19 @@ describe("a part too big for a message", () => {
     }
     observed.calls.length = 0;
     expect(new Set(await deliver(watched, messages))).toEqual(new Set(["ack"]));
-    // Fetched, fetched, …, recorded: in the order of the calls.
+    // In the order of the calls: fetched, fetched, …, recorded.
     let held = 0;
-    let most = 0;
+    let max = 0;
     for (const { sql } of observed.calls) {
       if (/SELECT .*FROM "?staged_parts/is.test(sql)) held += 1;
       if (sql.includes("INSERT INTO jobs")) held = 0;
-      most = Math.max(most, held);
+      max = Math.max(max, held);
     }
-    expect(most).toBe(9);
+    expect(max).toBe(9);
     expect(await counters(env.DB, submission)).toMatchObject({ recorded: 25 });
   });
 
-  it("changes nothing when its reference is delivered again, though it is no longer staged", async () => {
+  it("changes nothing when its reference is redelivered after it was recorded", async () => {
     const submission = await open(context.db, { total: 1 });
     const staged = part(submission, 0, [big]);
     await stagePart(context.db, submission, { part: 0, body: staged.body, total: 1 }, NOW);

@@ -21,7 +21,7 @@ import { context, it, service } from "../../test-support/pipeline-test.ts";
 
 const throwing = (thrown: unknown) => () => Promise.reject(thrown as Error);
 
-/** Delivers a push of so many documents to a service that answers as told. */
+/** Delivers a push of `count` documents to a service that answers with `onSubmit`. */
 async function deliverTo(onSubmit: () => unknown, count = 4): Promise<SubmissionId> {
   const submission = await open(context.db, { total: count });
   service.onSubmit = onSubmit;
@@ -29,13 +29,13 @@ async function deliverTo(onSubmit: () => unknown, count = 4): Promise<Submission
   return submission;
 }
 
-/** Half a run, and half as much again by the test's chance. */
+/** Half a run, plus half of that by the test's random number. */
 const FIRST_BACKOFF = NOW + 1.5 * (RUN / 2);
-/** The same after a batch that may have been accepted: up to a quarter more. */
+/** The same after a batch that may have been accepted, with a random part of up to a quarter. */
 const FIRST_BATCH_BACKOFF = NOW + 1.125 * (RUN / 2);
 const CONFIGURATION_PAUSE_MS = NOW + 15 * 60_000;
 
-describe("a job that is refused for now", () => {
+describe("a temporarily refused job", () => {
   it.each([
     {
       how: "is out of capacity",
@@ -45,14 +45,14 @@ describe("a job that is refused for now", () => {
       unconfirmed: 0,
     },
     {
-      how: "says so in a 200",
+      how: "is out of capacity in a 200",
       answer: () => ({ success: false, errors: [{ code: 3040, message: "Capacity" }] }),
       reason: "retry",
       due: FIRST_BACKOFF,
       unconfirmed: 0,
     },
     {
-      how: "says when to come again",
+      how: "names a time to retry",
       answer: throwing(serviceError("3040: Capacity, retry after 300 s")),
       reason: "retry",
       due: NOW + 300_000,
@@ -73,14 +73,14 @@ describe("a job that is refused for now", () => {
       unconfirmed: 1,
     },
     {
-      how: "throws an error without words",
+      how: "throws an error without a message",
       answer: throwing(serviceError("")),
       reason: "retry",
       due: FIRST_BATCH_BACKOFF,
       unconfirmed: 1,
     },
     {
-      how: "throws what is no error",
+      how: "throws a value that is not an error",
       answer: throwing(undefined),
       reason: "retry",
       due: FIRST_BATCH_BACKOFF,
@@ -102,14 +102,14 @@ describe("a job that is refused for now", () => {
       unconfirmed: 0,
     },
     {
-      how: "has none left by its other code",
+      how: "has no neurons left, by its other code",
       answer: throwing(serviceError("4006: you have used up your daily neurons")),
       reason: "pause",
       due: MIDNIGHT,
       unconfirmed: 0,
     },
     {
-      how: "knows no such model",
+      how: "does not know the model",
       answer: throwing(serviceError("5007: No such model")),
       reason: "configuration",
       due: CONFIGURATION_PAUSE_MS,
@@ -128,7 +128,7 @@ describe("a job that is refused for now", () => {
       status: "pending",
       dispatchNumber: 1,
       round: 1,
-      // What stops the whole model says nothing about the job.
+      // A fault that pauses the whole model is not about the job.
       refusals: reason === "retry" ? 1 : 0,
       requestId: null,
       dueAt: due,
@@ -151,7 +151,7 @@ describe("a job that is refused for now", () => {
   it.each([
     { how: "the day's neurons are used up", error: "3036: used up your daily free allocation" },
     { how: "the account is refused", error: "10000: Authentication error" },
-  ])("keeps the other jobs of its delivery back if $how", async ({ error }) => {
+  ])("holds the other jobs of its delivery if $how", async ({ error }) => {
     service.onSubmit = throwing(serviceError(error));
     const lanes = ["bulk", "interactive"] as const;
     const messages = [];
@@ -164,7 +164,7 @@ describe("a job that is refused for now", () => {
     expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["pending", "pending"]);
   });
 
-  it("waits in D1 when the call takes too long, counted as unconfirmed", async () => {
+  it("waits in D1 if the call times out, and counts as unconfirmed", async () => {
     Object.assign(context, { bounded: () => Promise.reject(new CallTimeout(60_000)) });
     await deliverTo(() => undefined);
     expect(await onlyJob(env.DB)).toMatchObject({
@@ -185,7 +185,7 @@ describe("a job whose input is refused", () => {
       reason: "shrink",
     },
     { how: "invalid", answer: throwing(serviceError("5006: Error: oneOf at '/' not met")), reason: "invalid" },
-  ])("is split in pieces that are due at once: $how", async ({ answer, reason }) => {
+  ])("is split into pieces that are due now: $how", async ({ answer, reason }) => {
     const submission = await deliverTo(answer, 5);
     const [whole, ...pieces] = await jobs(env.DB);
     expect(whole).toMatchObject({ status: "split", dueAt: null, dispatches: [{ error: { reason } }] });
@@ -219,13 +219,13 @@ describe("a job whose input is refused", () => {
       message: "5006: query is missing",
     },
     {
-      how: "of a form that is not taken",
+      how: "of an unsupported form",
       count: 3,
       answer: throwing(serviceError("5005: not supported")),
       code: "refused",
       message: "5005: not supported",
     },
-  ])("fails with the service's words: $how", async ({ count, answer, code, message }) => {
+  ])("fails with the service's message: $how", async ({ count, answer, code, message }) => {
     const submission = await deliverTo(answer, count);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "failed", dispatchNumber: 1, dueAt: null });
     const failed = documents("d", count).map(({ id }) => ({ id, code, message, attempts: 1 }));
@@ -247,7 +247,7 @@ describe("a paused model", () => {
   it.each([
     { reason: "daily_limit", error: "3036: used up your daily free allocation", until: MIDNIGHT },
     { reason: "configuration", error: "5007: No such model", until: CONFIGURATION_PAUSE_MS },
-  ])("is recorded for and not called again until it ends: $reason", async ({ error, until }) => {
+  ])("records its messages and is not called until the pause ends: $reason", async ({ error, until }) => {
     await deliverTo(throwing(serviceError(error)));
     service.onSubmit = null;
     const later = await open(context.db, { total: 1 });

@@ -13,12 +13,16 @@ beforeEach(async () => {
 });
 
 const kept = () => rows(env.DB, "SELECT queue, message_id AS id, reason FROM malformed_messages");
-/** More documents than its submission counts. */
-const refused = (attempts = 1) => ({ id: "bad", body: bodyOf(part(submission, 7, documents("x", 3))), attempts });
+/** A part with more documents than its submission counts. */
+const refused = (delivery = 1) => ({
+  id: "bad",
+  body: bodyOf(part(submission, 7, documents("x", 3))),
+  attempts: delivery,
+});
 const good = (number: number, id: string) => messageOf(part(submission, number, [document(id)], number));
 
 describe("a message that a constraint of D1 forbids", () => {
-  it("is retried after a delay, its neighbors recorded and sent", async () => {
+  it("is retried after a delay, and its neighbors are recorded and sent", async () => {
     const decisions = await decide(context, [good(0, "a"), refused(), good(1, "b")]);
     expect([...decisions.values()]).toEqual([{ kind: "ack" }, { kind: "retry", delaySeconds: 30 }, { kind: "ack" }]);
     expect(await kept()).toEqual([]);
@@ -28,7 +32,7 @@ describe("a message that a constraint of D1 forbids", () => {
     );
   });
 
-  it("raises an alert that names the constraint, and no text", async () => {
+  it("logs an error that names the constraint, without text", async () => {
     await decide(context, [refused(3)]);
     expect(context.events).toContainEqual({
       event: "recording_refused",
@@ -44,7 +48,7 @@ describe("a message that a constraint of D1 forbids", () => {
     expect(JSON.stringify(context.events)).not.toContain(document("x").query);
   });
 
-  it("is one that a trigger refuses, too: named by its code, as its words may hold a value", async () => {
+  it("includes a trigger's refusal, logged by code because its message may hold a value", async () => {
     await env.DB.prepare(
       "CREATE TRIGGER strict BEFORE INSERT ON documents WHEN NEW.document_id = 'a' BEGIN SELECT RAISE(ABORT, 'no secret'); END",
     ).run();
@@ -64,7 +68,7 @@ describe("a message that a constraint of D1 forbids", () => {
     }
   });
 
-  it("is one, too, for which the schema lacks a column", async () => {
+  it("includes a message for which the schema lacks a column", async () => {
     await env.DB.prepare("ALTER TABLE parts RENAME COLUMN hash TO fingerprint").run();
     try {
       const decisions = await decide(context, [good(0, "a")]);
@@ -82,8 +86,8 @@ describe("a message that a constraint of D1 forbids", () => {
     [6, 960],
     [7, 1_800],
     [MAX_REFUSED_DELIVERIES - 1, 1_800],
-  ])("waits longer with each delivery: after number %i for %i s", async (attempts, delaySeconds) => {
-    expect((await decide(context, [refused(attempts)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
+  ])("waits longer with each delivery: after delivery %i for %i s", async (delivery, delaySeconds) => {
+    expect((await decide(context, [refused(delivery)])).get("bad")).toEqual({ kind: "retry", delaySeconds });
   });
 
   it("is recorded once the cause is fixed", async () => {
@@ -93,7 +97,7 @@ describe("a message that a constraint of D1 forbids", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ total: 3, recorded: 3 });
   });
 
-  it("is quarantined before its last queue would drop it", async () => {
+  it("is quarantined before its last queue drops it", async () => {
     expect((await decide(context, [refused(MAX_REFUSED_DELIVERIES)])).get("bad")).toEqual({ kind: "ack" });
     expect(await kept()).toEqual([
       { queue: QUEUE, id: "bad", reason: "D1 refuses its documents: CHECK submissions_recorded" },

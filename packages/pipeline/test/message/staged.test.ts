@@ -17,7 +17,7 @@ import {
 import { nextRun, runUntilDone } from "../../test-support/drive.ts";
 import { context, it } from "../../test-support/pipeline-test.ts";
 
-/** Stages each document as a part of its own; no message will come for any. */
+/** Stages each document as its own part, without any message. */
 async function stage(list: ReturnType<typeof documents>): Promise<SubmissionId> {
   const submission = await open(context.db, { total: list.length });
   for (const [number, document] of list.entries()) {
@@ -27,13 +27,13 @@ async function stage(list: ReturnType<typeof documents>): Promise<SubmissionId> 
   return submission;
 }
 
-/** Runs the poller every minute for the next so many. */
+/** Runs the poller every minute for this many minutes. */
 async function run(minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) await nextRun(context);
 }
 
 describe("staged parts whose messages do not arrive", () => {
-  it("are left to their messages for ten runs, then recorded from D1 in few jobs", async () => {
+  it("wait ten runs for their messages, and then are recorded in few jobs", async () => {
     const list = documents("d", 20);
     const submission = await stage(list);
     await run(9);
@@ -51,7 +51,7 @@ describe("staged parts whose messages do not arrive", () => {
     expect(await rows(env.DB, "SELECT * FROM staged_parts")).toEqual([]);
   });
 
-  it("do not wait behind one that cannot be read", async () => {
+  it("do not wait for an unreadable one", async () => {
     const list = documents("d", 3);
     const submission = await stage(list);
     await env.DB.prepare("UPDATE staged_parts SET body = ? WHERE part = 0").bind('{"v":99}').run();

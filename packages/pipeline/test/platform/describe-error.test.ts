@@ -6,7 +6,7 @@ import { describeError } from "../../src/platform/describe-error.ts";
 
 const SECRET = "a secret text";
 
-/** What is described, less the frames of its stack; nothing of it may hold the secret. */
+/** The description without the frames of its stack. Checks that it does not contain the secret. */
 function described(error: unknown) {
   const { at, ...rest } = describeError(error);
   expect(JSON.stringify({ at, ...rest })).not.toContain("secret");
@@ -19,7 +19,7 @@ async function thrownBy(work: () => Promise<unknown>): Promise<unknown> {
   } catch (error) {
     return error;
   }
-  throw new Error("nothing was thrown");
+  throw new Error("expected an error");
 }
 
 it("names D1's refusal under Drizzle's error, whose message holds the bound values", async () => {
@@ -47,14 +47,14 @@ it.each([
   ["InferenceUpstreamError: AiError: 3040: Capacity temporarily exceeded", "3040", false],
   [`Unexpected token 'a', "${SECRET}" is not valid JSON`, null, false],
   [`4 secret: 3040: SQLITE_SECRET`, null, false],
-] as const)("reads from %s the code and whether D1 may succeed at the next try", (message, code, transient) => {
+] as const)("reads the code from %s, and whether D1 may succeed if repeated", (message, code, transient) => {
   const raw = { error: "Error", cause: "", code, transient };
   expect(described(new Error(message))).toEqual(raw);
   const wrapped = new Error(`Failed query: SELECT ?\nparams: ${SECRET}`, { cause: new TypeError(message) });
   expect(described(wrapped)).toEqual({ ...raw, cause: "TypeError" });
 });
 
-it("describes a call that was cut off, invalid JSON, and values that are no errors", () => {
+it("describes a timed-out call, invalid JSON, and values that are not errors", () => {
   const none = { cause: "", code: null, transient: false };
   expect(described(new D1Timeout(SECRET))).toEqual({ ...none, error: "D1Timeout", transient: true });
   expect(described(new SyntaxError(SECRET))).toEqual({ ...none, error: "SyntaxError" });
@@ -74,7 +74,7 @@ it("lists frames of the stack, not lines of a message that look like frames", ()
   expect(at.join()).not.toContain("secret");
 });
 
-it("ends if an error is its own cause", () => {
+it("terminates if an error is its own cause", () => {
   const error = new Error("x");
   error.cause = error;
   expect(described(error)).toMatchObject({ error: "Error", code: null });

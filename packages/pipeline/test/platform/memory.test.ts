@@ -4,7 +4,7 @@ import { MemoryLimit } from "../../src/platform/memory.ts";
 const NOW = 1_790_000_000_000;
 const MINUTE = 60_000;
 
-it("holds up to its limit, and more again once something is released", () => {
+it("grants up to its limit, and more once some is released", () => {
   const memory = new MemoryLimit(100);
   const release = memory.hold(60, NOW);
   expect(memory.hold(50, NOW)).toBeNull();
@@ -14,7 +14,7 @@ it("holds up to its limit, and more again once something is released", () => {
   expect(memory.hold(50, NOW)).not.toBeNull();
 });
 
-it("holds what is larger than the limit by itself", () => {
+it("grants more than the limit only alone", () => {
   const memory = new MemoryLimit(100);
   const release = memory.hold(500, NOW);
   expect(release).not.toBeNull();
@@ -23,7 +23,7 @@ it("holds what is larger than the limit by itself", () => {
   expect(memory.hold(1, NOW)).not.toBeNull();
 });
 
-it("frees what an invocation held that never ended, after the longest that one may last", () => {
+it("frees the memory of an invocation that never released it, after its maximum time", () => {
   const memory = new MemoryLimit(100);
   memory.hold(100, NOW);
   expect(memory.hold(1, NOW + 15 * MINUTE)).toBeNull();

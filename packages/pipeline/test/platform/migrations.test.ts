@@ -15,10 +15,10 @@ beforeEach(async () => {
   db = openDatabase(env.DB);
 });
 
-/** The tables as they are with the first `count` migrations. */
+/** The tables after the first `count` migrations. */
 const migrate = async (count: number) => applyD1Migrations(env.DB, env.MIGRATIONS.slice(0, count));
 
-/** Runs today's operations on jobs whose columns had the names of before 0009, and leaves the names as they were. */
+/** Runs today's operations on jobs with the column names from before 0009, and then restores the names. */
 async function withTodaysNames<T>(work: () => Promise<T>): Promise<T> {
   await env.DB.exec("ALTER TABLE jobs RENAME COLUMN attempt TO dispatch_number");
   await env.DB.exec("ALTER TABLE jobs RENAME COLUMN attempts TO dispatches");
@@ -28,7 +28,7 @@ async function withTodaysNames<T>(work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Opens a submission in a schema that may lack the column for who opened it, and leaves the schema as it was. */
+/** Opens a submission in a schema that may lack the column `opened_by`, and then restores the schema. */
 async function open(...[target, more, now]: Parameters<typeof openNow>): ReturnType<typeof openNow> {
   const has = await env.DB.prepare("SELECT 1 FROM pragma_table_info('submissions') WHERE name = 'opened_by'").first();
   if (has !== null) return openNow(target, more, now);
@@ -39,7 +39,7 @@ async function open(...[target, more, now]: Parameters<typeof openNow>): ReturnT
 }
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 
-it("0001 moves the contexts of documents that are there to their parts, less those that were deleted", async () => {
+it("0001 moves the contexts of documents to their parts, without deleted ones", async () => {
   await migrate(1);
   const submission = await open(db, { total: 3 });
   const texts = { a: ['one "quoted"', "two"], b: ["three"] };
@@ -62,7 +62,7 @@ it("0001 moves the contexts of documents that are there to their parts, less tho
   ]);
 });
 
-it("0002 moves the contexts of each part into one row, where each document finds its own", async () => {
+it("0002 moves the contexts of each part into one row, with the right position per document", async () => {
   await migrate(2);
   const [first, second] = [await open(db, { total: 4 }), await open(db, { total: 1, collection: "other" }, NOW + 1)];
   const texts = { a: ['one "quoted"', "two \u00e9 😀"], b: ["three"], c: ["four", "five"] };
@@ -72,7 +72,7 @@ it("0002 moves the contexts of each part into one row, where each document finds
       context_count, context_ids, metadata, query)
     VALUES (?1, ?2, ?3, ?4, ?5, 10, 2, '["x"]', '{"m":1}', 'q')`;
   const parts: [string, number, string[], object][] = [
-    // The second submission's first, so that rows are not in the order of their keys as they come.
+    // The second submission's rows come first, so that rows are not in the order of their keys.
     [second, 0, ["a"], { 0: ["of the other"] }],
     [first, 0, ["a", "gone", "b"], { 4: texts.a, 6: texts.b }],
     [first, 1, ["gone too"], {}],
@@ -115,7 +115,7 @@ it("0002 moves the contexts of each part into one row, where each document finds
   const own = { id: first, collection: "default" };
   expect(await findPosition(db, own, "b")).toEqual({ part: 0, index: 2 });
 
-  // What is recorded from now on lies behind, and what is deleted goes from the row that it was moved to.
+  // New records follow the moved rows, and deletions apply to the moved rows.
   const third = await open(db, {}, NOW + 2);
   await withTodaysNames(() => record(db, jobId(), [[part(third, 0, [{ id: "b", contexts: ["newer"] }])]]));
   await deleteDocument(db, { collection: "default", id: "b" }, NOW + 3);
@@ -126,7 +126,7 @@ it("0002 moves the contexts of each part into one row, where each document finds
   );
 });
 
-it("0002 keeps the parts that are staged, each once", async () => {
+it("0002 keeps each staged part once", async () => {
   await migrate(2);
   const submission = await open(db, { total: 2, closed: false });
   const staged = [0, 1].map((number) => part(submission, number, [{}], number));
@@ -141,7 +141,7 @@ it("0002 keeps the parts that are staged, each once", async () => {
   expect(await rows("SELECT * FROM staged_parts")).toEqual([]);
 });
 
-/** Documents of every kind of end, in several collections, some in two versions; writes it with the operations. */
+/** Documents with every kind of end, in several collections, some in two versions. The operations write them. */
 async function writeEveryEnd(): Promise<void> {
   const push = async (collection: string, ids: readonly string[], now: number) => {
     const submission = await open(db, { collection, total: ids.length }, now);
@@ -172,9 +172,9 @@ async function writeEveryEnd(): Promise<void> {
   }
 }
 
-it("0003 moves every document and outcome to the new key, and the views answer as before", async () => {
+it("0003 moves every document and outcome to the new key without changing the views", async () => {
   await migrate(3);
-  // The operations use these columns and tables, which came later.
+  // The operations use these later columns and tables.
   for (const column of ["paused_by text", "batches integer DEFAULT 0", "halvings integer DEFAULT 0"])
     await env.DB.exec(`ALTER TABLE jobs ADD ${column}`);
   await env.DB.exec("CREATE TABLE submit_rates (model text PRIMARY KEY, next_at integer)");
@@ -227,7 +227,7 @@ it("0003 moves every document and outcome to the new key, and the views answer a
   await expect(bad("failed", null, null).run()).rejects.toThrow("outcomes_code");
 });
 
-it("0008 ends the retries that a cancellation left, and keeps the others", async () => {
+it("0008 ends retries of canceled submissions, and keeps the others", async () => {
   await migrate(8);
   const [canceled, other] = [await open(db, { total: 1 }), await open(db, { total: 1 }, NOW + 1)];
   for (const submission of [canceled, other]) {
@@ -242,13 +242,13 @@ it("0008 ends the retries that a cancellation left, and keeps the others", async
     expect(await rows(`SELECT submission_id FROM ${table}`)).toEqual([{ submission_id: other }]);
 });
 
-it("0009 renames what counts dispatches, and keeps the dispatches of every job", async () => {
+it("0009 renames the dispatch columns, and keeps the dispatches of every job", async () => {
   await migrate(9);
-  const attempts = [
+  const dispatchLists = [
     '[{"attempt":1,"started_at":5,"token":"t","error":{"reason":"retry","message":"{\\"attempt\\":1}"}},{"attempt":2,"started_at":6,"token":"u"}]',
     "[]",
   ];
-  for (const [index, json] of attempts.entries()) {
+  for (const [index, json] of dispatchLists.entries()) {
     await env.DB.prepare(
       `INSERT INTO jobs (id, model, lane, status, round, attempt, attempts, document_count, context_count, payload_bytes,
          due_at, created_at, members) VALUES (?1, 'm', 'bulk', 'pending', 1, ?2, ?3, 1, 1, 1, 1, 1, '[]')`,

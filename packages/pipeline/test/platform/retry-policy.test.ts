@@ -11,11 +11,11 @@ const LOST = "D1_ERROR: Network connection lost.";
 /** Three tries without waiting. */
 const retryPolicy = (tries = 3): RetryPolicy => ({ tries, bounded: (call) => call(), rest: async () => undefined });
 
-/** A D1 whose every call fails at first, before or after it did its work; the try after it works. */
+/** A D1 whose calls all fail once, before or after their work. The next try works. */
 function failing(when: "before" | "after", message = LOST) {
   let calls = 0;
   let failed = false;
-  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+  const withFault = async <T>(work: () => Promise<T>): Promise<T> => {
     calls += 1;
     const fails = !failed;
     failed = fails;
@@ -28,8 +28,8 @@ function failing(when: "before" | "after", message = LOST) {
     new Proxy(inner, {
       get(target, property) {
         if (property === "bind") return (...values: unknown[]) => statement(target.bind(...values));
-        if (property === "all") return () => attempt(() => target.all());
-        if (property === "raw") return () => attempt(() => target.raw());
+        if (property === "all") return () => withFault(() => target.all());
+        if (property === "raw") return () => withFault(() => target.raw());
         if (property === "inner") return target;
         return Reflect.get(target, property) as unknown;
       },
@@ -39,7 +39,7 @@ function failing(when: "before" | "after", message = LOST) {
       if (property === "prepare") return (sql: string) => statement(target.prepare(sql));
       if (property === "batch") {
         return (statements: (D1PreparedStatement & { inner: D1PreparedStatement })[]) =>
-          attempt(() => target.batch(statements.map((one) => one.inner)));
+          withFault(() => target.batch(statements.map((one) => one.inner)));
       }
       return Reflect.get(target, property) as unknown;
     },
@@ -47,8 +47,8 @@ function failing(when: "before" | "after", message = LOST) {
   return { d1, calls: () => calls };
 }
 
-describe.each(["before", "after"] as const)("a D1 whose every call fails %s its work", (when) => {
-  it("takes a document its whole way all the same, and writes each thing once", async () => {
+describe.each(["before", "after"] as const)("a D1 whose calls all fail once %s their work", (when) => {
+  it("still processes a document to its end, and writes everything once", async () => {
     const db = openDatabase(failing(when).d1, retryPolicy());
     const submission = await open(db, { total: 2 });
     const id = jobId();
@@ -71,19 +71,19 @@ describe.each(["before", "after"] as const)("a D1 whose every call fails %s its 
 });
 
 describe("the retry policy", () => {
-  it("ends after its tries", async () => {
+  it("ends after the maximum tries", async () => {
     const { d1, calls } = failing("before");
     await expect(open(openDatabase(d1, retryPolicy(1)))).rejects.toThrow(LOST);
     expect(calls()).toBe(1);
   });
 
-  it("does not repeat what will not pass", async () => {
+  it("does not retry permanent errors", async () => {
     const { d1, calls } = failing("before", "D1_ERROR: no such table: nothing: SQLITE_ERROR");
     await expect(open(openDatabase(d1, retryPolicy()))).rejects.toThrow("no such table");
     expect(calls()).toBe(1);
   });
 
-  it("gives a dispatch to one of two starters even if an error hides its commit", async () => {
+  it("gives a dispatch to one of two Workers even if an error hides its commit", async () => {
     const submission = await open(openDatabase(env.DB), { total: 1 });
     const id = jobId();
     await record(openDatabase(env.DB), id, [[part(submission, 0, [{ id: "a" }])]]);
@@ -98,7 +98,7 @@ describe("the retry policy", () => {
     expect([mine?.dispatchNumber, theirs]).toEqual([1, null]);
   });
 
-  it("knows passing errors by D1's words, under Drizzle's too", () => {
+  it("recognizes transient errors by D1's messages, including inside Drizzle's errors", () => {
     const words = [
       "D1_ERROR: Network connection lost.",
       "D1 DB storage operation exceeded timeout which caused object to be reset.",

@@ -10,7 +10,9 @@ import { claimLimits, dispatch, jobId, NOW, open, part, record, succeed } from "
 
 const PART = 250;
 
-/** The way of `count` documents, pushed in parts of 250 and recorded in one job, with D1's count of each statement. */
+/**
+ * Processes `count` documents, pushed in parts of 250 and recorded in one job, and returns D1's counts per statement.
+ */
 async function takeTheWay(count: number): Promise<StatementCount[]> {
   const { d1, counts } = countedDatabase(env.DB);
   const db = openDatabase(d1);
@@ -35,7 +37,7 @@ async function takeTheWay(count: number): Promise<StatementCount[]> {
 
 const claim = (db: Database, now: number) => claimDueJobs(db, claimLimits(now), now);
 
-/** Rows read by each statement, over all its runs, however many rows of values it has. */
+/** Rows read by each statement over all its runs, for any number of rows of values. */
 function byStatement(counts: readonly StatementCount[]): Map<string, number> {
   const read = new Map<string, number>();
   for (const count of counts) {
@@ -48,7 +50,7 @@ function byStatement(counts: readonly StatementCount[]): Map<string, number> {
 const sum = (counts: readonly StatementCount[], what: "read" | "written") =>
   counts.reduce((total, count) => total + count[what], 0);
 
-it("writes at most 2.1 rows and reads at most 12 a document, ten polls included", async () => {
+it("writes at most 2.1 rows and reads at most 12 per document, including ten polls", async () => {
   const counts = await takeTheWay(5_000);
   const stored = await env.DB.prepare("SELECT count(*) AS n FROM outcomes WHERE status = 'succeeded'").first<{
     n: number;
@@ -58,18 +60,18 @@ it("writes at most 2.1 rows and reads at most 12 a document, ten polls included"
   expect(sum(counts, "read") / 5_000).toBeLessThanOrEqual(12);
 });
 
-it("reads in each statement no more than in proportion to its documents", async () => {
+it("reads rows in proportion to the documents in each statement", async () => {
   const small = byStatement(await takeTheWay(1_000));
   const large = byStatement(await takeTheWay(5_000));
   expect([...large.keys()]).toEqual([...small.keys()]);
   for (const [statement, read] of large) {
-    // Five times the documents: five times the rows, and a few that do not depend on them.
+    // Five times the documents read five times the rows, plus a few constant ones.
     expect(read, statement).toBeLessThanOrEqual(5 * (small.get(statement) ?? 0) + 20);
     expect(read, statement).toBeLessThanOrEqual(3.1 * 5_000);
   }
 });
 
-it("loads a job's texts with three rows a document: its place in the list, itself, its texts", async () => {
+it("loads a job's texts with three rows per document", async () => {
   const { d1, counts } = countedDatabase(env.DB);
   const db = openDatabase(d1);
   const submission = await open(db, { total: 500 });
@@ -88,7 +90,7 @@ it("loads a job's texts with three rows a document: its place in the list, itsel
   expect(sum(counts, "read")).toBeLessThanOrEqual(3 * 500 + 5);
 });
 
-it("looks nothing due up with one query, however many jobs have ended", async () => {
+it("finds that no job is due with one query, for any number of ended jobs", async () => {
   const { d1, counts } = countedDatabase(env.DB);
   const db = openDatabase(d1);
   for (let ended = 0; ended < 30; ended += 1) {
@@ -101,11 +103,11 @@ it("looks nothing due up with one query, however many jobs have ended", async ()
   expect(await claim(db, NOW + 3_600_000)).toEqual([]);
   expect(counts).toHaveLength(1);
   expect(counts[0]?.written).toBe(0);
-  // Three at each empty end of the index, one of each lane and kind; the 30 ended jobs are not among them.
+  // Three at each empty end of the index, one for each lane and kind. The 30 ended jobs are not read.
   expect(counts[0]?.read).toBeLessThanOrEqual(12);
 });
 
-it("looks a document up in scores without reading its neighbours", async () => {
+it("finds a document in scores without reading its neighbors", async () => {
   const { d1, counts } = countedDatabase(env.DB);
   const db = openDatabase(d1);
   const contexts = Array.from({ length: 10 }, (_, index) => `context ${index}`);

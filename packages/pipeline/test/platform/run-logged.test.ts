@@ -2,7 +2,7 @@ import { runLogged } from "../../src/platform/run-logged.ts";
 import type { LogEvent } from "../../src/platform/context.ts";
 import { expect, it } from "vitest";
 
-it("logs why a run broke off, and lets no message and no bound value out of the Worker", async () => {
+it("logs why a run failed, without error messages or bound values", async () => {
   const events: LogEvent[] = [];
   const cause = new Error("D1_ERROR: CHECK constraint failed: a secret: SQLITE_CONSTRAINT");
   const run = () => Promise.reject(new Error("Failed query: INSERT\nparams: a secret", { cause }));
@@ -15,7 +15,7 @@ it("logs why a run broke off, and lets no message and no bound value out of the 
   expect(JSON.stringify(events)).not.toContain("secret");
 });
 
-it("returns what the run returns", async () => {
+it("returns the result of the run", async () => {
   expect(
     await runLogged(
       "unused",

@@ -6,7 +6,7 @@ import { impatient } from "../../test-support/index.ts";
 
 const files = import.meta.glob<Record<string, unknown>>("../../src/*/sql/*.ts", { eager: true });
 
-/** The exported functions that send statements: they are async. Others return a fragment of one. */
+/** The exported functions that send statements, which are async. The others return a fragment of a statement. */
 const operations = Object.values(files).flatMap((exported) =>
   Object.entries(exported).flatMap(([name, value]) =>
     typeof value === "function" && value.constructor.name === "AsyncFunction" ? [name] : [],

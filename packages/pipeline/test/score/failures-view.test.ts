@@ -50,7 +50,7 @@ describe("the failures view", () => {
     open: async () => undefined,
   };
 
-  /** Which of a document's versions, the older first, it shows as failed. */
+  /** Which of a document's versions the view shows as failed, the older first. */
   async function shown(older: keyof typeof ends, newer: keyof typeof ends): Promise<number[]> {
     const versions = [await push(NOW), await push(NOW + SECOND)] as const;
     await ends[older](versions[0], NOW + 2 * SECOND);
@@ -67,12 +67,12 @@ describe("the failures view", () => {
     ["succeeded", "failed", [1]],
     ["canceled", "failed", [1]],
     ["succeeded", "canceled", []],
-  ] as const)("of a version that %s and a newer one that is %s shows %j", async (older, newer, expected) => {
+  ] as const)("for a version that %s and a newer one that is %s shows %j", async (older, newer, expected) => {
     expect(await shown(older, newer)).toEqual(expected);
   });
 });
 
-it("readFailure returns why the newest version failed, and null for a document that did not", async () => {
+it("readFailure returns why the newest version failed, and null if it did not", async () => {
   const submission = await open(db, { total: 2 });
   const [failed, succeeded] = [jobId(), jobId()];
   await record(db, failed, [[part(submission, 0, [{ id: "bad" }])]]);

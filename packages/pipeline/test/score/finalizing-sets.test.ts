@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 
-/** A dispatched job of these documents, each a part of its own: `[submission, part number, id]`. */
+/** Records a dispatched job of these documents, each its own part: `[submission, part number, id]`. */
 async function dispatched(...documents: readonly (readonly [SubmissionId, number, string])[]): Promise<JobId> {
   const id = jobId();
   await record(
@@ -32,7 +32,7 @@ async function dispatched(...documents: readonly (readonly [SubmissionId, number
   return id;
 }
 
-/** The end of a job's first dispatch, with scores for these documents. */
+/** Builds the end of a job's first dispatch, with scores for these documents. */
 function ended(id: JobId, ...documents: readonly (readonly [SubmissionId, string])[]): EndingJob {
   const outcomes = documents.map(([submission, document]) => ({
     submission,
@@ -43,7 +43,7 @@ function ended(id: JobId, ...documents: readonly (readonly [SubmissionId, string
   return { job: { id, dispatchNumber: 1, status: "dispatched" }, end };
 }
 
-/** `count` jobs of one document each, all of one submission, and how each ends. */
+/** Records `count` jobs of one document each, all of one submission. Returns how each ends. */
 async function manyJobs(count: number): Promise<EndingJob[]> {
   const submission = await open(db, { total: count });
   const ending: EndingJob[] = [];
@@ -53,7 +53,7 @@ async function manyJobs(count: number): Promise<EndingJob[]> {
 }
 
 describe("finalizing several jobs at once", () => {
-  it("adds what all of them did to the counters of the submissions that they share", async () => {
+  it("adds the results of all of them to the counters of shared submissions", async () => {
     const [one, two] = [await open(db, { total: 3 }), await open(db, { total: 2 })];
     const first = await dispatched([one, 0, "a"], [two, 0, "b"]);
     const second = await dispatched([one, 1, "c"], [two, 1, "d"]);
@@ -83,7 +83,7 @@ describe("finalizing several jobs at once", () => {
     expect(sequences.slice(1)).toEqual(ending.map(({ job }, index) => ({ id: job.id, sequence: index + 2 })));
   });
 
-  it("leaves a job alone whose dispatch has ended, and ends the others", async () => {
+  it("leaves a job unchanged whose dispatch has ended, and ends the others", async () => {
     const submission = await open(db, { total: 2 });
     const [gone, live] = [await dispatched([submission, 0, "a"]), await dispatched([submission, 1, "b"])];
     const over = { id: gone, dispatchNumber: 1, status: "dispatched" } as const;
@@ -142,7 +142,7 @@ describe("finalizing several jobs at once", () => {
     ).toEqual([{ reason: '"shrink"' }]);
   });
 
-  it("makes three statements for fifty jobs, which read rows in proportion to them", async () => {
+  it("sends three statements for fifty jobs, which read rows in proportion to them", async () => {
     const [few, many] = [await manyJobs(10), await manyJobs(50)];
     const read: number[][] = [];
     for (const ending of [few, many]) {

@@ -41,7 +41,7 @@ async function dispatched(documents: readonly TestDocument[]): Promise<{ submiss
 }
 
 describe("finalizing a job", () => {
-  it("happens once, whoever tries", async () => {
+  it("happens once for any number of Workers", async () => {
     const { submission, id } = await dispatched([{ id: "a" }, { id: "b" }]);
     const members = [[submission, ["a", "b"]]] as const;
     expect(await Promise.all([succeed(db, id, members), succeed(db, id, members)])).toEqual([true, false]);
@@ -53,7 +53,7 @@ describe("finalizing a job", () => {
     });
   });
 
-  it("takes no answer of an older dispatch", async () => {
+  it("ignores an answer to an older dispatch", async () => {
     const { submission, id } = await dispatched([{ id: "a" }]);
     const job = { id, dispatchNumber: 1, status: "dispatched" } as const;
     await postponeJob(db, job, { reason: "stuck", message: "" }, { dispatch: "repeated", refused: true }, NOW, NOW);
@@ -66,7 +66,7 @@ describe("finalizing a job", () => {
     ]);
   });
 
-  it("drops the answer for a document that was deleted, and counts only what it wrote", async () => {
+  it("drops the answer for a deleted document, and counts only written outcomes", async () => {
     const { submission, id } = await dispatched([{ id: "a" }, { id: "b" }]);
     await env.DB.prepare("DELETE FROM documents WHERE document_id = 'a'").run();
     await succeed(db, id, [[submission, ["a", "b"]]]);
@@ -74,7 +74,7 @@ describe("finalizing a job", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1, completedAt: null });
   });
 
-  it("shares a job's tokens out by payload and counts per submission, its parts apart or not", async () => {
+  it("divides a job's tokens by payload and counts per submission", async () => {
     const [one, two] = [await open(db, { total: 3 }), await open(db, { total: 1 })];
     const id = jobId();
     await record(db, id, [
@@ -88,7 +88,7 @@ describe("finalizing a job", () => {
     expect(second).toMatchObject({ succeeded: 1, jobs: 1, tokens: 250, completedAt: NOW });
   });
 
-  it("leaves the rest to a follow-up job in the same transaction", async () => {
+  it("records a follow-up job for the rest in the same transaction", async () => {
     const { submission, id } = await dispatched([{ id: "a" }, { id: "b" }]);
     const child = { id: jobId(), round: 2, members: [[submission, ["b"]]], dueAt: NOW } as const;
     const outcomes = [{ submission, document: "a", code: "model_error", message: "no" }] as const;
@@ -110,7 +110,7 @@ describe("finalizing a job", () => {
     ]);
   });
 
-  it("writes outcomes larger than one value of D1 may be", async () => {
+  it("writes outcomes larger than one D1 value can be", async () => {
     const contexts = Array.from({ length: 1_000 }, (_, index) => `context ${index}`);
     const contextIds = contexts.map((_, index) => `${index}-`.padEnd(500, "x"));
     const submission = await open(db, { total: 5 });
@@ -152,7 +152,7 @@ describe("claiming jobs", () => {
     expect(runs.flat()[0]).toMatchObject({ status: "dispatched", requestId: "request-1", dispatchNumber: 1 });
   });
 
-  /** Waiting jobs that are due, the first the longest; returns their ids. */
+  /** Records waiting jobs that are due, the first the longest. Returns their ids. */
   async function due(
     count: number,
     more: (index: number) => { lane?: string; dispatchNumber?: number; bytes?: number },
@@ -172,18 +172,18 @@ describe("claiming jobs", () => {
   const places = (ids: readonly JobId[], claimed: readonly { id: JobId }[]) =>
     claimed.map(({ id }) => ids.indexOf(id)).toSorted((a, b) => a - b);
 
-  it("takes those that wait longest, and each lane up to its share", async () => {
+  it("takes the longest waiting jobs, and each lane up to its share", async () => {
     const ids = await due(6, (index) => ({ lane: index % 2 === 0 ? "interactive" : "bulk" }));
     expect(places(ids, await claimDueJobs(db, { ...limits, dispatches: 3 }, NOW))).toEqual([0, 1, 2]);
     expect(places(ids, await claimDueJobs(db, { ...limits, dispatches: 3 }, NOW))).toEqual([3, 4]);
   });
 
-  it("counts a job that was dispatched before as twenty that never were", async () => {
+  it("counts a job that was dispatched before as twenty new ones", async () => {
     const ids = await due(5, (index) => ({ dispatchNumber: index === 2 ? 1 : 0 }));
     expect(places(ids, await claimDueJobs(db, { ...limits, dispatches: 66 }, NOW))).toEqual([0, 1, 2]);
   });
 
-  it("takes payload up to its limit in both lanes together, and one job that is larger", async () => {
+  it("takes payload up to a limit for both lanes together, or one larger job", async () => {
     const claim = (payloadBytes: number) => claimDueJobs(db, { ...limits, payloadBytes }, NOW);
     const lanes = await due(4, (index) => ({ lane: index < 2 ? "interactive" : "bulk", bytes: 40 }));
     expect(places(lanes, await claim(100))).toEqual([0, 2]);
@@ -191,7 +191,7 @@ describe("claiming jobs", () => {
     expect(places(large, await claim(100))).toEqual([0]);
   });
 
-  it("finds polls behind any number of waiting jobs, and waiting jobs behind any number of polls", async () => {
+  it("finds polls behind many waiting jobs, and waiting jobs behind many polls", async () => {
     const { id } = await dispatched([{ id: "p" }]);
     const ids = await due(30, () => ({}));
     await env.DB.prepare("UPDATE jobs SET due_at = ? WHERE id = ?")
@@ -217,7 +217,7 @@ describe("the views", () => {
     return { submission, job, members: await dispatch(db, job, now) };
   }
 
-  it("show the newest version that succeeded, in any order of the answers", async () => {
+  it("show the newest version that succeeded, for any order of the answers", async () => {
     const [first, second] = [await push("a", "one", NOW), await push("a", "two", NOW + 1)];
     await succeed(db, second.job, second.members, NOW + 2, [0.9, 0.1]);
     expect(await rows("SELECT DISTINCT submission_id FROM scores")).toEqual([{ submission_id: second.submission }]);
@@ -231,7 +231,7 @@ describe("the views", () => {
     ]);
   });
 
-  it("keep old scores until newer ones are there, while the document says which version it shows", async () => {
+  it("keep old scores until there are newer ones, with the version that they show", async () => {
     const first = await push("a", "one", NOW);
     await succeed(db, first.job, first.members, NOW);
     const second = await push("a", "two", NOW + 1);

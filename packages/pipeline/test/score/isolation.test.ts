@@ -25,7 +25,7 @@ beforeEach(() => {
 const MINUTE = 60_000;
 const POISON = "5006: Error: one of the inputs is invalid";
 
-/** Where `count` bad documents lie: spread evenly, side by side at the front, or at the end. */
+/** The positions of `count` bad documents: evenly spread, together at the front, or at the end. */
 const places = {
   spread: (count: number, of: number) => Array.from({ length: count }, (_, index) => Math.floor((index * of) / count)),
   first: (count: number) => Array.from({ length: count }, (_, index) => index),
@@ -36,7 +36,7 @@ const cases = [17, 64, 100].flatMap((of) =>
   [1, 2, 5].flatMap((bad) => (Object.keys(places) as (keyof typeof places)[]).map((where) => ({ of, bad, where }))),
 );
 
-/** Refuses a batch as long as one of these documents is in it. */
+/** Refuses every batch with one of these documents. */
 function poison(ids: readonly string[], list: ReturnType<typeof documents>): (call: SubmitCall) => boolean {
   const queries = new Set(list.filter(({ id }) => ids.includes(id)).map(({ query }) => query));
   return ({ requests }) => requests.some(({ query }) => queries.has(query));
@@ -61,7 +61,7 @@ async function expectIsolated(
     canceled: 0,
     completed: true,
   });
-  // Every document of the root is in exactly one job that ended with it.
+  // Every document of the root is in exactly one job that ended it.
   const ends = (await jobs(env.DB)).filter(({ status }) => status !== "split").flatMap((job) => job.documents);
   expect(ends.toSorted()).toEqual(list.map(({ id }) => id).toSorted());
 }
@@ -78,7 +78,7 @@ describe("a batch with invalid input", () => {
     await expectIsolated(submission, list, ids);
   });
 
-  it("is cut as well when only its poll says so", async () => {
+  it("is split too if only the poll reports it", async () => {
     const list = documents("d", 64, 1);
     const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d37"], list);
@@ -93,7 +93,7 @@ describe("a batch with invalid input", () => {
     await expectIsolated(submission, list, ["d37"]);
   });
 
-  it("is cut within one run, since each piece is due at once", async () => {
+  it("is split within one run, because each piece is due immediately", async () => {
     const list = documents("d", 64, 1);
     await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d0"], list);
@@ -119,7 +119,7 @@ describe("a batch that is too large", () => {
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
   });
 
-  it("fails the one document that is too large alone", async () => {
+  it("fails the one document that is too large on its own", async () => {
     const list = documents("d", 8);
     const { submission } = await recordJob(context.db, list, { now: NOW, dueAt: NOW });
     const isPoisoned = poison(["d3"], list);
@@ -132,7 +132,7 @@ describe("a batch that is too large", () => {
   });
 });
 
-it("a fault of the account, however long it lasts, does not count as a refusal of a job", async () => {
+it("a fault of the account never counts as a refusal of a job, however long it lasts", async () => {
   await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("10000: Authentication error"));
   for (let tries = 0; tries < 120; tries += 1) {
@@ -148,7 +148,7 @@ it("a fault of the account, however long it lasts, does not count as a refusal o
   expect(await rows(env.DB, "SELECT DISTINCT status FROM outcomes")).toEqual([{ status: "succeeded" }]);
 });
 
-it("a job that is refused 100 times in a row is given up with the message of the service", async () => {
+it("a job refused 100 consecutive times fails with the message of the service", async () => {
   await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
   service.onSubmit = () => Promise.reject(serviceError("3040: Capacity temporarily exceeded"));
   for (let tries = 0; tries < 110; tries += 1) {
@@ -210,19 +210,19 @@ describe.each([
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
   });
 
-  it("a run stops calling for the jobs that it holds", async () => {
+  it("a run makes no more calls for held jobs", async () => {
     for (let job = 0; job < 30; job += 1)
       await recordJob(context.db, documents(`j${job}-`, 1), { now: NOW, dueAt: NOW });
-    // Dispatched before, so that they are not merged.
+    // Dispatched before, so not merged.
     await env.DB.exec(`UPDATE jobs SET dispatch_number = 1, dispatches = '[{"number":1}]'`);
     service.onSubmit = () => Promise.reject(serviceError(error));
     await runPoller(context);
-    // As many as are in flight together.
+    // The number of submits in flight together.
     expect(service.submits.length).toBeLessThanOrEqual(6);
     expect((await jobs(env.DB)).every(({ status }) => status === "pending")).toBe(true);
   });
 
-  it("what is dispatched already is polled all the same", async () => {
+  it("dispatched jobs are still polled", async () => {
     const { submission } = await recordJob(context.db, documents("d", 2), { now: NOW, dueAt: NOW });
     await runPoller(context);
     await recordJob(context.db, documents("e", 1), { now: NOW, dueAt: NOW });

@@ -27,7 +27,7 @@ const GOOD = LIST.filter(({ id }) => !BAD.includes(id));
 const isBad = ({ query }: { readonly query: string }) =>
   LIST.some((one) => BAD.includes(one.id) && one.query === query);
 
-/** Spoils the items of the bad documents in every answer, or in the first `answers` only. */
+/** Corrupts the items of the bad documents in every answer, or only in the first `answers`. */
 function spoil(how: (item: ServiceItem) => readonly ServiceItem[], answers = Infinity): void {
   service.items = (item, request) => (isBad(request) && service.submits.length <= answers ? how(item) : [item]);
 }
@@ -72,19 +72,19 @@ const kinds: readonly {
     message: "The results did not have one finite number for each context in any attempt.",
   },
   {
-    kind: "a score short",
+    kind: "one score too few",
     how: (item) => withScores(item, scoresOf(item).slice(1)),
     code: "invalid_result",
     message: "The results did not have one finite number for each context in any attempt.",
   },
   {
-    kind: "a score over",
+    kind: "one score too many",
     how: (item) => withScores(item, [...scoresOf(item), { id: 3, score: 0.5 }]),
     code: "invalid_result",
     message: "The results did not have one finite number for each context in any attempt.",
   },
   {
-    kind: "there twice, and not the same",
+    kind: "present twice with different scores",
     how: (item) => [
       item,
       ...withScores(
@@ -99,7 +99,7 @@ const kinds: readonly {
 
 describe("an item of an answer", () => {
   it.each(kinds)(
-    "that is $kind is asked for again, by itself, until its rounds are used up",
+    "that is $kind is requested again alone until its rounds are used up",
     async ({ how, code, message }) => {
       const { submission, job } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
       spoil(how);
@@ -163,7 +163,7 @@ describe("an item of an answer", () => {
   it.each([
     { words: "5006: input is invalid", code: "invalid_input" },
     { words: "3006: input is too large", code: "too_large" },
-  ])("that names a fault of the document fails at once: $code", async ({ words, code }) => {
+  ])("that names a fault of the document fails immediately: $code", async ({ words, code }) => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     spoil(({ result: _, ...item }) => [{ ...item, success: false, error: words }]);
     await runPoller(context);
@@ -173,7 +173,7 @@ describe("an item of an answer", () => {
     expect(service.submits).toHaveLength(1);
   });
 
-  it("that is there twice, and the same, is applied once", async () => {
+  it("that is present twice with the same scores is applied once", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     spoil((item) => [item, item]);
     await runPoller(context);
@@ -182,7 +182,7 @@ describe("an item of an answer", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, completed: true });
   });
 
-  it.each([6, -1, 1.5, "x", null])("of an index that was not sent is dropped: %s", async (index) => {
+  it.each([6, -1, 1.5, "x", null])("with an index that was not sent is dropped: %s", async (index) => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.items = (item, request) =>
       request.query === LIST[0]?.query ? [item, { ...item, index, external_reference: null }] : [item];
@@ -192,7 +192,7 @@ describe("an item of an answer", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 6, completed: true });
   });
 
-  it("under the index of another document is dropped", async () => {
+  it("with the index of another document is dropped", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     const other = new Map([
       [1, 4],
@@ -208,7 +208,7 @@ describe("an item of an answer", () => {
 });
 
 describe("an answer without any item", () => {
-  it("is sent again as a whole", async () => {
+  it("leads to a new dispatch of all documents", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.items = (item) => (service.submits.length > 1 ? [item] : []);
     await runPoller(context);
@@ -219,7 +219,7 @@ describe("an answer without any item", () => {
 });
 
 describe("equal scores", () => {
-  it("rank by the contexts' own order", async () => {
+  it("rank by the order of the contexts", async () => {
     await recordJob(context.db, documents("d", 1, 5), { now: NOW, dueAt: NOW });
     service.items = (item) =>
       withScores(

@@ -56,12 +56,14 @@ async function pushFailed(collection: string, documents: readonly { id: string }
 const named = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ id: `${prefix}${String(index).padStart(3, "0")}` }));
 
-/** Two versions of ten documents, the newer failed for the last five, between `others` of each kind of neighbor. */
+/**
+ * Creates two versions of ten documents, the newer failed for the last five, between `others` neighbors of each kind.
+ */
 async function fill(others: number): Promise<{ scored: Pushed; failed: Pushed }> {
   await reset();
   await applyD1Migrations(env.DB, env.MIGRATIONS);
   if (others > 0) {
-    // Before, at and behind the ten by collection and by id, and the same ids in other collections.
+    // Before, at and after the ten by collection and by id, and the same ids in other collections.
     for (const [index, collection] of ["a", "middle", "z"].entries())
       await pushScored(collection, [...named("a", others), ...named("z", others)], NOW + index);
     for (const [index, collection] of ["a", "z"].entries())
@@ -73,13 +75,13 @@ async function fill(others: number): Promise<{ scored: Pushed; failed: Pushed }>
   return { scored, failed };
 }
 
-/** The job that the retry makes. */
+/** The job that the retry creates. */
 const AGAIN = mintJobId(NOW + 3_000, new Uint8Array(10));
 const DOCUMENT = { collection: "middle", id: "d007" };
 
 type Operation = (db: Database, pushes: { scored: Pushed; failed: Pushed }) => Promise<unknown>;
 
-/** Each by itself on the same state; those that change it come last. */
+/** Each operation runs alone on the same state. Those that change it come last. */
 const OPERATIONS: readonly (readonly [name: string, run: Operation])[] = [
   ["readScores", async (db) => readScores(db, DOCUMENT)],
   ["readRanked", async (db) => readRanked(db, DOCUMENT)],
@@ -143,7 +145,7 @@ function isNothing(answer: unknown): boolean {
   return answer === null || answer === 0 || (Array.isArray(answer) && answer.length === 0);
 }
 
-it("reads as many rows for a document however many others there are", async () => {
+it("reads the same number of rows per document for any number of others", async () => {
   expect(Object.fromEntries(await rowsReadBy(60))).toEqual(Object.fromEntries(await rowsReadBy(0)));
 });
 

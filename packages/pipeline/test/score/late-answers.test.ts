@@ -28,7 +28,7 @@ const HOUR = 60 * 60_000;
 const outcomes = () => rows(env.DB, "SELECT * FROM outcomes ORDER BY document_id");
 
 describe("a batch without an answer", () => {
-  it("is stuck after an hour: dispatched again in the same run, and counted", async () => {
+  it("is stuck after an hour, dispatched again in the same run, and counted", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     service.onPoll = ({ requestId }) =>
@@ -55,7 +55,7 @@ describe("a batch without an answer", () => {
     expect(await rows(env.DB, "SELECT DISTINCT attempts FROM outcomes")).toEqual([{ attempts: 1 }]);
   });
 
-  it("is not stuck because a call after an hour fails: the answer may be there", async () => {
+  it("is not stuck if a call fails after an hour, because the batch may have finished", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     context.clock.now = NOW + 1.5 * HOUR;
@@ -79,7 +79,7 @@ describe("a batch without an answer", () => {
     expect(await onlyJob(env.DB)).toMatchObject({ dispatchNumber: 2, requestId: "batch-2", repeated: 1 });
   });
 
-  it("that answers at last for a dispatch given up is ignored", async () => {
+  it("is ignored if it finishes after its dispatch was given up", async () => {
     await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     const polls = hold(service, "onPoll");
@@ -92,7 +92,7 @@ describe("a batch without an answer", () => {
     await runPoller(context);
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched", dispatchNumber: 2, requestId: "batch-2" });
     const before = await jobs(env.DB);
-    polls.letGo();
+    polls.release();
     await late;
     expect(await jobs(env.DB)).toEqual(before);
     expect(await outcomes()).toEqual([]);
@@ -102,9 +102,9 @@ describe("a batch without an answer", () => {
 
   it.each([
     { how: "not found", poll: () => Promise.reject(new Error("3042: not found")) },
-    { how: "unknown by its words", poll: () => ({ success: false, errors: [{ message: "request_id expired" }] }) },
+    { how: "unknown by its message", poll: () => ({ success: false, errors: [{ message: "request_id expired" }] }) },
     { how: "expired by its status", poll: () => ({ status: "expired" }) },
-  ])("that the service has forgotten is dispatched again at once, and counted: $how", async ({ poll }) => {
+  ])("that the service has forgotten is redispatched immediately, and counted: $how", async ({ poll }) => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     service.onPoll = ({ requestId }) => (requestId === "batch-1" ? poll() : undefined);
@@ -121,7 +121,7 @@ describe("a batch without an answer", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 5, completed: true });
   });
 
-  it("that the service forgets every time is given up, and not paid for forever", async () => {
+  it("that the service forgets every time is given up after ten batches", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     service.onPoll = () => Promise.reject(new Error("3042: not found"));
     await runUntilDone(context);
@@ -152,7 +152,7 @@ describe("a document that is deleted in flight", () => {
     expect((await outcomes()).map((row) => row["document_id"])).toEqual(["d0", "d2", "d3", "d4"]);
   });
 
-  it("is not sent again, though its item failed", async () => {
+  it("is not sent again if its item failed", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     await deleteDocument(context.db, { collection: "default", id: "d1" }, NOW);
@@ -165,7 +165,7 @@ describe("a document that is deleted in flight", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 4, canceled: 1, completed: true });
   });
 
-  it("takes no other along when the batch is invalid", async () => {
+  it("fails no other document if the batch is invalid", async () => {
     const { submission } = await recordJob(context.db, LIST, { now: NOW, dueAt: NOW });
     await runPoller(context);
     await deleteDocument(context.db, { collection: "default", id: "d1" }, NOW);
@@ -176,7 +176,7 @@ describe("a document that is deleted in flight", () => {
     expect(await counters(env.DB, submission)).toMatchObject({ succeeded: 4, failed: 0, canceled: 1, completed: true });
   });
 
-  it("does not take the one along that is left when the batch is invalid", async () => {
+  it("does not fail the only other document if the batch is invalid", async () => {
     const pair = LIST.slice(0, 2);
     const { submission } = await recordJob(context.db, pair, { now: NOW, dueAt: NOW });
     await runPoller(context);

@@ -14,7 +14,7 @@ it("scores are ordered best first, each with its own index and id", () => {
   ]);
 });
 
-it("ties go by index, whatever the scores", () => {
+it("ties are ordered by index for any scores", () => {
   expect(rankScores([0.5, 0.5, 0.5], null).map(([index]) => index)).toEqual([0, 1, 2]);
   const scores = fc.array(
     fc.oneof(fc.constantFrom(-1, -0, 0, 0.5), fc.double({ noNaN: true, noDefaultInfinity: true })),

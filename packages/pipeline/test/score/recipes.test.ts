@@ -6,7 +6,7 @@ import { openDatabase } from "@sluice/db";
 import readme from "../../../db/README.md?raw";
 import { dispatch, jobId, NOW, open, part, record } from "../../test-support/fixtures.ts";
 
-/** The SQL blocks of the README under their headings, one statement each. */
+/** The SQL blocks of the README by heading, one statement each. */
 function recipes(): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const section of readme.split(/^### /m).slice(1)) {
@@ -22,7 +22,7 @@ function recipes(): Map<string, string[]> {
 
 const db = openDatabase(env.DB);
 
-/** Scores of each document by context; `null`: it fails. */
+/** Records the scores of each document by context; `null` if it fails. */
 async function push(collection: string, documents: Record<string, number[] | null>, now: number, label?: string) {
   const ids = Object.keys(documents);
   const submission = await open(db, { collection, label: label ?? null, total: ids.length }, now);
@@ -62,7 +62,7 @@ beforeEach(async () => {
 
 const line = (text: string) => ({ line: text });
 
-/** What each recipe gives on the documents above. */
+/** The expected result of each recipe for the documents above. */
 const EXPECTED: Record<string, () => unknown[]> = {
   "One document, best context first": () => [
     { rank: 1, score: 0.75, context_id: "2", text: "two" },
@@ -140,20 +140,20 @@ const EXPECTED: Record<string, () => unknown[]> = {
     ].map(line),
 };
 
-it("every SQL recipe of the README is known here", () => {
+it("every SQL recipe of the README has an expected result", () => {
   expect([...recipes().keys()]).toEqual(Object.keys(EXPECTED));
   const blocks = [...readme.matchAll(/^```sql$/gm)].length;
   expect(blocks).toBeGreaterThanOrEqual(recipes().size);
   for (const statements of recipes().values()) expect(statements).not.toEqual([]);
 });
 
-it.each(Object.entries(EXPECTED))("the recipe runs and gives what it says: %s", async (title, expected) => {
+it.each(Object.entries(EXPECTED))("the recipe returns its expected result: %s", async (title, expected) => {
   let results: unknown[] = [];
   for (const statement of recipes().get(title) ?? []) ({ results } = await env.DB.prepare(statement).all());
   expect(results).toEqual(expected());
 });
 
-it("a page of the NDJSON export reads its own documents only", async () => {
+it("a page of the NDJSON export reads only its own documents", async () => {
   const [page = ""] = recipes().get("Export as NDJSON") ?? [];
   const read = async (more: number) => {
     await push("default", Object.fromEntries(Array.from({ length: more }, (_, n) => [`r${n}`, [1, 2, 3]])), NOW + 9);

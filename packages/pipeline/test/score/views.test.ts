@@ -31,7 +31,7 @@ async function end(
   return submission;
 }
 
-/** Scores documents, the last context best. */
+/** Records scores for documents. The last context is the best. */
 const score = async (documents: readonly (TestDocument & { readonly id: string })[], now = NOW) =>
   end(documents, now, ({ contexts = ["one", "two"], contextIds = null }) => {
     const scores = contexts.map((_, index) => (index + 1) / 64);
@@ -68,15 +68,15 @@ describe("columns of the views", () => {
     ["ranked", "text = 7"],
     ["failures", "document_id = 18 AND attempts = '1'"],
     ["submissions_progress", "total = '1' AND failed = '1' AND queued = '0' AND processing = '0'"],
-  ])("of %s compare as their type says: %s", async (view, where) => {
+  ])("of %s compare according to their type: %s", async (view, where) => {
     await score([{ id: "17", query: "5", contexts: [...texts(42), "7"] }]);
     await fail("18", NOW + 1);
     expect(await rows(`SELECT * FROM ${view} WHERE ${where}`)).toHaveLength(1);
-    // Also where the view is computed before the comparison.
+    // Also if the view is computed before the comparison.
     expect(await rows(`WITH v AS MATERIALIZED (SELECT * FROM ${view}) SELECT * FROM v WHERE ${where}`)).toHaveLength(1);
   });
 
-  it("join a table of numbers by context id and by document id alike", async () => {
+  it("join a table of numbers by context id and by document id", async () => {
     await score([{ id: "17", contexts: texts(43) }]);
     const judged = "WITH judged (document_id, context_id) AS (VALUES (17, 42))";
     const join = "SELECT s.rank FROM judged j JOIN scores s USING (document_id, context_id)";
@@ -87,7 +87,7 @@ describe("columns of the views", () => {
 describe("the view ranked", () => {
   const special = ['one "quoted" \\ back', "null", "two \u00e9 😀\n\u2028", "42", '["a list"]'];
 
-  it("has the rows of scores with query, text and metadata, to the letter", async () => {
+  it("has the rows of scores with query, text and metadata unchanged", async () => {
     await score([
       { id: "a", query: 'why "so"?', contexts: special, contextIds: ["v", "w", "x", "y", "z"] },
       { id: "b", contexts: texts(5) },
@@ -109,7 +109,7 @@ describe("the view ranked", () => {
     ]);
   });
 
-  it("shows the input of the version that its scores are from, not of a newer one that failed", async () => {
+  it("shows the input of the version of its scores, not of a newer one that failed", async () => {
     const submission = await score([{ id: "a", query: "older", contexts: ["old one", "old two"] }]);
     await fail("a", NOW + 1);
     expect(await rows("SELECT query, text, submission_id FROM ranked ORDER BY rank")).toEqual([
@@ -122,7 +122,7 @@ describe("the view ranked", () => {
     ["the row of texts is gone", "DELETE FROM contexts", "a query"],
     ["its place among the texts is null", "UPDATE contexts SET texts = json_replace(texts, '$[0]', NULL)", "a query"],
     ["the document's input is gone", "DELETE FROM documents", null],
-  ])("keeps its rows when %s: the text is null", async (_, statement, query) => {
+  ])("keeps its rows with a null text if %s", async (_, statement, query) => {
     await score([{ id: "a" }]);
     await env.DB.prepare(statement).run();
     expect(await rows("SELECT rank, score, query, text FROM ranked ORDER BY rank")).toEqual([
@@ -131,7 +131,7 @@ describe("the view ranked", () => {
     ]);
   });
 
-  it("reads a document with a thousand contexts row by row, not contexts times contexts", async () => {
+  it("reads a document with a thousand contexts in linear time", async () => {
     await score([{ id: "a", contexts: texts(1_000) }]);
     const { results, meta } = await env.DB.prepare(
       "SELECT text FROM ranked WHERE collection = 'default' AND document_id = 'a' ORDER BY rank",

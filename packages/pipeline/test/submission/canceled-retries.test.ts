@@ -25,14 +25,14 @@ const openJobs = () => rows("SELECT id FROM jobs WHERE due_at IS NOT NULL");
 const retryRows = () => rows("SELECT submission_id FROM retries UNION ALL SELECT submission_id FROM retry_parts");
 
 describe("a cancellation while a retry is in progress", () => {
-  it("ends the retry though every document had ended, and none is queued", async () => {
+  it("ends the retry if every document had ended, and queues none", async () => {
     const { submission } = await failedParts(db, [["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);
     await continueRetry(context(), all(submission), 1);
     await cancelSubmission(db, submission, NOW + 5);
     expect(await retryRows()).toEqual([]);
     expect(await readRetryProgress(db, [submission])).toEqual([]);
-    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 0, steps: 0, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 0, steps: 0, isComplete: true });
     expect(await openJobs()).toEqual([]);
     expect(await readSubmission(db, submission)).toMatchObject({
       cancelRequestedAt: NOW + 5,
@@ -43,13 +43,13 @@ describe("a cancellation while a retry is in progress", () => {
     expect(await requestRetry(db, all(submission), NOW + 6)).toBeNull();
   });
 
-  it("leaves as failed what the retry had not reached, and cancels what it had queued", async () => {
+  it("leaves unreached documents failed, and cancels queued ones", async () => {
     const submission = await manyFailed(db, 3, 4_000);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(context(), all(submission), 3)).toMatchObject({ queued: 4_000, isThrough: false });
+    expect(await continueRetry(context(), all(submission), 3)).toMatchObject({ queued: 4_000, isComplete: false });
     await cancelSubmission(db, submission, NOW + 5);
     expect(await retryRows()).toEqual([]);
-    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 0, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 0, isComplete: true });
     for (const { id } of await openJobs()) {
       const job = { id: id as JobId, dispatchNumber: 0, status: "pending" } as const;
       await startDispatch(db, job, { until: NOW + 60_000, token: "t" }, NOW + 6);
@@ -73,7 +73,7 @@ describe("a cancellation while a retry is in progress", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 1, completedAt: null });
   });
 
-  it("stops a step of the retry that is late", async () => {
+  it("stops a late step of the retry", async () => {
     const { submission, jobs } = await failedParts(db, [["a", "b"]]);
     const retry = all(submission);
     await requestRetry(db, retry, NOW);
@@ -88,7 +88,7 @@ describe("a cancellation while a retry is in progress", () => {
     expect([await openJobs(), await retryRows()]).toEqual([[], []]);
   });
 
-  it("leaves a submission alone that has ended and has no retry, and the retries of others", async () => {
+  it("does not change an ended submission without a retry, nor the retries of others", async () => {
     const [one, other] = [await failedParts(db, [["a"]]), await failedParts(db, [["a"]])];
     await requestRetry(db, all(other.submission), NOW);
     await cancelSubmission(db, one.submission, NOW);

@@ -3,7 +3,7 @@ import { uuidTail, type SubmissionId } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { D1_TIME, readTime, type Time } from "../../src/platform/clock.ts";
 import { rollUpTotals } from "../../src/submission/sql/roll-up-totals.ts";
-import { letGoOfPush, takeOverPush } from "../../src/submission/sql/take-over-push.ts";
+import { releasePush, takeOverPush } from "../../src/submission/sql/take-over-push.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { openKeyedSubmission, openSubmission, submissionIdAt } from "../../src/submission/sql/open-submission.ts";
 import { readIdempotencyKey } from "../../src/submission/sql/read-idempotency-key.ts";
@@ -11,9 +11,7 @@ import { sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts"
 import { countedDatabase } from "../../test-support/counted-database.ts";
 import { bytes, MODEL, NOW, open } from "../../test-support/fixtures.ts";
 
-/*
- * D1's clock and the isolates' are not the same, and either may be wrong. A submission is opened by D1's.
- */
+/* D1's clock and the isolates' clocks differ, and either may be wrong. A submission is opened with D1's. */
 
 let db: Database;
 beforeEach(() => {
@@ -40,7 +38,7 @@ const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const hex = (id: string) => BigInt(`0x${id.slice(4).replaceAll("-", "")}`);
 const timeOf = (id: string) => Number(hex(id) >> 80n);
 
-/** A submission with this id, opened at this time. */
+/** Inserts a submission with this id, opened at this time. */
 async function plant(id: string, createdAt: number): Promise<void> {
   await env.DB.prepare(
     `INSERT INTO submissions (id, collection, model, lane, truncate_inputs, total, created_at, active_at)
@@ -50,7 +48,7 @@ async function plant(id: string, createdAt: number): Promise<void> {
     .run();
 }
 
-/** `count` submissions with rising ids from this time on, opened at this time each. */
+/** Inserts `count` submissions with rising ids from this time on, opened at this time. */
 async function plantMany(count: number, idsFrom: number, createdAt: number): Promise<void> {
   const prefix = submissionIdAt(idsFrom);
   await env.DB.prepare(
@@ -73,7 +71,7 @@ describe("a submission's id", () => {
     expect(Math.abs(before - Date.now())).toBeLessThan(HOUR);
   });
 
-  it("is the newest id plus one if that is ahead of the clock; its other times are the clock's", async () => {
+  it("is the newest id plus one if that is ahead of the clock", async () => {
     const newest = "sub_01a228a4-d3cc-7c43-8d13-7ed8df7c05ea";
     await plant(newest, NOW);
     const now = timeOf(newest) - DAY;
@@ -103,7 +101,7 @@ describe("a submission's id", () => {
     expect((await openSubmission(db, NEW, tail, NOW - DAY)).id).toBe(`sub_01a228a4-e000-${tail}`);
   });
 
-  it("is greater than one of the same millisecond", async () => {
+  it("is greater than an earlier one in the same millisecond", async () => {
     const ids: SubmissionId[] = [];
     for (let n = 0; n < 20; n += 1) ids.push((await openAt(NOW)).id);
     expect(ids.toSorted()).toEqual(ids);
@@ -111,8 +109,8 @@ describe("a submission's id", () => {
   });
 });
 
-describe("a try that is repeated since an error hid its commit", () => {
-  /** A D1 whose first batch is done and answered with an error. */
+describe("a try that is repeated because an error hid its commit", () => {
+  /** A D1 whose first batch commits but returns an error. */
   function hiding(): D1Database {
     let hides = true;
     return new Proxy(env.DB, {
@@ -122,7 +120,7 @@ describe("a try that is repeated since an error hid its commit", () => {
             const results = await target.batch(statements);
             if (!hides) return results;
             hides = false;
-            // Others open theirs meanwhile.
+            // Others open submissions in the meantime.
             for (let n = 0; n < 3; n += 1) await openAt(NOW);
             throw new Error("D1_ERROR: Network connection lost.");
           };
@@ -142,18 +140,18 @@ describe("a try that is repeated since an error hid its commit", () => {
     const { id } = await openSubmission(openDatabase(hiding(), retryPolicy), NEW, token(), NOW);
     const after = await rows("SELECT id FROM submissions ORDER BY id");
     expect(after).toHaveLength(before.length + 4);
-    // The first of the four.
+    // It is the first of the four.
     expect(after.at(-4)?.["id"]).toBe(id);
   });
 
-  it("holds the key that it claimed", async () => {
+  it("keeps the key that it claimed", async () => {
     await plantMany(5, NOW + DAY, NOW);
     const opened = await openKeyedSubmission(openDatabase(hiding(), retryPolicy), NEW, CLAIM, token(), NOW);
     expect(opened).not.toBeNull();
     expect((await readIdempotencyKey(db, CLAIM, NOW))?.submission).toBe(opened?.id);
   });
 
-  it("opens no second one if D1 runs the first try late, after others", async () => {
+  it("opens no second submission if D1 runs the first try late, after others", async () => {
     let takeUp = async (): Promise<void> => undefined;
     let isFirst = true;
     const stalling: D1Database = new Proxy(env.DB, {
@@ -173,7 +171,7 @@ describe("a try that is repeated since an error hid its commit", () => {
     expect(await rows("SELECT id FROM submissions ORDER BY id")).toEqual(ids);
   });
 
-  it("reads only those opened since its first try, however many ids are ahead", async () => {
+  it("reads only rows since its first try, for any number of ids ahead of the clock", async () => {
     await plantMany(20_000, NOW + DAY, NOW + DAY);
     const { d1, counts } = countedDatabase(hiding());
     await openSubmission(openDatabase(d1, retryPolicy), NEW, token(), NOW);
@@ -183,9 +181,9 @@ describe("a try that is repeated since an error hid its commit", () => {
 
 describe("with 100,000 submissions whose ids are ahead of the clock", () => {
   it.each([
-    ["their times too, of an isolate's clock that was wrong", NOW + DAY],
-    ["their times not, since D1's clock was set back", NOW - HOUR],
-  ])("opens submissions and reads keys with as few rows as without any; %s", async (_, createdAt) => {
+    ["with times ahead too, from a wrong isolate's clock", NOW + DAY],
+    ["with normal times, after D1's clock was set back", NOW - HOUR],
+  ])("opens submissions and reads keys with equally few rows, %s", async (_, createdAt) => {
     await plantMany(100_000, NOW + DAY, createdAt);
     const { d1, counts } = countedDatabase(env.DB);
     const counted = openDatabase(d1);
@@ -195,7 +193,7 @@ describe("with 100,000 submissions whose ids are ahead of the clock", () => {
     expect(Math.max(...counts.map(({ read }) => read))).toBeLessThanOrEqual(12);
   });
 
-  it("sweeps and folds them in windows of 5,000, and gives up an abandoned one among them", async () => {
+  it("sweeps and folds them 5,000 at a time, and closes an abandoned one among them", async () => {
     await plantMany(100_000, NOW + DAY, NOW - HOUR);
     const abandoned = await openAt(NOW);
     const now = NOW + 2 * HOUR;
@@ -210,8 +208,8 @@ describe("with 100,000 submissions whose ids are ahead of the clock", () => {
   });
 });
 
-describe("a push whose last activity is of a clock a day ahead", () => {
-  it("can be taken over at once, and one of this minute cannot", async () => {
+describe("a push whose last activity was by a clock a day ahead", () => {
+  it("can be taken over immediately, unlike one active in this minute", async () => {
     const id = await open(db, { closed: false });
     expect(await takeOverPush(db, id, "one", NOW + MINUTE - 1)).toBe(false);
     await env.DB.prepare("UPDATE submissions SET active_at = ?1")
@@ -223,7 +221,7 @@ describe("a push whose last activity is of a clock a day ahead", () => {
 
   it("is closed as abandoned by the next sweep", async () => {
     const id = await open(db, { closed: false });
-    await letGoOfPush(db, id, null);
+    await releasePush(db, id, null);
     await env.DB.prepare("UPDATE submissions SET active_at = ?1, created_at = ?1")
       .bind(NOW + DAY)
       .run();

@@ -19,7 +19,7 @@ const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const SECOND = 1_000;
 
 describe("deleting from a submission that is still open", () => {
-  it("does not complete it, though nothing is left that has not ended: closing does", async () => {
+  it("does not complete it if all documents have ended; closing does", async () => {
     const submission = await open(db, { total: 2, closed: false });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{ id: "a" }])]]);
@@ -37,7 +37,7 @@ describe("deleting from a submission that is still open", () => {
 });
 
 describe("taking a paused submission out of a follow-up job", () => {
-  it("leaves it in the round that it has reached", async () => {
+  it("keeps the round that it has reached", async () => {
     const [paused, other] = [await open(db), await open(db)];
     const id = jobId();
     await record(db, id, [[part(paused, 0, [{ id: "a" }]), part(other, 0, [{ id: "b" }])]]);
@@ -58,8 +58,8 @@ describe("taking a paused submission out of a follow-up job", () => {
 });
 
 describe("canceling", () => {
-  it("does not count what has ended a second time, should a list still hold it", async () => {
-    // No push brings an id twice; nothing but this guard keeps the counters to the rows if a message did.
+  it("does not count an ended document twice if a list still has it", async () => {
+    // No push has an id twice. If a message did, only this guard would keep the counters equal to the rows.
     const submission = await open(db, { total: 3 });
     const [first, second] = [jobId(), jobId()];
     await record(db, first, [[part(submission, 0, [{ id: "a" }])]]);

@@ -28,12 +28,12 @@ async function openKeyed(total: number, closed: boolean, now = NOW) {
   const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
   const claim = { ...KEY, fingerprint: "f" };
   const opened = await openKeyedSubmission(db, { ...row, total, closed }, claim, uuidTail(bytes(10)), now);
-  if (opened === null) throw new Error("not opened");
+  if (opened === null) throw new Error("the submission was not opened");
   return opened.id;
 }
 
 describe("the end of a Queue", () => {
-  it("ends what is neither recorded nor staged as lost, and finds nothing the second time", async () => {
+  it("ends unrecorded, unstaged documents as lost, and finds none the second time", async () => {
     const submission = await open(db, { total: 5 });
     const id = jobId();
     await record(db, id, [[part(submission, 0, [{ id: "a" }])]]);
@@ -41,7 +41,7 @@ describe("the end of a Queue", () => {
     await stagePart(db, submission, { part: 1, body, total: 5 }, NOW);
     expect(await readUnfinished(db)).toEqual([{ submission, recorded: 1, staged: 2, queued: 2 }]);
 
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documentCount: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 2, recorded: 1, completedAt: null });
     expect(await endQueue(db, NOW + 2)).toEqual([]);
     expect(await readUnfinished(db)).toEqual([{ submission, recorded: 1, staged: 2, queued: 0 }]);
@@ -53,21 +53,21 @@ describe("the end of a Queue", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 2, succeeded: 3, completedAt: NOW + 3 });
   });
 
-  it("counts a part that was staged again after it was recorded once", async () => {
+  it("counts a part once that was staged again after it was recorded", async () => {
     const submission = await open(db, { total: 2 });
     const first = part(submission, 0, [{ id: "a" }]);
     await record(db, jobId(), [[first]]);
     await stagePart(db, submission, { part: 0, body: first.body, total: 2 }, NOW);
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documents: 1, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documentCount: 1, canceled: false }]);
   });
 
-  it("ends a submission whose documents were all in it, and its cancellation", async () => {
+  it("ends a submission with all documents in the Queue, and a cancellation", async () => {
     const plain = await open(db, { total: 2 });
     const canceled = await open(db, { total: 3 });
     await cancelSubmission(db, canceled, NOW);
     expect(await endQueue(db, NOW + 1)).toEqual([
-      { submission: plain, documents: 2, canceled: false },
-      { submission: canceled, documents: 3, canceled: true },
+      { submission: plain, documentCount: 2, canceled: false },
+      { submission: canceled, documentCount: 3, canceled: true },
     ]);
     expect(await readSubmission(db, plain)).toMatchObject({ lost: 2, completedAt: NOW + 1 });
     expect(await readSubmission(db, canceled)).toMatchObject({ lost: 3, canceled: 0, completedAt: NOW + 1 });
@@ -75,11 +75,11 @@ describe("the end of a Queue", () => {
 
   it("closes an open push that no key can resume", async () => {
     const submission = await open(db, { total: 2, closed: false });
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission, documentCount: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ incomplete: true, lost: 2, completedAt: NOW + 1 });
   });
 
-  it("closes one whose opening was retried, too: its token is not an Idempotency-Key", async () => {
+  it("closes one whose opening was retried: its token is not an Idempotency-Key", async () => {
     let isFirst = true;
     const refusing: D1Database = new Proxy(env.DB, {
       get(target, property) {
@@ -92,21 +92,21 @@ describe("the end of a Queue", () => {
     const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
     const opening = { ...row, total: 2, closed: false };
     const { id } = await openSubmission(openDatabase(refusing, retryPolicy), opening, uuidTail(bytes(10)), NOW);
-    expect(await endQueue(db, NOW + 1)).toEqual([{ submission: id, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + 1)).toEqual([{ submission: id, documentCount: 2, canceled: false }]);
   });
 
   it.each([false, true])("leaves a push that its key can resume for an hour (closed: %s)", async (closed) => {
     const submission = await openKeyed(2, closed);
     expect(await endQueue(db, NOW + HOUR)).toEqual([]);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 0, incomplete: false, completedAt: null });
-    // At once, and not after a minute: no request has it anymore.
+    // Immediately, not after a minute: no request holds it anymore.
     expect(await takeOverPush(db, submission, "one", NOW + 1)).toBe(true);
 
-    expect(await endQueue(db, NOW + HOUR + 2)).toEqual([{ submission, documents: 2, canceled: false }]);
+    expect(await endQueue(db, NOW + HOUR + 2)).toEqual([{ submission, documentCount: 2, canceled: false }]);
     expect(await readSubmission(db, submission)).toMatchObject({ lost: 2, incomplete: !closed });
   });
 
-  it("voids the answer of a push that lost documents, which can then be resumed as it was", async () => {
+  it("deletes the answer of a push that lost documents, so that it can be resumed", async () => {
     const submission = await openKeyed(2, true);
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
     await keepAnswer(db, KEY, { submission, fingerprint: "f", status: 202, text: "accepted" });
@@ -147,7 +147,7 @@ describe("the sweep", () => {
       lostBefore: now - 8 * DAY,
     });
 
-  it("ends a canceled submission whose message never arrives, and leaves its staged parts to be recorded", async () => {
+  it("ends a canceled submission whose message is lost, and keeps its staged parts", async () => {
     const submission = await open(db, { total: 3 });
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
     const staged = part(submission, 1, [{ id: "b" }], 1);

@@ -24,8 +24,8 @@ import {
 } from "../../test-support/fixtures.ts";
 
 /*
- * Two Workers at the same rows, one of them late: a write that is repeated after others wrote, and one
- * whose ground is gone.
+ * Two Workers change the same rows, and one is late: it repeats a write after others wrote, or its precondition no
+ * longer holds.
  */
 
 let db: Database;
@@ -52,14 +52,14 @@ async function recorded(ids: readonly string[]) {
   return { submission, id, parts };
 }
 
-describe("a job that a pause keeps back", () => {
-  it("while a dispatch is open gives that dispatch up: it can no longer be confirmed", async () => {
+describe("a job that a pause holds", () => {
+  it("with an open dispatch abandons it, so that it cannot be confirmed", async () => {
     const { submission, id } = await recorded(["a", "b"]);
     const lease = { until: NOW + MINUTE, token: "t" };
     await startDispatch(db, { id, dispatchNumber: 0, status: "pending" }, lease, NOW);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW + MINUTE);
     await deferJob(db, { id, dispatchNumber: 1, status: "dispatching" }, null, NOW + MINUTE);
-    // It sent both: confirmed, its answer would be matched to a list of one.
+    // It sent both documents. If it were confirmed, its answer would be matched to a list of one.
     expect(await confirmDispatch(db, { id, dispatchNumber: 1 }, REQUEST, NOW + MINUTE)).toBe(false);
     expect(
       await rows(
@@ -78,7 +78,7 @@ describe("a job that a pause keeps back", () => {
     expect(await rows("SELECT unconfirmed_dispatches FROM jobs")).toEqual([{ unconfirmed_dispatches: 1 }]);
   });
 
-  it("is not touched by who knew an older dispatch of it", async () => {
+  it("is not changed by a Worker that knows an older dispatch", async () => {
     const { submission, id } = await recorded(["a"]);
     await dispatch(db, id);
     await deferJob(db, { id, dispatchNumber: 0, status: "pending" }, null, NOW);
@@ -90,7 +90,7 @@ describe("a job that a pause keeps back", () => {
 });
 
 describe("a recording that is repeated late", () => {
-  it.each(["the same job", "another job"])("by %s does not bring back what was deleted since", async (by) => {
+  it.each(["the same job", "another job"])("by %s does not restore deleted documents", async (by) => {
     const { submission, id, parts } = await recorded(["a", "b"]);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW);
     expect(await record(db, by === "the same job" ? id : jobId(), [parts])).toEqual([true]);
@@ -100,7 +100,7 @@ describe("a recording that is repeated late", () => {
     expect(await dispatch(db, id)).toEqual([[submission, ["b"]]]);
   });
 
-  it("does not count a loss back twice, nor end what was canceled a second time", async () => {
+  it("does not undo a loss twice, nor cancel documents twice", async () => {
     const submission = await open(db, { total: 3 });
     await env.DB.prepare("UPDATE submissions SET lost = 3, cancel_requested_at = ?1, completed_at = ?1")
       .bind(NOW)
@@ -116,7 +116,7 @@ describe("a recording that is repeated late", () => {
     expect(await rows("SELECT count(*) AS n FROM jobs")).toEqual([{ n: 0 }]);
   });
 
-  it("after its job has ended adds nothing, and leaves a part beside it to be delivered again", async () => {
+  it("after its job has ended adds nothing, so another part is redelivered", async () => {
     const submission = await open(db, { total: 2 });
     const id = jobId();
     const [first, second] = [part(submission, 0, [{ id: "a" }]), part(submission, 1, [{ id: "b" }], 1)];
@@ -137,7 +137,7 @@ describe("closing a push", () => {
     expect(await readSubmission(db, id)).toMatchObject({ closedAt: NOW + 1, incomplete: false });
   });
 
-  it("that was given up as abandoned meanwhile says so, so that it is not answered as accepted", async () => {
+  it("reports that it was closed as abandoned, so that it is not accepted", async () => {
     const id = await open(db, { total: 1, closed: false });
     const times = { now: NOW + 2 * HOUR, settledBy: NOW + HOUR, abandonedBefore: NOW + HOUR, lostBefore: 0 };
     await sweepSubmissions(db, times);
@@ -145,7 +145,7 @@ describe("closing a push", () => {
     expect(await readSubmission(db, id)).toMatchObject({ incomplete: true });
   });
 
-  it("says so to the request that took it over, too", async () => {
+  it("reports that to the request that took it over, too", async () => {
     const id = await open(db, { total: 1, closed: false });
     await takeOverPush(db, id, "one", NOW + MINUTE);
     const times = { now: NOW + 3 * HOUR, settledBy: NOW + HOUR, abandonedBefore: NOW + 2 * HOUR, lostBefore: 0 };
@@ -158,27 +158,27 @@ describe("opening a push again that could not be sent", () => {
   const state = async () => (await rows("SELECT closed_at, completed_at FROM submissions"))[0];
   const watched = async () => (await rows("SELECT submission_id FROM watched_submissions")).length;
 
-  it("has it looked after, for who opened it", async () => {
+  it("lets the sweep find it, if its opener reopens it", async () => {
     const id = await open(db, { total: 1 });
     await reopenSubmission(db, id);
     expect([await state(), await watched()]).toEqual([{ closed_at: null, completed_at: null }, 1]);
   });
 
-  it("leaves one unchanged that another took over: it may have been answered as accepted", async () => {
+  it("does not change one that was taken over and may have been accepted", async () => {
     const id = await open(db, { total: 1 });
     await takeOverPush(db, id, "one", NOW + MINUTE);
     await reopenSubmission(db, id);
     expect([await state(), await watched()]).toEqual([{ closed_at: NOW, completed_at: null }, 0]);
   });
 
-  it("leaves one closed that the caller took over: the request before it may have been answered", async () => {
+  it("does not change one that the caller took over, whose opener may be answered", async () => {
     const id = await open(db, { total: 1 });
     await takeOverPush(db, id, "one", NOW + MINUTE);
     await reopenSubmission(db, id, "one");
     expect([await state(), await watched()]).toEqual([{ closed_at: NOW, completed_at: null }, 0]);
   });
 
-  it("leaves one closed that has ended: the Queue took it in after all", async () => {
+  it("keeps one closed that has ended because the Queue accepted it", async () => {
     const { submission, id } = await recorded(["a"]);
     await succeed(db, id, await dispatch(db, id));
     await reopenSubmission(db, submission);
@@ -186,8 +186,8 @@ describe("opening a push again that could not be sent", () => {
   });
 });
 
-describe("taking over a push that was closed as incomplete, ended and was added up", () => {
-  it("takes it out of the sums, and it is added up once when it ends", async () => {
+describe("taking over a push that was closed as incomplete, ended and is in the totals", () => {
+  it("removes it from the totals, and adds it once when it ends", async () => {
     const id = await open(db, { total: 1, closed: false, label: "l" });
     const first = jobId();
     await record(db, first, [[part(id, 0, [{ id: "a" }])]]);
@@ -209,7 +209,7 @@ describe("taking over a push that was closed as incomplete, ended and was added 
       { kind: "label", ...none },
       { kind: "lane", ...none },
     ]);
-    // The same again, as after an error that hid it: it is not taken out twice.
+    // A repeat, as after an error that hid the commit, does not remove it twice.
     expect(await takeOverPush(db, id, "one", NOW + 3 * HOUR)).toBe(true);
     while (await rollUpTotals(db, NOW + HOUR));
     expect(await sums()).toEqual([

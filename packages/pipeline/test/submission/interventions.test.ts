@@ -51,7 +51,7 @@ async function recorded(ids: readonly string[], now = NOW) {
 }
 
 describe("canceling", () => {
-  it("makes the submission's pending jobs due, and no others", async () => {
+  it("makes only the submission's pending jobs due", async () => {
     const [mine, other] = [await recorded(["a"]), await recorded(["b"])];
     await cancelSubmission(db, mine.submission, NOW + 1);
     expect(await rows("SELECT id, due_at FROM jobs ORDER BY id")).toEqual(
@@ -62,7 +62,7 @@ describe("canceling", () => {
     );
   });
 
-  it("lets what is dispatched finish, and leaves a submission that ended as it is", async () => {
+  it("lets dispatched jobs finish, and does not change an ended submission", async () => {
     const { submission, id } = await recorded(["a"]);
     const members = await dispatch(db, id);
     await cancelSubmission(db, submission, NOW);
@@ -74,7 +74,7 @@ describe("canceling", () => {
     expect(await readSubmission(db, ended.submission)).toMatchObject({ cancelRequestedAt: null });
   });
 
-  it("is not held up by a pause", async () => {
+  it("is not delayed by a pause", async () => {
     const { submission, id } = await recorded(["a", "b"]);
     await cancelSubmission(db, submission, NOW);
     await pauseDispatching(db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
@@ -105,12 +105,12 @@ describe("pausing", () => {
     expect(await readPauses(db, NOW + MINUTE)).toEqual([requested]);
   });
 
-  it("requested again keeps its start, and its message unless there is a new one", async () => {
+  it("keeps its start when repeated, and its message unless there is a new one", async () => {
     const requested = (message: string | null, since: number) =>
       pauseDispatching(db, { scope: pause.scope, reason: "requested", message, since, until: null });
     await pauseDispatching(db, pause);
-    await requested("too dear", NOW + 1);
-    const kept = { scope: pause.scope, reason: "requested", message: "too dear", since: NOW + 1, until: null };
+    await requested("too expensive", NOW + 1);
+    const kept = { scope: pause.scope, reason: "requested", message: "too expensive", since: NOW + 1, until: null };
     expect(await readPauses(db, NOW)).toEqual([kept]);
     await requested(null, NOW + 2);
     expect(await readPauses(db, NOW)).toEqual([kept]);
@@ -118,13 +118,13 @@ describe("pausing", () => {
     expect(await readPauses(db, NOW)).toEqual([{ ...kept, message: "on holiday" }]);
   });
 
-  it("that is requested does not keep a fault's message", async () => {
+  it("does not keep a fault's message when a person requests it", async () => {
     await pauseDispatching(db, pause);
     await pauseDispatching(db, { ...pause, reason: "requested", message: null, until: null });
     expect(await readPauses(db, NOW)).toMatchObject([{ reason: "requested", message: null }]);
   });
 
-  it("is given back by its end, if it was in force", async () => {
+  it("is returned when it is ended, if it was in force", async () => {
     await pauseDispatching(db, pause);
     expect(await resumeDispatching(db, pause.scope, NOW)).toEqual(pause);
     expect(await resumeDispatching(db, pause.scope, NOW)).toBeNull();
@@ -165,7 +165,7 @@ describe("deleting", () => {
       });
   });
 
-  it("deletes its texts from a row that it shares with other pushes", async () => {
+  it("deletes texts from a row that is shared with other pushes", async () => {
     const [first, second] = [await open(db, { total: 2 }), await open(db, { total: 1, collection: "other" }, NOW + 1)];
     const own = (id: string) => ({ id, contexts: [`text of ${id}`, "another"] });
     const parts = [part(first, 0, [own("a"), own("b")]), part(second, 0, [own("a")], 0, "other")];
@@ -192,7 +192,7 @@ describe("the sweep", () => {
     lostBefore: now - 1_000 * MINUTE,
   });
 
-  it("closes a push that broke off an hour ago with what it sent", async () => {
+  it("closes a push that was interrupted an hour ago, with the documents sent", async () => {
     const submission = await open(db, { total: 1, closed: false });
     const fresh = await open(db, { total: 1, closed: false }, NOW + 30 * MINUTE);
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
@@ -207,7 +207,7 @@ describe("the sweep", () => {
     expect(await readSubmission(db, fresh)).toMatchObject({ incomplete: true });
   });
 
-  it("counts documents as lost that no message can deliver anymore; a late arrival undoes it", async () => {
+  it("counts documents as lost that no message can deliver, and a late arrival undoes it", async () => {
     const submission = await open(db, { total: 2 });
     await record(db, jobId(), [[part(submission, 0, [{ id: "a" }])]]);
     await deleteDocument(db, { collection: "default", id: "a" }, NOW);

@@ -3,7 +3,7 @@ import { uuidTail } from "@sluice/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { closeSubmission } from "../../src/submission/sql/close-submission.ts";
 import { keepAnswer, readIdempotencyKey } from "../../src/submission/sql/read-idempotency-key.ts";
-import { letGoOfPush, readCountedParts, takeOverPush } from "../../src/submission/sql/take-over-push.ts";
+import { releasePush, readCountedParts, takeOverPush } from "../../src/submission/sql/take-over-push.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { openKeyedSubmission } from "../../src/submission/sql/open-submission.ts";
 import { raiseTotal } from "../../src/submission/sql/raise-total.ts";
@@ -46,14 +46,14 @@ describe("a key", () => {
     expect(await rows("SELECT count(*) AS n FROM submissions")).toEqual([{ n: 1 }]);
   });
 
-  it("is claimed once when an error hid that it was", async () => {
+  it("is claimed once when an error hid the commit", async () => {
     const tail = uuidTail(bytes(10));
     const first = await openKeyed(tail);
     expect(await openKeyed(tail)).toEqual(first);
     expect(await rows("SELECT count(*) AS n FROM submissions")).toEqual([{ n: 1 }]);
   });
 
-  it("is new again after a day, under another submission", async () => {
+  it("can be claimed again after a day, by another submission", async () => {
     const first = await openKeyed();
     expect(await readIdempotencyKey(db, CLAIM, NOW + DAY)).toBeNull();
     const second = await openKeyed(uuidTail(bytes(10)), NOW + DAY);
@@ -63,7 +63,7 @@ describe("a key", () => {
 
   it("keeps its first answer", async () => {
     const opened = await openKeyed();
-    if (opened === null) throw new Error("not opened");
+    if (opened === null) throw new Error("the submission was not opened");
     for (const text of ["first", "second"]) {
       await keepAnswer(db, CLAIM, { submission: opened.id, fingerprint: text, status: 202, text });
     }
@@ -74,7 +74,7 @@ describe("a key", () => {
     });
   });
 
-  it("that expired is deleted by new ones, a few at a time", async () => {
+  it("is deleted by new ones after it expired, a few at a time", async () => {
     const insert = env.DB.prepare(
       "INSERT INTO idempotency_keys (api_key, key, submission_id, created_at) VALUES ('name', ?1, 'sub', ?2)",
     );
@@ -89,51 +89,51 @@ describe("a key", () => {
 describe("taking over a push", () => {
   const broken = async () => open(db, { total: 3, closed: false });
 
-  it("is possible after 60 seconds without activity, for one of those who try", async () => {
+  it("is possible after 60 seconds without activity, for one request only", async () => {
     const id = await broken();
     expect(await takeOverPush(db, id, "one", NOW + MINUTE - 1)).toBe(false);
     expect(await takeOverPush(db, id, "one", NOW + MINUTE)).toBe(true);
     expect(await takeOverPush(db, id, "two", NOW + MINUTE)).toBe(false);
-    // The same again, as after an error that hid it.
+    // A repeat, as after an error that hid the commit.
     expect(await takeOverPush(db, id, "one", NOW + MINUTE)).toBe(true);
   });
 
-  it("is possible at once if its holder released it", async () => {
+  it("is possible immediately if its holder released it", async () => {
     const id = await broken();
-    await letGoOfPush(db, id, "someone else");
+    await releasePush(db, id, "someone else");
     expect(await takeOverPush(db, id, "one", NOW)).toBe(false);
-    await letGoOfPush(db, id, null);
+    await releasePush(db, id, null);
     expect(await takeOverPush(db, id, "one", NOW)).toBe(true);
   });
 
-  it("leaves its former holder nothing to raise, stage, close or let go", async () => {
+  it("prevents its former holder from raising, staging, closing or releasing", async () => {
     const id = await broken();
     await takeOverPush(db, id, "one", NOW + MINUTE);
     expect(await raiseTotal(db, id, 9, NOW + MINUTE)).toBe(false);
     expect(await stagePart(db, id, { part: 1, body: "b", total: 9 }, NOW + MINUTE)).toBe(false);
     expect(await closeSubmission(db, id, NOW + MINUTE)).toBe("taken");
-    await letGoOfPush(db, id, null);
+    await releasePush(db, id, null);
     expect(await rows("SELECT total, closed_at, holder FROM submissions")).toEqual([
       { total: 3, closed_at: null, holder: "one" },
     ]);
     expect(await rows("SELECT part FROM staged_parts")).toEqual([]);
     expect(await raiseTotal(db, id, 9, NOW + MINUTE, "one")).toBe(true);
     expect(await stagePart(db, id, { part: 1, body: "b", total: 10 }, NOW + MINUTE, "one")).toBe(true);
-    // Repeated, as after an error that hid it, closing changes nothing more.
+    // Closing again, as after an error that hid the commit, changes nothing.
     expect(await closeSubmission(db, id, NOW + MINUTE, "one")).toBe("closed");
     expect(await closeSubmission(db, id, NOW + 2 * MINUTE, "one")).toBe("closed");
     expect(await closeSubmission(db, id, NOW + 2 * MINUTE)).toBe("taken");
     expect(await rows("SELECT total, closed_at FROM submissions")).toEqual([{ total: 10, closed_at: NOW + MINUTE }]);
   });
 
-  it("differs from a push that was given up as abandoned: it has no holder and stays closed", async () => {
+  it("is not possible for an abandoned push, which has no holder and stays closed", async () => {
     const id = await broken();
     await env.DB.prepare("UPDATE submissions SET closed_at = ?1, incomplete = 1").bind(NOW).run();
     expect(await closeSubmission(db, id, NOW + MINUTE)).toBe("given_up");
     expect(await rows("SELECT closed_at, incomplete FROM submissions")).toEqual([{ closed_at: NOW, incomplete: 1 }]);
   });
 
-  it("opens one again that was closed as incomplete, and has it looked after", async () => {
+  it("reopens one that was closed as incomplete, and lets the sweep find it", async () => {
     const id = await broken();
     await env.DB.prepare("UPDATE submissions SET closed_at = ?1, incomplete = 1").bind(NOW).run();
     await takeOverPush(db, id, "one", NOW + MINUTE);
@@ -151,14 +151,14 @@ describe("taking over a push", () => {
         number,
       );
     for (const number of [4, 1]) await record(db, jobId(), [[numbered(number, number)]]);
-    // Part 4 was staged again after it was recorded, as by a request that did not know.
+    // Part 4 was staged again after it was recorded, by a request that did not know.
     for (const number of [3, 4]) {
       await stagePart(db, id, { part: number, body: numbered(number, 1).body, total: 9 }, NOW);
     }
     expect(await readCountedParts(db, id)).toEqual([
-      { part: 1, documents: 1, hash: "hash-1", state: "recorded" },
-      { part: 3, documents: 1, hash: "hash-3", state: "staged" },
-      { part: 4, documents: 4, hash: "hash-4", state: "recorded" },
+      { part: 1, documentCount: 1, hash: "hash-1", state: "recorded" },
+      { part: 3, documentCount: 1, hash: "hash-3", state: "staged" },
+      { part: 4, documentCount: 4, hash: "hash-4", state: "recorded" },
     ]);
   });
 });

@@ -15,7 +15,7 @@ beforeEach(() => {
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const context = () => ({ db, now: () => NOW, randomBytes: bytes });
 
-/** A submission of three documents, of which `a` and `b` failed with `model_error`, and `c` with `no_answer`. */
+/** Records a submission of three documents: `a` and `b` failed with `model_error`, and `c` with `no_answer`. */
 async function failedDocuments() {
   const { submission, jobs } = await recordedParts(db, [["a"], ["b"], ["c"]]);
   const codes: FailureCode[] = ["model_error", "model_error", "no_answer"];
@@ -24,12 +24,12 @@ async function failedDocuments() {
   const request = (code: FailureCode | "", now = NOW) => requestRetry(db, { submission, code, token: code }, now);
   const progress = async () => {
     const [one] = await readRetryProgress(db, [submission]);
-    return one === undefined ? null : [one.documents, one.queued];
+    return one === undefined ? null : [one.documentCount, one.queued];
   };
   return { submission, request, progress };
 }
 
-it("a retry of one code is part of the one of every code that is in progress", async () => {
+it("a retry of one code joins a retry of all codes in progress", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("");
   expect(await request("model_error")).toEqual({ submission, code: "" });
@@ -37,7 +37,7 @@ it("a retry of one code is part of the one of every code that is in progress", a
   expect(await progress()).toEqual([3, 0]);
 });
 
-it("a retry of every code replaces those of one code, with what they had not reached", async () => {
+it("a retry of all codes replaces those of one code, with their remaining documents", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("model_error");
   await request("no_answer");
@@ -52,21 +52,21 @@ it("a retry of every code replaces those of one code, with what they had not rea
     steps: 0,
     queued: 0,
   });
-  expect(await continueRetry(context(), { submission, code: "" }, 10)).toMatchObject({ queued: 3, isThrough: true });
+  expect(await continueRetry(context(), { submission, code: "" }, 10)).toMatchObject({ queued: 3, isComplete: true });
   expect(await progress()).toBeNull();
 });
 
-it("two retries of different codes count a document once that failed again with the other", async () => {
+it("two retries count a document once if it failed again with the other code", async () => {
   const { submission, request, progress } = await failedDocuments();
   await request("model_error");
   await env.DB.prepare("UPDATE retries SET queued = 1").run();
   await env.DB.prepare("UPDATE outcomes SET code = 'no_answer' WHERE document_id = 'a'").run();
   expect(await progress()).toEqual([2, 1]);
-  // Of the first `b` is left; the second comes to `a` and `c`.
+  // The first has `b` left. The second has `a` and `c`.
   expect(await request("no_answer")).toEqual({ submission, code: "no_answer" });
   expect(await progress()).toEqual([3, 0]);
   await env.DB.prepare("UPDATE retries SET queued = 1 WHERE code = 'model_error'").run();
-  // Requested again it is the same one, and changes nothing.
+  // A repeated request returns the same retry and changes nothing.
   expect(await requestRetry(db, { submission, code: "no_answer", token: "other" }, NOW + 1)).toMatchObject({
     code: "no_answer",
   });
@@ -81,5 +81,5 @@ it("a retry never shows more documents queued than it has", async () => {
   const later = await rows("SELECT id FROM jobs WHERE due_at IS NOT NULL");
   for (const { id } of later) await failJob(db, id as JobId, submission, ["b"]);
   await env.DB.prepare("UPDATE retries SET queued = 2").run();
-  expect(await readRetryProgress(db, [submission])).toMatchObject([{ documents: 2, queued: 2 }]);
+  expect(await readRetryProgress(db, [submission])).toMatchObject([{ documentCount: 2, queued: 2 }]);
 });

@@ -8,7 +8,7 @@ import { documents, jobs, NOW, recordJob, rows } from "../../test-support/index.
 import { expect } from "vitest";
 import { context, it } from "../../test-support/pipeline-test.ts";
 
-/** A submission of three documents that failed, with a retry that its request left. */
+/** Records a submission of three failed documents, with a retry that its request left unfinished. */
 async function retried() {
   const { submission } = await recordJob(context.db, documents("d", 3), { now: NOW, dueAt: NOW });
   await env.DB.prepare(
@@ -21,7 +21,7 @@ async function retried() {
   return submission;
 }
 
-it("carries a retry on that its request left, at the next run, until every document of it ended", async () => {
+it("continues a retry that its request left, until all of its documents have ended", async () => {
   await retried();
   await nextRun(context);
   expect(await rows(env.DB, "SELECT * FROM retries")).toEqual([]);
@@ -33,7 +33,7 @@ it("carries a retry on that its request left, at the next run, until every docum
   expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["failed", "succeeded"]);
 });
 
-it("carries a retry on while everything is paused", async () => {
+it("continues a retry while everything is paused", async () => {
   await retried();
   await pauseDispatching(context.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
   await nextRun(context);
@@ -41,13 +41,13 @@ it("carries a retry on while everything is paused", async () => {
   expect((await jobs(env.DB)).map(({ status }) => status)).toEqual(["failed", "pending"]);
 });
 
-it("queues all of a retry of 30,000 documents at the next run, of which its request only listed the parts", async () => {
+it("queues a retry of 30,000 documents at the run after its request listed the parts", async () => {
   await pauseDispatching(context.db, { scope: "all", reason: "requested", message: null, since: NOW, until: null });
   const submission = await manyFailed(context.db, 100, 300);
   const retry = { submission, code: "", token: "t" } as const;
   await requestRetry(context.db, retry, NOW);
   await continueRetry(context, retry, 3);
-  expect(await readRetryProgress(context.db, [submission])).toMatchObject([{ documents: 30_000, queued: 0 }]);
+  expect(await readRetryProgress(context.db, [submission])).toMatchObject([{ documentCount: 30_000, queued: 0 }]);
   await nextRun(context);
   expect(await readRetryProgress(context.db, [submission])).toEqual([]);
   expect(await rows(env.DB, "SELECT sum(document_count) AS n FROM jobs WHERE due_at IS NOT NULL")).toEqual([

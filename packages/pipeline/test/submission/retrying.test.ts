@@ -32,10 +32,10 @@ const waiting = () =>
   rows("SELECT id, parent_id, round, members FROM jobs WHERE due_at IS NOT NULL ORDER BY parent_id");
 
 describe("a retry", () => {
-  it("queues failed documents under their version, those of a root in one job, once", async () => {
+  it("queues failed documents once, with their version, those of a root in one job", async () => {
     const { submission, jobs } = await failedParts(db, [["b", "a"], ["c"]]);
     expect(await requestRetry(db, all(submission), NOW)).toEqual({ submission, code: "" });
-    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 3, steps: 2, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toEqual({ queued: 3, steps: 2, isComplete: true });
     expect(await waiting()).toMatchObject(
       [
         { parent_id: jobs[0], round: 1, members: JSON.stringify([[submission, ["b", "a"]]]) },
@@ -45,24 +45,24 @@ describe("a retry", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 0, completedAt: null });
     expect(await rows("SELECT document_id FROM outcomes")).toEqual([]);
     expect(await listRetries(db, 10)).toEqual([]);
-    // Nothing is failed any more.
+    // No documents are failed anymore.
     expect(await requestRetry(db, all(submission), NOW)).toBeNull();
     for (const { id } of await waiting()) await succeed(db, id as JobId, await dispatch(db, id as JobId), NOW + 2);
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 0, succeeded: 3, completedAt: NOW + 2 });
   });
 
-  it("is limited to a code", async () => {
+  it("can be limited to a code", async () => {
     const { submission, jobs } = await recordedParts(db, [["a"], ["b"]]);
     await failJob(db, jobs[0] ?? jobId(), submission, ["a"], "too_large");
     await failJob(db, jobs[1] ?? jobId(), submission, ["b"], "model_error");
     const retry = { submission, code: "too_large", token: "t" } as const;
     expect(await requestRetry(db, { ...retry, code: "no_answer" }, NOW)).toBeNull();
     await requestRetry(db, retry, NOW);
-    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 1, isThrough: true });
+    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 1, isComplete: true });
     expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
   });
 
-  it("leaves what failed with another code beside its documents as it is", async () => {
+  it("does not change documents that failed with another code", async () => {
     const { submission, jobs } = await recordedParts(db, [["a", "b", "c"]]);
     const job = jobs[0] ?? jobId();
     const outcomes = (["too_large", "model_error", "too_large"] as const).map((code, index) => ({
@@ -76,36 +76,36 @@ describe("a retry", () => {
     await finalizeJobs(db, [{ job: { id: job, dispatchNumber: 1, status: "dispatched" }, end }], NOW);
     const retry = { submission, code: "too_large", token: "t" } as const;
     await requestRetry(db, retry, NOW);
-    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 2, isThrough: true });
+    expect(await continueRetry(context(), retry, 10)).toMatchObject({ queued: 2, isComplete: true });
     expect(await waiting()).toMatchObject([{ members: JSON.stringify([[submission, ["a", "c"]]]) }]);
     expect(await rows("SELECT document_id, code FROM outcomes")).toEqual([{ document_id: "b", code: "model_error" }]);
   });
 
-  it("reports its progress, continues from there, and is the same when requested again", async () => {
+  it("reports its progress, continues from there, and does not change when repeated", async () => {
     const { submission } = await failedParts(db, [["a"], ["b"]]);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isThrough: false });
+    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 0, steps: 1, isComplete: false });
     expect(await readRetryProgress(db, [submission])).toEqual([
-      { submission, documents: 2, queued: 0, requestedAt: NOW },
+      { submission, documentCount: 2, queued: 0, requestedAt: NOW },
     ]);
     expect(await requestRetry(db, all(submission), NOW + 5)).toEqual({ submission, code: "" });
     expect(await rows("SELECT requested_at FROM retries")).toEqual([{ requested_at: NOW }]);
     expect(await listRetries(db, 10)).toEqual([{ submission, code: "" }]);
-    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 2, steps: 1, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 1)).toEqual({ queued: 2, steps: 1, isComplete: true });
   });
 
-  it("passes documents by that were deleted in between", async () => {
+  it("skips documents that were deleted in between", async () => {
     const { submission } = await failedParts(db, [["a", "b"], ["c"]]);
     await requestRetry(db, all(submission), NOW);
     await continueRetry(context(), all(submission), 1);
     for (const id of ["a", "c"]) await deleteDocument(db, { collection: "default", id }, NOW);
-    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 1, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 10)).toMatchObject({ queued: 1, isComplete: true });
     expect(await rows("SELECT members FROM jobs WHERE due_at IS NOT NULL")).toEqual([
       { members: JSON.stringify([[submission, ["b"]]]) },
     ]);
   });
 
-  it("takes a submission out of the sums once, though it fails and is retried before they are added up", async () => {
+  it("removes a submission from the totals once if it is retried before the next fold", async () => {
     const { submission } = await failedParts(db, [["a"]]);
     while (await rollUpTotals(db, NOW + 3_600_000));
     for (let retries = 0; retries < 2; retries += 1) {
@@ -119,7 +119,7 @@ describe("a retry", () => {
   });
 });
 
-describe("a step of a retry that is repeated late", () => {
+describe("a late repeat of a step of a retry", () => {
   async function planned() {
     const { submission, jobs } = await failedParts(db, [["a", "b"]]);
     const retry = all(submission);
@@ -139,7 +139,7 @@ describe("a step of a retry that is repeated late", () => {
     expect(await rows("SELECT count(*) AS n FROM retry_parts")).toEqual([{ n: 1 }]);
   });
 
-  it("leaves what failed again in its own job as it is", async () => {
+  it("does not change documents that failed again in its own job", async () => {
     const { submission, retry, parts, job } = await planned();
     expect(await retryFailed(db, retry, "default", parts, [job], NOW)).toMatchObject({ queued: 2, hasParts: false });
     await failJob(db, job.id, submission, ["a", "b"]);
@@ -150,7 +150,7 @@ describe("a step of a retry that is repeated late", () => {
     expect(await rows("SELECT count(*) AS n FROM jobs")).toEqual([{ n: 2 }]);
   });
 
-  it("leaves a later retry of the same documents alone", async () => {
+  it("does not change a later retry of the same documents", async () => {
     const { retry, parts, job } = await planned();
     await env.DB.prepare("UPDATE retries SET token = 'later'").run();
     expect(await retryFailed(db, retry, "default", parts, [job], NOW)).toMatchObject({ token: "later", queued: 0 });
@@ -167,7 +167,7 @@ describe("a retry of many documents", () => {
     [783, 3],
     [5_000, 1],
     [6, 5_000],
-  ])("takes few statements a step, and as many jobs as roots: %i roots of %i", async (roots, perRoot) => {
+  ])("sends few statements per step, and creates one job per root: %i roots of %i", async (roots, perRoot) => {
     const submission = await manyFailed(db, roots, perRoot);
     const { d1, counts } = countedDatabase(env.DB);
     const counted = openDatabase(d1);
@@ -175,8 +175,8 @@ describe("a retry of many documents", () => {
     let through = false;
     for (let calls = 0; !through; calls += 1) {
       counts.length = 0;
-      const { isThrough, steps } = await continueRetry(context(counted), all(submission), 3);
-      through = isThrough;
+      const { isComplete, steps } = await continueRetry(context(counted), all(submission), 3);
+      through = isComplete;
       expect(steps).toBeLessThanOrEqual(3);
       expect(counts.length).toBeLessThanOrEqual(3 * 12 + 3);
       expect(calls).toBeLessThanOrEqual(20);
@@ -186,14 +186,14 @@ describe("a retry of many documents", () => {
     expect(await readSubmission(db, submission)).toMatchObject({ failed: 0 });
   });
 
-  it("queues a root that is larger than a step with its neighbors in one job", async () => {
+  it("queues a root larger than a step in one job with its neighbors", async () => {
     const submission = await manyFailed(db, 1, 9_000);
     await requestRetry(db, all(submission), NOW);
-    expect(await continueRetry(context(), all(submission), 2)).toMatchObject({ queued: 9_000, isThrough: true });
+    expect(await continueRetry(context(), all(submission), 2)).toMatchObject({ queued: 9_000, isComplete: true });
     expect(await rows("SELECT document_count FROM jobs WHERE due_at IS NOT NULL")).toEqual([{ document_count: 9_000 }]);
   });
 
-  it("reads the failures of its documents and not those of others again and again", async () => {
+  it("reads the failures of its documents once, without those of others", async () => {
     const submission = await manyFailed(db, 100, 250);
     const { d1, counts } = countedDatabase(env.DB);
     const retry = all(submission);

@@ -143,19 +143,19 @@ export const INTERVENING: readonly Mutation[] = [
     replacements: [
       {
         in: "ResumedParts.constructor",
-        find: "total - counted.reduce((sum, { documents }) => sum + documents, 0)",
+        find: "total - counted.reduce((sum, one) => sum + one.documentCount, 0)",
         replace: "total",
       },
       {
         in: "ResumedParts.take",
         find: "this.#known.delete(part);",
-        replace: "this.#known.delete(part); this.#ahead = Math.max(0, this.#ahead - documents);",
+        replace: "this.#known.delete(part); this.#ahead = Math.max(0, this.#ahead - documentCount);",
       },
       {
         in: "ResumedParts.take",
-        find: "if (this.#ahead < documents) return null;",
+        find: "if (this.#ahead < documentCount) return null;",
         replace:
-          'if (this.#ahead < documents) { const uncounted = documents - this.#ahead; this.#ahead = 0; return { state: "unknown", uncounted }; }',
+          'if (this.#ahead < documentCount) { const uncounted = documentCount - this.#ahead; this.#ahead = 0; return { state: "unknown", uncounted }; }',
       },
     ],
   }),

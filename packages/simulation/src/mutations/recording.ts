@@ -29,8 +29,8 @@ export const RECORDING: readonly Mutation[] = [
       "refused-is-quarantined",
       "a message that a constraint of D1 forbids is quarantined at its first delivery",
       "afterRefusedDelivery",
-      "attempts >= MAX_REFUSED_DELIVERIES",
-      "attempts >= 1",
+      "delivery >= MAX_REFUSED_DELIVERIES",
+      "delivery >= 1",
     ),
   ),
   mutation(

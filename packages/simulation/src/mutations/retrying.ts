@@ -39,7 +39,7 @@ export const RETRYING: readonly Mutation[] = [
       "retry-of-another-time",
       "a Worker that is late goes on with a later retry of the same documents",
       "retryFailed",
-      "${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts",
+      "${isInProgress(retry)} AND EXISTS (SELECT 1 FROM retry_parts",
       "EXISTS (SELECT 1 FROM retry_parts",
     ),
   ),

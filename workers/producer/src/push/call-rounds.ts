@@ -12,7 +12,7 @@ import { sendWithRetries } from "./pushback.ts";
 export interface WaitingMessage {
   readonly part: number;
   /** `null`: the part is staged, and the message refers to it. */
-  readonly content: { readonly hash: string; readonly documents: Uint8Array } | null;
+  readonly content: { readonly hash: string; readonly documentsJson: Uint8Array } | null;
 }
 
 /** Calls that go out together, once `total` counts their documents. */
@@ -123,6 +123,6 @@ export class CallRounds {
 
   #body({ part, content }: WaitingMessage): string {
     const { header } = this.#push;
-    return content === null ? stagedBody(header, part) : partBody(header, part, content.hash, content.documents);
+    return content === null ? stagedBody(header, part) : partBody(header, part, content.hash, content.documentsJson);
   }
 }

@@ -1,5 +1,5 @@
 import { closeSubmission, reopenSubmission } from "@sluice/pipeline/submission/sql/close-submission.ts";
-import { letGoOfPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
+import { releasePush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import { runStep, type SendFailure } from "./run-step.ts";
 import type { OpenPush, SendingContext } from "./open-push.ts";
 
@@ -33,7 +33,7 @@ async function reopen(context: SendingContext, push: OpenPush): Promise<void> {
 /** Marks an interrupted push as such, so that a request with the same key can resume it at once. */
 export async function letGo(context: SendingContext, push: OpenPush): Promise<void> {
   await runStep(context, push, "push_not_let_go", async () => {
-    await letGoOfPush(context.db, push.submission, push.holder);
+    await releasePush(context.db, push.submission, push.holder);
     return null;
   });
 }

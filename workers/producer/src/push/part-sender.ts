@@ -36,8 +36,8 @@ export class PartSender {
     const part = this.#part;
     this.#part += 1;
     mintDocumentIds(packed, submission);
-    const { documents, bytes, count } = packed;
-    const hash = await sha256Hex(documents);
+    const { documentsJson, bytes, count } = packed;
+    const hash = await sha256Hex(documentsJson);
     const status = this.#counted.take(part, hash, count);
     if (status === null || (this.#push.closed && status.uncounted > 0)) return "other_body";
     const { state, uncounted } = status;
@@ -45,9 +45,9 @@ export class PartSender {
       this.skipped += count;
       return null;
     }
-    if (!isStaged(packed)) return this.#rounds.add({ part, content: { hash, documents } }, bytes, uncounted);
+    if (!isStaged(packed)) return this.#rounds.add({ part, content: { hash, documentsJson } }, bytes, uncounted);
     if (state !== "staged") {
-      const failure = await this.#stage(part, partBody(header, part, hash, documents), uncounted);
+      const failure = await this.#stage(part, partBody(header, part, hash, documentsJson), uncounted);
       if (failure !== null) return failure;
     }
     return this.#rounds.add({ part, content: null }, stagedBody(header, part).length, 0);

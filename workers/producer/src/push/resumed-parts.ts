@@ -16,7 +16,7 @@ export interface PartStatus {
  * was counted before, or is sent by this request.
  */
 export class ResumedParts {
-  readonly #known: Map<number, CountedPart & { readonly documents: number }>;
+  readonly #known: Map<number, CountedPart & { readonly documentCount: number }>;
   /** Hashes of parts that may have been sent and are neither recorded nor staged. */
   readonly #sent: Map<number, string>;
   /** Documents that `total` counts besides those of known parts, and that are in no part taken so far. */
@@ -24,14 +24,16 @@ export class ResumedParts {
 
   /** `total` as it is in D1; `known`: the parts that were recorded, staged or sent at that time. */
   constructor(total: number, known: readonly CountedPart[]) {
-    const counted = known.flatMap(({ documents, ...part }) => (documents === null ? [] : [{ ...part, documents }]));
+    const counted = known.flatMap(({ documentCount, ...part }) =>
+      documentCount === null ? [] : [{ ...part, documentCount }],
+    );
     this.#known = new Map(counted.map((part) => [part.part, part]));
     this.#sent = new Map(known.flatMap(({ part, hash, state }) => (state === "sent" ? [[part, hash]] : [])));
-    this.#ahead = total - counted.reduce((sum, { documents }) => sum + documents, 0);
+    this.#ahead = total - counted.reduce((sum, one) => sum + one.documentCount, 0);
   }
 
   /** Takes the next part; `null`: `total` counts another part with this number. */
-  take(part: number, hash: string, documents: number): PartStatus | null {
+  take(part: number, hash: string, documentCount: number): PartStatus | null {
     const sent = this.#sent.get(part);
     this.#sent.delete(part);
     if (sent !== undefined && sent !== hash) return null;
@@ -41,9 +43,9 @@ export class ResumedParts {
       if (known.hash !== hash) return null;
       return { state: known.state === "recorded" ? "recorded" : "staged", uncounted: 0 };
     }
-    if (this.#ahead === 0) return { state: "unknown", uncounted: documents };
-    if (this.#ahead < documents) return null;
-    this.#ahead -= documents;
+    if (this.#ahead === 0) return { state: "unknown", uncounted: documentCount };
+    if (this.#ahead < documentCount) return null;
+    this.#ahead -= documentCount;
     return { state: "unknown", uncounted: 0 };
   }
 

@@ -1,5 +1,5 @@
 import { err, nameDocument, ok, type Result, type SubmissionId } from "@sluice/core";
-import { letGoOfPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
+import { releasePush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import type { ApiContext } from "../context.ts";
 import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
 import { allowsCollection, type ApiKey } from "../http/keys.ts";
@@ -125,7 +125,7 @@ async function keyedPush(
   if (over === null) return err(stillRunning(RETRY_AFTER_SECONDS));
   // Its parts belong to the submission that is open: other options would contradict it.
   if (!isSame(options, over.row)) {
-    await letGoOfPush(context.db, over.row.id, over.holder);
+    await releasePush(context.db, over.row.id, over.holder);
     return err(anotherBody(over.row.id));
   }
   return ok({ ...keyed, resume: { ...over, expected: interrupted.fingerprint } });

@@ -83,7 +83,7 @@ export function jobShape(row: JobRow, pauses: readonly Pause[], now: number): Jo
       request_id,
       error: error === null ? null : { reason: error.reason, message: error.message },
     })),
-    document_count: row.documents,
+    document_count: row.documentCount,
     context_count: row.contexts,
     payload_bytes: row.payloadBytes,
     age_seconds: Math.max(0, Math.floor(((row.endedAt ?? now) - row.createdAt) / 1_000)),

@@ -100,7 +100,7 @@ export function submissionShape(row: SubmissionRow, around: SubmissionSurroundin
 }
 
 function retryShape(retry: RetryProgress | null): SubmissionShape["retry"] {
-  return retry && { documents: retry.documents, queued: retry.queued, since: time(retry.requestedAt) };
+  return retry && { documents: retry.documentCount, queued: retry.queued, since: time(retry.requestedAt) };
 }
 
 export type CountedRow = Pick<SubmissionRow, "total" | "recorded" | "succeeded" | "failed" | "canceled" | "lost">;

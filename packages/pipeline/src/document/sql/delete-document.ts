@@ -4,9 +4,9 @@ import { type Database, transact } from "@sluice/db";
 import { isSameDocument } from "./is-document.ts";
 
 /**
- * Deletes every version of a document: inputs and outcomes. A version that has not ended counts as
- * canceled, and a later answer for it is dropped. Returns how many versions there were.
- * Repeated, it finds none. Reads rows in proportion to the versions.
+ * Deletes every version of a document: inputs and outcomes. A version that has not ended counts as canceled, and a
+ * later answer for it is dropped. Returns the number of deleted versions. A repeated call finds none. Reads rows in
+ * proportion to the versions.
  */
 export async function deleteDocument(
   db: Database,

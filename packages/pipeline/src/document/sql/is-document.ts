@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 
-/** One version of a document: values, or expressions of a statement. */
+/** The key of one version of a document: values, or expressions in a statement. */
 interface DocumentKey {
   readonly id: SQL | string;
   readonly collection: SQL | string;
@@ -8,7 +8,8 @@ interface DocumentKey {
 }
 
 /**
- * Whether a row of `documents` or `outcomes`, named by its alias, belongs to this version of a document: its whole key.
+ * Whether a row of `documents` or `outcomes` belongs to this version of a document: compares the whole key. `alias`
+ * names the row.
  */
 export function isDocument(row: SQL, { id, collection, submission }: DocumentKey): SQL {
   return sql`${row}.document_id = ${id} AND ${row}.collection = ${collection} AND ${row}.submission_id = ${submission}`;

@@ -4,7 +4,7 @@ import { type Database, query } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
 import { isDocument, isSameDocument } from "./is-document.ts";
 
-/** Everything about one version of a document, and about the version that its scores are from. */
+/** One version of a document, with the version that its scores are from. */
 export interface DocumentRow {
   readonly documentId: string;
   readonly collection: string;
@@ -35,15 +35,15 @@ export interface DocumentRow {
   readonly rootRefusals: number | null;
   readonly rootDispatchedAt: number | null;
   readonly rootDueAt: number | null;
-  /** Whether some of its documents are in other jobs by now. */
+  /** Whether some of its documents have moved to other jobs. */
   readonly rootDivided: 0 | 1;
-  /** The newest older version that succeeded, if this one has not. */
+  /** The newest older version that succeeded; only if this one has not. */
   readonly olderSubmissionId: SubmissionId | null;
   readonly olderScores: string | null;
   readonly olderContexts: string | null;
 }
 
-/** Texts may be a megabyte a version: they are read only if they are shown. */
+/** Texts may take a megabyte per version, so they are read only if they are shown. */
 const shownColumns = (texts: boolean) => sql`
   d.document_id AS documentId, d.collection, d.submission_id AS submissionId, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
   s.model, s.lane, s.created_at AS createdAt, s.cancel_requested_at IS NOT NULL AS isCanceled,
@@ -90,7 +90,7 @@ export async function readDocument(
   return row ?? null;
 }
 
-/** The newest versions of documents of a collection, in the order asked; those that are not there are left out. */
+/** The newest versions of documents of a collection, in the requested order. Unknown ones are left out. */
 export async function readDocuments(
   db: Database,
   collection: string,
@@ -115,7 +115,7 @@ export async function readDocuments(
 
 const VERSION = columns("id", "collection", "submission");
 
-/** Versions of documents by their whole keys, in the order asked. */
+/** Versions of documents by their whole keys, in the requested order. */
 export async function readVersions(
   db: Database,
   keys: readonly { readonly id: string; readonly collection: string; readonly submission: SubmissionId }[],
@@ -138,7 +138,9 @@ export async function readVersions(
   );
 }
 
-/** About how many bytes the newest versions of documents take to show: a row or two each. */
+/**
+ * The approximate bytes that the newest versions of documents take in an answer. Reads one or two rows per document.
+ */
 export async function weighDocuments(db: Database, collection: string, ids: readonly string[]): Promise<number> {
   const [row] = await query<{ bytes: number }>(
     db,
@@ -150,7 +152,7 @@ export async function weighDocuments(db: Database, collection: string, ids: read
   return row?.bytes ?? 0;
 }
 
-/** Documents of one submission by their ids, in the order asked. */
+/** Documents of one submission by their ids, in the requested order. */
 export async function readSubmissionDocuments(
   db: Database,
   submission: { readonly id: SubmissionId; readonly collection: string },
@@ -172,13 +174,13 @@ export async function readSubmissionDocuments(
   );
 }
 
-/** A position in the listing of a submission's documents: after this document of this part. */
+/** A position in the listing of a submission's documents: directly after this document of this part. */
 export interface ResultPosition {
   readonly part: number;
   readonly index: number;
 }
 
-/** The position of a document in its submission's listing; `null`: it is not recorded, or was deleted since. */
+/** The position of a document in its submission's listing; `null` if it is not recorded or was deleted. */
 export async function findPosition(
   db: Database,
   submission: { readonly id: SubmissionId; readonly collection: string },
@@ -196,7 +198,7 @@ export async function findPosition(
   return position ?? null;
 }
 
-/** A document in such a listing: its position, its outcome, and about how many bytes it takes to show. */
+/** A document in this listing: its position, its outcome, and its approximate bytes in an answer. */
 export interface ListedDocument {
   readonly position: ResultPosition;
   readonly id: string;
@@ -205,8 +207,8 @@ export interface ListedDocument {
 }
 
 /**
- * The next documents of a submission in the order of its parts, without any text. Recorded ones
- * only; one that was deleted since has no row. Reads rows in proportion to `limit` and one part.
+ * The next documents of a submission in the order of its parts, without texts. Only recorded documents that were not
+ * deleted are listed. Reads rows in proportion to `limit` and one part.
  */
 export async function listSubmissionDocuments(
   db: Database,

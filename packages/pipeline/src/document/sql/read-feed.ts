@@ -4,25 +4,25 @@ import { type Database, query } from "@sluice/db";
 import { memberDocuments, memberSubmission } from "../../job/sql/members.ts";
 import { isDocument, isSameDocument } from "./is-document.ts";
 
-/** A job that ended, in the order of ends. */
+/** An ended job, with its position in the order in which jobs ended. */
 export interface EndedJob {
   readonly id: JobId;
   readonly sequence: number;
-  readonly documents: number;
+  readonly documentCount: number;
 }
 
-/** The jobs that ended with this sequence and after it. Reads as many as it returns. */
+/** The ended jobs from this sequence on. Reads as many rows as it returns. */
 export async function listEndedJobs(db: Database, from: number, limit: number): Promise<EndedJob[]> {
   return query<EndedJob>(
     db,
     sql`
-    SELECT id, finalized_sequence AS sequence, document_count AS documents FROM jobs INDEXED BY jobs_finalized
+    SELECT id, finalized_sequence AS sequence, document_count AS documentCount FROM jobs INDEXED BY jobs_finalized
     WHERE finalized_sequence >= ${from} AND finalized_sequence IS NOT NULL
     ORDER BY finalized_sequence LIMIT ${limit}`,
   );
 }
 
-/** The sequence of the job that ended last; 0 before any did. One row. */
+/** The sequence of the job that ended last; 0 if none has ended. Reads one row. */
 export async function readLastSequence(db: Database): Promise<number> {
   const [row] = await query<{ last: number | null }>(
     db,
@@ -32,7 +32,7 @@ export async function readLastSequence(db: Database): Promise<number> {
   return row?.last ?? 0;
 }
 
-/** A document's place among those of a job. */
+/** A document's position in a job. */
 export interface JobPlace {
   readonly group: number;
   readonly index: number;
@@ -44,14 +44,14 @@ export interface FeedEntry extends JobPlace {
   readonly id: string;
   readonly collection: string;
   readonly submission: SubmissionId;
-  /** About how many it takes to show. */
+  /** Its approximate bytes in an answer. */
   readonly bytes: number;
 }
 
 /**
- * The documents that ended with these jobs, in their order and that of their places, from behind
- * `after` of the first; of one collection where it is given. What was deleted since, or is queued again,
- * is not among them. Reads three rows a document and the jobs' lists.
+ * The documents that ended with these jobs, in the order of the jobs and of their positions. `after` is a position in
+ * the first job to start behind; `collection` limits them to one. Deleted documents and documents that are queued again
+ * are left out. Reads three rows per document and the jobs' lists.
  */
 export async function listFeedEntries(
   db: Database,
@@ -61,7 +61,7 @@ export async function listFeedEntries(
   limit: number,
 ): Promise<FeedEntry[]> {
   const from = after ?? { group: -1, index: -1 };
-  // The order of the loops is the order asked for: sorting would read every document of every job first.
+  // The loops already run in the requested order. Sorting would first read every document of every job.
   return query<FeedEntry>(
     db,
     sql`

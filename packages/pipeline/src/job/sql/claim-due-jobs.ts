@@ -14,7 +14,7 @@ interface ClaimedHead {
   readonly dispatchNumber: number;
   readonly round: number;
   readonly refusals: number;
-  /** Batches of one of its documents that may have been accepted, one in progress included. */
+  /** The maximum, over its documents, of batches that may have been accepted, including one in progress. */
   readonly batches: number;
   /** How often it was halved because its submits timed out. */
   readonly halvings: number;
@@ -23,7 +23,7 @@ interface ClaimedHead {
   readonly payloadBytes: number;
   readonly createdAt: number;
 }
-/** A claimed job that is to be dispatched, without its list: that is read when it is needed. */
+/** A claimed job that is to be dispatched. Its list is read when it is needed. */
 export type UndispatchedJob = ClaimedHead & { readonly status: "pending" | "dispatching" };
 /** A claimed job whose batch is polled. */
 export type DispatchedJob = ClaimedHead & {
@@ -33,34 +33,32 @@ export type DispatchedJob = ClaimedHead & {
 };
 export type ClaimedJob = UndispatchedJob | DispatchedJob;
 
-/**
- * What a claim takes at most. A third of each limit is for the lane `bulk`, so that interactive work never starves it.
- */
+/** The limits of a claim. A third of each is for the lane `bulk`, so that interactive work never starves it. */
 export interface ClaimLimits {
   /** Dispatched jobs. */
   readonly polls: number;
   readonly pollWaits: PollWaits;
-  /** Jobs to be dispatched: one that was never dispatched counts 1, any other 20. At most 1,000. */
+  /** Jobs to be dispatched. A job that was never dispatched counts 1, any other 20. At most 1,000. */
   readonly dispatches: number;
-  /** Bytes of payload of the jobs to be dispatched. The first of them may be larger. */
+  /** Payload bytes of the jobs to be dispatched. The first of them may be larger. */
   readonly payloadBytes: number;
-  /** Until when no other run takes a job that is to be dispatched. */
+  /** The end of the lease: until then no other run claims a job that is to be dispatched. */
   readonly leaseUntil: Time;
 }
 
 const REPEATED_DISPATCH_UNITS = 20;
 
 /**
- * Claims jobs that are due, those that wait longest first, by moving each one's `due_at` ahead, so that another run
- * finds them taken. One statement; reads in proportion to the limits.
+ * Claims due jobs, the longest waiting first, by moving each `due_at` ahead, so that other runs do not claim them. One
+ * statement. Reads in proportion to the limits.
  */
 export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time): Promise<ClaimedJob[]> {
   return (await query<ClaimedRow>(db, claim(limits, now))).map(claimedJob);
 }
 
 /**
- * The same as a run begins. In the same call: the poller's heartbeat, the release of what pauses held that ended by
- * themselves before `pausesEndedBy`, and whether a retry is in progress, which reads one row.
+ * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, releases the jobs of pauses that
+ * expired before `pausesEndedBy`, and reads whether a retry is in progress, which takes one row.
  */
 export async function claimAtStart(
   db: Database,
@@ -79,7 +77,7 @@ export async function claimAtStart(
 }
 
 function claim(limits: ClaimLimits, now: Time): SQL {
-  // The index holds the expression as it is written here.
+  // The index contains the expression exactly as written here.
   const due = (lane: Lane, isDispatched: 0 | 1) => sql`
     lane = ${lane} AND (status = 'dispatched') = ${sql.raw(String(isDispatched))}
     AND due_at IS NOT NULL AND due_at <= ${now}`;
@@ -116,12 +114,12 @@ function claimedJob({ status, requestId, dispatchedAt, ...head }: ClaimedRow): C
 
 type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; dispatchedAt: number | null };
 
-/** What a claim returns of each job. */
+/** The columns that a claim returns for each job. */
 export const CLAIMED_COLUMNS = sql`
   id, model, lane, dispatch_number AS dispatchNumber, round, refusals, batches, halvings, context_count AS contexts, payload_bytes AS payloadBytes,
   created_at AS createdAt, status, request_id AS requestId, dispatched_at AS dispatchedAt`;
 
-/** When a row of `jobs` that is polled now is due again if its batch is still in progress. */
+/** When a job that is polled now is due again if its batch is still in progress. */
 export function nextPoll({ waitMs, eagerMs }: PollWaits, now: Time): SQL {
   return sql`CAST(${now} + max(${waitMs}, iif(${now} - dispatched_at < ${eagerMs}, 0, (${now} - dispatched_at) / 10)) AS INTEGER)`;
 }

@@ -6,9 +6,9 @@ import { type Database, query } from "@sluice/db";
 import { CLAIMED_COLUMNS, nextPoll, type DispatchedJob } from "./claim-due-jobs.ts";
 
 /**
- * Claims the jobs whose current dispatch is one of these batches, by moving each one's `due_at` to its next poll, so
- * that a run of the poller does not poll it too. One statement, a row read and written per job found; batches that
- * belong to no job, to an older dispatch or to a job that has ended cost an index lookup.
+ * Claims the jobs whose current dispatch is one of these batches, by moving each `due_at` to the next poll, so that a
+ * poller run does not poll it too. One statement. Reads and writes one row per job found. A batch of no job, of an
+ * older dispatch or of an ended job costs one index lookup.
  */
 export async function claimReportedJobs(
   db: Database,

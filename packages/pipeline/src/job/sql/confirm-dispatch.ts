@@ -3,9 +3,8 @@ import type { JobId, RequestId } from "@sluice/core";
 import { jobs, query, type Database } from "@sluice/db";
 
 /**
- * Records the `request_id` that Workers AI returned for a dispatch; `dueAt` is the first poll. Returns whether the job
- * is dispatched under it: false means that another dispatch was started meanwhile, and no job takes the answer to this
- * one.
+ * Records the `request_id` that Workers AI returned for a dispatch. `dueAt` is the first poll. Returns whether the job
+ * is dispatched under it. If false, another dispatch was started, and the answer to this one is not used.
  */
 export async function confirmDispatch(
   db: Database,

@@ -3,8 +3,8 @@ import type { JobId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 
 /**
- * Whether a job holds several documents of a batch that was split because Workers AI called it invalid: one of
- * them may be the bad one. Reads the job and its ancestors, about ten rows.
+ * Whether a job holds several documents of a batch that was split as invalid, so one of them may be the bad one. Reads
+ * the job and its ancestors, about ten rows.
  */
 export async function isPieceOfInvalid(db: Database, id: JobId): Promise<boolean> {
   const rows = await query(

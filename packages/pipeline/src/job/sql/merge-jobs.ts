@@ -3,25 +3,26 @@ import { MAX_JOB_DOCUMENTS, type JobId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
 import { isMemberDocument, memberDocuments, memberSubmission } from "./members.ts";
 
-/** What a job weighs that may be merged with others. */
+/** The weight of a job that may be merged with others. */
 export interface MergeableJob {
   readonly id: JobId;
   readonly documentCount: number;
   readonly contexts: number;
   readonly payloadBytes: number;
-  /** Of its list. */
+  /** Bytes of its list. */
   readonly memberBytes: number;
-  /** Of the ids of its documents' contexts, as JSON. */
+  /** Bytes of the ids of its documents' contexts, as JSON. */
   readonly contextIdBytes: number;
 }
 
-/** A job that was never dispatched, and that no pause holds. */
+/** Whether a job was never dispatched and is not held by a pause. */
 const isFresh = (job: SQL) =>
   sql`${job}.status = 'pending' AND ${job}.dispatch_number = 0 AND ${job}.paused_by IS NULL`;
 
 /**
- * Those of `jobs` that may be merged, with what they weigh: never dispatched, not held by a pause, no piece of a job
- * that was split, and of at most half of the documents that a job may have. Reads four rows a document.
+ * Returns the jobs among `jobs` that may be merged, with their weights. They were never dispatched, are not held by a
+ * pause, are not a piece of a split job, and have at most half of the documents that a job may have. Reads four rows
+ * per document.
  */
 export async function weighMergeableJobs(db: Database, jobs: readonly JobId[]): Promise<MergeableJob[]> {
   return query(
@@ -44,9 +45,10 @@ export async function weighMergeableJobs(db: Database, jobs: readonly JobId[]): 
 }
 
 /**
- * Merges jobs into one of the same model, lane, round and counts, in one transaction: it takes over their documents,
- * and they end as `merged`, without a place in the order of ends. A job that was dispatched, held or ended meanwhile
- * is left out; if the target was, all are. Repeated, it changes nothing. Returns the jobs that were merged.
+ * Merges jobs into one of the same model, lane, round and counts, in one transaction. The target takes over their
+ * documents, and they end as `merged`, without a finalized sequence. A job that was dispatched, held or ended in the
+ * meantime is left out. If that happened to the target, all are. A repeated call changes nothing. Returns the merged
+ * jobs.
  */
 export async function mergeJobs(
   db: Database,
@@ -71,7 +73,7 @@ export async function mergeJobs(
         payload_bytes = payload_bytes + taken.bytes,
         members = substr(jobs.members, 1, length(jobs.members) - 1) || ',' || taken.members || ']'
       FROM taken WHERE id = ${target} AND taken.count > 0`,
-    // Behind it, since it asks which of them are still pending.
+    // After the update of the target, which takes over only jobs that are still pending.
     sql`
       UPDATE jobs SET status = 'merged', merged_into = ${target}, due_at = NULL, ended_at = ${now}
       WHERE id IN (SELECT id FROM (${absorbed}))`,

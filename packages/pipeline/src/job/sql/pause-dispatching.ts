@@ -6,7 +6,7 @@ import type { Time } from "../../platform/clock.ts";
 import { pauses, query, transact, type Database } from "@sluice/db";
 import { memberSubmission } from "./members.ts";
 
-/** Why something is not dispatched, and until when (milliseconds); `null`: until it is resumed. */
+/** Why a scope is paused, and until when, in milliseconds; `null` if it lasts until it is resumed. */
 export interface Pause {
   readonly scope: string;
   readonly reason: PauseReason;
@@ -16,8 +16,8 @@ export interface Pause {
 }
 
 /**
- * Pauses a scope, or changes why and until when it is paused. A pause that someone asked for stays one, and
- * keeps its start. Asked for again, it keeps its message too unless there is a new one.
+ * Pauses a scope, or changes the reason and the end of its pause. A pause that a person requested remains one and keeps
+ * its start. A repeated request keeps its message unless it brings a new one.
  */
 export async function pauseDispatching(db: Database, pause: Pause): Promise<void> {
   const isRequested = sql`${pauses.reason} = 'requested'`;
@@ -40,15 +40,15 @@ export async function pauseDispatching(db: Database, pause: Pause): Promise<void
 }
 
 /**
- * Ends a pause and makes the jobs that it holds due, spread out; touches no other job. Returns the pause
- * that ended; `null`: none was in force, or D1 committed an earlier try whose answer was lost.
+ * Ends a pause and makes the jobs that it holds due, spread out. Other jobs do not change. Returns the pause that
+ * ended; `null` if none was in force, or if D1 committed an earlier try whose answer was lost.
  */
 export async function resumeDispatching(db: Database, scope: string, now: number): Promise<Pause | null> {
   const [ended] = await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));
   return ended === undefined || (ended.until !== null && ended.until <= now) ? null : ended;
 }
 
-/** The pauses in force. A handful of rows. */
+/** The pauses in force. Reads a few rows. */
 export async function readPauses(db: Database, now: Time): Promise<Pause[]> {
   return db
     .select()
@@ -57,7 +57,7 @@ export async function readPauses(db: Database, now: Time): Promise<Pause[]> {
 }
 
 /**
- * Ends the pauses of submissions that have ended and have no retry, and releases jobs whose pause was deleted by hand.
+ * Ends the pauses of submissions that have ended and have no retry. Releases jobs whose pause was deleted by hand.
  * Reads the pauses, and one job of each scope that holds any.
  */
 export async function dropEndedPauses(db: Database, now: number): Promise<void> {
@@ -78,14 +78,14 @@ export async function dropEndedPauses(db: Database, now: number): Promise<void> 
 
 /**
  * Ends the pauses that expired before `endedBefore`, in two statements of a transaction. The job whose refusal started
- * such a pause is due at its end, and starts it again if the fault persists: the others are released only after that
- * job was tried. Reads the pauses, and the jobs of those that end.
+ * a pause is due at its end, and starts it again if the fault persists. The other jobs are released only after that job
+ * was tried. Reads the pauses, and the jobs of those that end.
  */
 export function releaseEndedPauses(endedBefore: Time, now: Time): SQL[] {
   return endPauses(sql`SELECT scope FROM pauses WHERE until <= ${endedBefore}`, now);
 }
 
-/** Jobs are released with their pause, in one transaction: a job held by a pause that is gone would never be due. */
+/** Releases jobs and deletes their pauses in one transaction. A job held by a deleted pause would never be due. */
 function endPauses(scopes: SQL, now: Time): SQL[] {
   return [
     sql`
@@ -98,7 +98,7 @@ function endPauses(scopes: SQL, now: Time): SQL[] {
   ];
 }
 
-/** What holds a job back: the pause of a scope, or that of the first submission in its list. */
+/** The pause that holds a job: that of a scope, or that of the first submission in its list. */
 export type Holder = { readonly scope: string } | "first_submission";
 
 /** The scope of the first submission in a job's list. */
@@ -113,9 +113,9 @@ export function holdsCanceled(members: SQL): SQL {
 }
 
 /**
- * What holding a job by the pause of a scope sets: nothing but the end of the pause makes it due before
- * `until`. If the pause has ended meanwhile, the job is due now; so it is if its list, `members`, holds documents of
- * a canceled submission: those end at once, and the rest is held then. Without `members` it has none.
+ * The columns that hold a job by the pause of a scope: unless the pause ends, the job is not due before `until`. If the
+ * pause has ended already, the job is due now. It is also due now if its list `members` holds documents of a canceled
+ * submission, which then end, and the rest is held later. Without `members` the list has none.
  */
 export function holdingBy(
   scope: SQL,
@@ -130,19 +130,19 @@ export function holdingBy(
   };
 }
 
-/** Jobs that one call of `holdPausedJobs` holds at most. */
+/** Maximum jobs that one call of `holdPausedJobs` holds. */
 const MAX_HELD = 5_000;
 
-/** What pauses cover: every job, those of a model, or those that hold documents of these submissions only. */
+/** What pauses cover: every job, the jobs of a model, or the jobs with documents of these submissions only. */
 export type Paused =
   | { readonly kind: "everything" }
   | { readonly kind: "model"; readonly model: ModelName }
   | { readonly kind: "submissions"; readonly submissionIds: readonly SubmissionId[] };
 
 /**
- * Holds jobs that pauses cover: those of `claimed`, and others that are due. Left out are jobs that need
- * a step of their own: with an open dispatch, or with documents of a canceled submission, which end at once
- * even while paused. Returns the jobs that it held. Reads about 15 rows a job of one submission.
+ * Holds jobs that pauses cover: those of `claimed`, and others that are due. Leaves out jobs that need a step of their
+ * own because they have an open dispatch, or documents of a canceled submission, which end immediately even during a
+ * pause. Returns the jobs that it held. Reads about 15 rows per job of one submission.
  */
 export async function holdPausedJobs(
   db: Database,
@@ -178,7 +178,7 @@ function coverage(paused: Paused): { readonly scope: SQL; readonly covers: SQL }
     case "model":
       return { scope: sql`${modelScope(paused.model)}`, covers: sql`j.model = ${paused.model}` };
     case "submissions":
-      // Of several, the first one's: at its end the job is due, and is held by the next.
+      // If several submissions are paused, the first one's: when it ends, the job is due, and the next one holds it.
       return {
         scope: firstSubmissionScope(sql`members`),
         covers: sql`NOT EXISTS (SELECT 1 FROM json_each(j.members) g

@@ -3,16 +3,16 @@ import { timeAfter, type Time } from "../../platform/clock.ts";
 import { heartbeats, query, transact, type Database } from "@sluice/db";
 
 /*
- * The chain: runs of the poller that continue one another, each in a fresh invocation. Its row in `heartbeats` holds a
- * token: that of the message that starts the next run, and once a run has taken it, the run's own.
+ * The chain: poller runs that continue one another, each in a fresh invocation. Its row in `heartbeats` holds the token
+ * of the message that starts the next run. Once a run has exchanged that token, the row holds the run's own.
  */
 
-/** Milliseconds after which a chain that shows no sign of life counts as broken: its message or its run was lost. */
+/** Milliseconds without activity after which a chain counts as broken: its message or its run was lost. */
 export const CHAIN_ALIVE_MS = 90_000;
 
 /**
- * Names the next run of the chain: starts a chain where none is alive, or continues the one whose current run is
- * `holder`. Returns whether `next` is valid now; safe to repeat.
+ * Names the next run of the chain. Starts a chain if none is alive, or continues the one whose current run is `holder`.
+ * Returns whether `next` is valid now. Safe to repeat.
  */
 export async function handOnChain(db: Database, holder: string | null, next: string, now: Time): Promise<boolean> {
   const rows = await transact(db, [
@@ -29,7 +29,7 @@ export async function handOnChain(db: Database, holder: string | null, next: str
   return rows.length > 0;
 }
 
-/** Exchanges the token of a message for that of the run that it starts. A token is valid once. Safe to repeat. */
+/** Exchanges the token of a message for the token of the run that it starts. A token is valid once. Safe to repeat. */
 export async function takeChain(db: Database, token: string, holder: string, now: Time): Promise<boolean> {
   const rows = await transact(db, [
     db.update(heartbeats).set({ at: now, token: holder }).where(isChainOf(token)),
@@ -38,7 +38,7 @@ export async function takeChain(db: Database, token: string, holder: string, now
   return rows.length > 0;
 }
 
-/** Ends the chain whose token this is, so that the next may start at once. */
+/** Ends the chain with this token, so that another may start immediately. */
 export async function endChain(db: Database, token: string): Promise<void> {
   await query(db, db.delete(heartbeats).where(isChainOf(token)));
 }

@@ -5,30 +5,30 @@ import { holdingBy } from "./pause-dispatching.ts";
 
 /** Why a dispatch of a job ended without an answer, as `jobs.dispatches` records it. */
 export interface DispatchError {
-  /** A class of refusal, or what happened. */
+  /** The class of the refusal, or another reason. */
   readonly reason: string;
   /** The message of the service, truncated. */
   readonly message: string;
 }
 
 /**
- * What a dispatch adds to its job's counts: `none`, since Workers AI refused its batch or nothing was sent;
- * `unconfirmed`, since it is not known whether Workers AI accepted it; or `repeated`, since Workers AI accepted it
- * and it is given up.
+ * What a dispatch without an answer adds to its job's counts: `none`, because Workers AI refused its batch or nothing
+ * was sent; `unconfirmed`, because it is unknown whether Workers AI accepted it; or `repeated`, because Workers AI
+ * accepted it and it was abandoned.
  */
 export type DispatchCount = "none" | "unconfirmed" | "repeated";
 
-/** What a dispatch that ended without an answer adds to its job's counts. */
+/** The increments of the job's counters for a dispatch that ended without an answer. */
 export interface DispatchCounts {
   readonly dispatch: DispatchCount;
-  /** Whether the job itself was refused: a fault of the account or the model says nothing about it. */
+  /** Whether the job itself was refused. A fault of the account or the model is not about the job. */
   readonly refused: boolean;
 }
 
 /**
- * Ends a job's dispatch without an answer and puts the job back to `pending` until `dueAt`. `pausedBy` is the scope of
- * the pause that it waits for, which ends at `dueAt`; where that was resumed meanwhile, or a submission in it was
- * canceled, it is due now. Refusals in a row are bounded, so only those of the job itself are counted.
+ * Ends a job's dispatch without an answer and sets the job back to `pending` until `dueAt`. `pausedBy` is the scope of
+ * the pause that it waits for, which ends at `dueAt`. If that pause was resumed in the meantime, or a submission in the
+ * job was canceled, the job is due now. Consecutive refusals are limited, so only those of the job itself count.
  */
 export async function postponeJob(
   db: Database,

@@ -4,7 +4,7 @@ import { type Database, query } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
 import { memberDocuments, memberSubmission } from "./members.ts";
 
-/** The job that has a document which has not ended: how far it is. */
+/** The job that holds a document that has not ended, with its progress. */
 export interface HoldingJob {
   readonly id: JobId;
   readonly status: JobStatus;
@@ -18,8 +18,8 @@ export interface HoldingJob {
 const ASKED = columns("submission", "id");
 
 /**
- * The open jobs that hold documents whose first job has ended: its follow-ups and pieces, the job that it was
- * merged into, and theirs. `root` is the job that recorded the document. Reads the lists of the open ones.
+ * The open jobs that hold documents whose first job has ended: its follow-ups, its pieces, the job that it was merged
+ * into, and theirs. `root` is the job that recorded the document. Reads the lists of the open jobs.
  */
 export async function readHoldingJobs(
   db: Database,

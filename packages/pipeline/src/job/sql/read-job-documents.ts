@@ -9,10 +9,10 @@ import { MEMBER, memberSubmission } from "./members.ts";
 export interface JobDocument {
   readonly submission: SubmissionId;
   readonly document: string;
-  /** In its push. */
+  /** Its index in its push. */
   readonly index: number;
   readonly contexts: number;
-  /** `null`: each context's id is its index. */
+  /** `null` if each context's id is its index. */
   readonly contextIds: readonly string[] | null;
 }
 
@@ -31,7 +31,7 @@ const isListedDocument = isDocument(sql`d`, {
 });
 
 /**
- * For `WITH`: the jobs' lists, taken apart by submission once: a join that refers to one serializes it for each
+ * The jobs' lists by submission, for `WITH`, split once: a join on the list itself would serialize it again for each
  * document.
  */
 function listed(jobs: readonly JobDispatch[]): SQL {
@@ -47,8 +47,8 @@ function listed(jobs: readonly JobDispatch[]): SQL {
 }
 
 /**
- * The lists that dispatches sent, by job, without texts. A document that was deleted since is `null`, so that the
- * others keep their numbers. A job whose current dispatch is another one is absent.
+ * The lists that dispatches sent, by job, without texts. A deleted document is `null`, so that the others keep their
+ * numbers. A job with another current dispatch is absent.
  */
 export async function readJobDocuments(
   db: Database,
@@ -72,7 +72,7 @@ export async function readJobDocuments(
     FROM listed l CROSS JOIN json_each(l.documents) i
     LEFT JOIN documents d ON ${isListedDocument}`,
   );
-  // Sorted here, since D1 bills a sort as one more row read a document; they arrive in order already.
+  // Sorted here, because D1 bills a sort as one more row read per document. They arrive in order already.
   const sorted = rows.toSorted((a, b) => a.group - b.group || a.position - b.position);
   const lists = new Map<JobId, (JobDocument | null)[]>();
   for (const { job, submission, document, index, contexts, contextIds } of sorted) {
@@ -87,7 +87,7 @@ export async function readJobDocuments(
   return lists;
 }
 
-/** What a request is made from. */
+/** The document columns that make up a request. */
 export interface DocumentContent {
   readonly submission: SubmissionId;
   readonly document: string;
@@ -97,7 +97,7 @@ export interface DocumentContent {
   readonly truncateInputs: boolean;
 }
 
-/** The documents of a job's list with their texts, in no order: up to 9.5 MB. Deleted ones are left out. */
+/** The documents of a job's list with their texts, in any order: up to 9.5 MB. Deleted ones are left out. */
 export async function readJobContent(db: Database, job: JobDispatch): Promise<DocumentContent[]> {
   const rows = await query<
     Omit<DocumentContent, "contexts" | "truncateInputs"> & { contexts: string; truncates: number }

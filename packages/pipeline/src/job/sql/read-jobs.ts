@@ -3,7 +3,7 @@ import type { JobId, JobStatus, Lane, ModelName, RequestId, SubmissionId } from 
 import { type Database, query } from "@sluice/db";
 import { memberSubmission } from "./members.ts";
 
-/** Everything about a job but its documents. Times in milliseconds. */
+/** A job without its documents. Times are in milliseconds. */
 export interface JobRow {
   readonly id: JobId;
   readonly status: JobStatus;
@@ -13,7 +13,7 @@ export interface JobRow {
   readonly parentId: JobId | null;
   readonly mergedInto: JobId | null;
   readonly refusals: number;
-  readonly documents: number;
+  readonly documentCount: number;
   readonly contexts: number;
   readonly payloadBytes: number;
   readonly tokens: number | null;
@@ -23,15 +23,15 @@ export interface JobRow {
   readonly dispatchedAt: number | null;
   readonly endedAt: number | null;
   readonly dueAt: number | null;
-  /** JSON as in `jobs`. */
+  /** JSON, as in `jobs`. */
   readonly dispatches: string;
-  /** JSON: the submissions that it has documents of, `[id, collection, whether it was canceled]` each. */
+  /** JSON: the submissions of its documents, `[id, collection, whether it was canceled]` each. */
   readonly submissions: string;
 }
 
 const columns = sql`
   j.id, j.status, j.lane, j.model, j.request_id AS requestId, j.parent_id AS parentId, j.merged_into AS mergedInto, j.refusals,
-  j.document_count AS documents, j.context_count AS contexts, j.payload_bytes AS payloadBytes, j.tokens,
+  j.document_count AS documentCount, j.context_count AS contexts, j.payload_bytes AS payloadBytes, j.tokens,
   j.unconfirmed_dispatches AS unconfirmed, j.repeated_dispatches AS repeated, j.created_at AS createdAt,
   j.dispatched_at AS dispatchedAt, j.ended_at AS endedAt, j.due_at AS dueAt, j.dispatches,
   (SELECT json_group_array(json_array(s.id, s.collection, s.cancel_requested_at IS NOT NULL)) FROM json_each(j.members) g
@@ -46,8 +46,8 @@ export async function readJob(db: Database, id: JobId): Promise<JobRow | null> {
 const OPEN: readonly JobStatus[] = ["pending", "dispatching", "dispatched"];
 
 /**
- * Jobs, the newest first, after the cursor. Reads as many as it returns, and a row for each submission of each; for the
- * status of an open job it reads all open jobs. It cannot filter by the status of ended jobs or by lane: filter its
+ * Jobs after the cursor, the newest first. Reads as many as it returns, and one row per submission of each. With the
+ * status of an open job, it reads all open jobs. It cannot filter by lane or by the status of ended jobs: filter its
  * result.
  */
 export async function listJobs(

@@ -11,12 +11,12 @@ export interface WaitingJobRow {
   readonly dueAt: number;
 }
 
-/** The last parts of a submission, whose jobs are read: most waiting documents are there. */
+/** How many of the last parts of a submission to read jobs of. Most waiting documents are there. */
 const LAST_PARTS = 20;
 
 /**
- * The open jobs that hold documents of submissions: those that recorded their last 20 parts, and the jobs that follow
- * them. Reads rows in proportion to the submissions.
+ * The open jobs that hold documents of submissions: the jobs that recorded their last 20 parts, and the jobs that
+ * follow those. Reads rows in proportion to the submissions.
  */
 export async function readWaitingJobs(db: Database, ids: readonly SubmissionId[]): Promise<WaitingJobRow[]> {
   if (ids.length === 0) return [];

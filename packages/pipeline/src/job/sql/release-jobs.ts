@@ -3,7 +3,7 @@ import type { JobId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
 
-/** A job that was recorded or claimed to be dispatched, and was not. */
+/** A job that was recorded or claimed for a dispatch, but not dispatched. */
 export interface HeldJob {
   readonly id: JobId;
   readonly dispatchNumber: number;
@@ -14,8 +14,8 @@ const DISPATCHED = columns("id", "dispatchNumber");
 const HELD = columns("id", "dispatchNumber", "status");
 
 /**
- * Makes dispatched jobs due at once that were claimed and not polled, those first that were dispatched first. Reads
- * two rows a job.
+ * Makes dispatched jobs that were claimed but not polled due now, the earliest dispatched first. Reads two rows per
+ * job.
  */
 export async function releasePolls(
   db: Database,
@@ -34,7 +34,7 @@ export async function releasePolls(
   );
 }
 
-/** Makes jobs due at once that their holder leaves to another run. Reads two rows a job. */
+/** Makes jobs due now that their holder leaves to another run. Reads two rows per job. */
 export async function releaseJobs(db: Database, jobs: readonly HeldJob[], now: number): Promise<void> {
   const held = HELD.row(sql`value`);
   await query(

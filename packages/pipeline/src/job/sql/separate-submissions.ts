@@ -5,14 +5,14 @@ import { firstSubmissionScope, holdingBy } from "./pause-dispatching.ts";
 import { columns } from "../../platform/sql/columns.ts";
 import { isMemberDocument, memberDocuments, memberSubmission } from "./members.ts";
 
-/** What is moved: how much it is, and the entries of the job's list. */
+/** The documents to move: their weight, and the entries of the job's list. */
 const MOVED = columns("documents", "contexts", "bytes", "members");
 
 /**
  * Moves the documents of some submissions from a pending job into a separate job, held by their pause, so that the rest
- * can be dispatched. Returns how much the job keeps: `all` (none of its documents are theirs), `some`, or `none` (all
- * of them are: then nothing is moved). `under_way`: a dispatch was started, and its list must not change. Repeated with
- * the same id it changes nothing more. Reads two rows a document moved.
+ * can be dispatched. Returns how much the job keeps: `all` if it has none of their documents, `some`, or `none` if it
+ * has only theirs, and then nothing is moved. Returns `under_way` if a dispatch was started, because its list must not
+ * change. A repeated call with the same id changes nothing. Reads two rows per moved document.
  */
 export async function separateSubmissions(
   db: Database,
@@ -28,7 +28,7 @@ export async function separateSubmissions(
   const held = sql`j.id = ${job.id} AND j.dispatch_number = ${job.dispatchNumber} AND j.status = 'pending'`;
   const theirs = sql`${memberSubmission} IN (SELECT value FROM json_each(${list}))`;
   const rows = await transact<{ others: number; theirs: number; apart: number }>(db, [
-    // Materialized: a plain subquery would be evaluated again for each number read from it.
+    // Materialized, because a plain subquery would be evaluated again for each number read from it.
     sql`
       WITH taken AS MATERIALIZED (
         SELECT j.id, j.model, j.lane, j.round, j.refusals, j.batches, j.halvings, (
@@ -55,7 +55,8 @@ export async function separateSubmissions(
       FROM taken
       WHERE true
       ON CONFLICT DO NOTHING`,
-    // What they were dispatched with here is theirs too. Only while they are still in it: repeated, they are not.
+    // The job's unconfirmed dispatches count for them too, but only while they are still in it: after a repeat they are
+    // not.
     sql`
       UPDATE submissions SET unconfirmed_dispatches = submissions.unconfirmed_dispatches + j.unconfirmed_dispatches
       FROM jobs j CROSS JOIN jobs a ON a.id = ${apart}

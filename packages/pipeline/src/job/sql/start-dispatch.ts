@@ -7,10 +7,10 @@ import { firstSubmissionScope, holdingBy, type Holder } from "./pause-dispatchin
 import { isSameDocument } from "../../document/sql/is-document.ts";
 import { isMemberDocument, MEMBER, memberDocuments, memberSubmission } from "./members.ts";
 
-/** What a dispatch sends: decided here, in the order here, and never again. */
+/** The list that a dispatch sends, in order. It is decided here and never changes. */
 export interface StartedDispatch {
   readonly dispatchNumber: number;
-  /** Empty: nothing was left to send, and the job ended as canceled. */
+  /** Empty if nothing was left to send and the job ended as canceled. */
   readonly members: JobMembers;
 }
 
@@ -20,10 +20,13 @@ function heldBy(job: StartableJob): SQL {
   return sql`j.id = ${job.id} AND j.dispatch_number = ${job.dispatchNumber} AND j.status = ${job.status}`;
 }
 
-/** A turn is never this far ahead, in milliseconds, unless D1's clock was set back: then it says nothing. */
+/**
+ * Maximum milliseconds that the next submit time is ahead. If it is further ahead, D1's clock was set back and the time
+ * is ignored.
+ */
 const MAX_TURN_AHEAD_MS = 60_000;
 
-/** Whether the model of the job `j` may have another batch submitted now. */
+/** Whether the submit rate of the model of the job `j` allows a batch now. */
 function isWithinRate(now: number): SQL {
   return sql`NOT EXISTS (SELECT 1 FROM submit_rates r
     WHERE r.model = j.model AND r.next_at > ${now} AND r.next_at <= ${now + MAX_TURN_AHEAD_MS})`;
@@ -56,8 +59,8 @@ function endCanceled(held: SQL, now: number): SQL[] {
 }
 
 /**
- * Counts a job's dispatches of which it is not known whether they were run at the submissions that have
- * nothing left in it: the others are counted when it ends. Reads only the job if there are none.
+ * Adds a job's unconfirmed dispatches to the submissions that have no documents left in it. For the others this happens
+ * when the job ends. Reads only the job if it has none.
  */
 function countAtLeaving(held: SQL): SQL {
   return sql`
@@ -74,15 +77,15 @@ function countAtLeaving(held: SQL): SQL {
     FROM leaving WHERE submissions.id = leaving.submission`;
 }
 
-/** The place in the order of ends of a job that ends as canceled; null if it was never dispatched. */
+/** The finalized sequence of a job that ends as canceled; null if it was never dispatched. */
 const sequenceOfCanceled = sql`
   iif(listed.count = 0 AND unconfirmed_dispatches + repeated_dispatches + (status = 'dispatching') > 0,
     (SELECT coalesce(max(finalized_sequence), 0) + 1 FROM jobs WHERE finalized_sequence IS NOT NULL), NULL)`;
 
-/** What is left of a job's list, as the one row `listed`: for `WITH`. */
+/** The remaining documents of a job's list, as the single row `listed`, for `WITH`. */
 function listLive(held: SQL): SQL {
-  // One subquery a group: GROUP BY would read each document twice more, to sort them. The resulting
-  // order is the order that is sent; it may differ from the previous one.
+  // One subquery per submission: GROUP BY would read each document twice more to sort them. The documents are sent in
+  // the resulting order, which may differ from the previous one.
   return sql`
     live AS MATERIALIZED (
       SELECT s.id AS submission, (
@@ -103,16 +106,16 @@ function listLive(held: SQL): SQL {
 }
 
 /**
- * Starts a dispatch of a job, directly before the call: one transaction counts it and its batch, takes
- * the lease and stores the ordered list that is sent. Left out of the list is what was deleted since,
- * or belongs to a canceled submission; the latter's documents end as canceled.
+ * Starts a dispatch of a job, directly before the call. One transaction counts the dispatch and its batch, takes the
+ * lease and stores the ordered list that is sent. The list leaves out deleted documents and documents of canceled
+ * submissions, which end as canceled.
  *
- * `dispatchNumber` is that of the last one known, a guard against anyone who started another. A dispatch found
- * without a `request_id` (status `dispatching`, its lease run out) may have been run: it is counted as
- * unconfirmed. `token` is random and identifies this dispatch.
+ * `dispatchNumber` is the number of the last known dispatch and guards against Workers that started another. A dispatch
+ * found without a `request_id` (status `dispatching`, lease expired) may have been run, so it counts as unconfirmed.
+ * `token` is random and identifies this dispatch.
  *
- * The same transaction reserves a place in the rate of submits of the model. Returns `null` if the guard does not
- * hold, or the rate allows no submit now: see `deferJob`.
+ * The same transaction takes a turn in the submit rate of the model. Returns `null` if the guard fails or if the rate
+ * allows no submit now: see `deferJob`.
  */
 export async function startDispatch(
   db: Database,
@@ -146,13 +149,13 @@ export async function startDispatch(
         members = listed.members
       FROM listed
       WHERE id IN (SELECT j.id FROM jobs j WHERE ${held})`,
-    // Of the dispatch that was started here. Repeated after an error that hid its commit, this reserves one place more.
+    // Only if the dispatch was started here. A repeat after an error that hid the commit takes one more turn.
     sql`
       INSERT INTO submit_rates (model, next_at)
       SELECT model, ${now - SUBMIT_BURST_MS + SUBMIT_SPACING_MS} FROM jobs WHERE ${started} AND status = 'dispatching'
       ON CONFLICT (model) DO UPDATE SET next_at = ${SUBMIT_SPACING_MS}
         + max(iif(next_at > ${now + MAX_TURN_AHEAD_MS}, 0, next_at), ${now - SUBMIT_BURST_MS})`,
-    // By its token, so that the dispatch is found too when this is repeated after an error that hid its commit.
+    // By its token, so that a repeat after an error that hid the commit finds the dispatch too.
     sql`SELECT dispatch_number AS dispatchNumber, members FROM jobs WHERE ${started}`,
   ]);
   return row === undefined
@@ -160,17 +163,17 @@ export async function startDispatch(
     : { dispatchNumber: row.dispatchNumber, members: JSON.parse(row.members) as JobMembers };
 }
 
-/** Why a job is deferred: by a pause, by the rate of submits of its model, or `null` to be due again now. */
+/** Why a job is deferred: a pause, the submit rate of its model, or `null` if it is due again now. */
 export type Deferral = Holder | "submit_rate" | null;
 
 /**
- * Ends what was canceled in a job that may not be dispatched now, and defers the rest: to the end of a pause, or to
- * when the rate of submits allows one. A pause does not hold a cancelation up. A job that has nothing left ends. Where
- * the reason is over, or is null, the job is pending and due now. Returns when it is due: `null` if it is not the
- * job's current dispatch, or the job ended.
+ * Ends the canceled documents of a job that may not be dispatched now, and defers the rest to the end of a pause, or
+ * until the submit rate allows a submit. A pause does not delay a cancellation. A job with nothing left ends. If the
+ * reason no longer applies, or is null, the job becomes pending and due now. Returns when it is due, or `null` if this
+ * is not the job's current dispatch or the job ended.
  *
- * A dispatch that is still open is one whose lease has run out: it is given up, so that nobody
- * confirms it any more, and counted as unconfirmed. Its list would not be the one that was sent.
+ * A dispatch that is still open has an expired lease. It is given up, so that it can no longer be confirmed, and counts
+ * as unconfirmed: its list would not match the list that was sent.
  */
 export async function deferJob(
   db: Database,

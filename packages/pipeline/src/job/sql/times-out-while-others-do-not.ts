@@ -2,14 +2,14 @@ import { sql } from "drizzle-orm";
 import type { JobId, Lane } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 
-/** Jobs of each lane, and ended ones, that are read. */
+/** Maximum jobs read of each lane, and of ended ones. */
 const LOOKED_AT = 50;
 
 /**
- * Whether a job's submits keep timing out while others get through: a dispatch before the open one ended without
- * an answer in a row with it, on this job or the one that it is a half of, and another job of its model was dispatched
- * and confirmed since the open dispatch started. In an outage none is. Looks at the dispatched jobs that are polled
- * next and those that ended last: reads 300 rows at most.
+ * Whether a job's submits keep timing out while others succeed. That is the case if the dispatch before the open one,
+ * of this job or of the job that it is a half of, ended without an answer too, and another job of the model was
+ * dispatched and confirmed since the open dispatch started. In an outage none is. Reads the dispatched jobs that are
+ * polled next and the jobs that ended last: at most 300 rows.
  */
 export async function timesOutWhileOthersDoNot(
   db: Database,

@@ -7,7 +7,7 @@ export type PartStatus = "new" | "recorded" | "unknown_submission";
 
 const PART_KEY = columns("submission", "part");
 
-/** The status of parts, in the order asked. One query; reads two rows a part. */
+/** The status of parts, in the requested order. One query. Reads two rows per part. */
 export async function lookUpParts(
   db: Database,
   parts: readonly { readonly submission: SubmissionId; readonly part: number }[],

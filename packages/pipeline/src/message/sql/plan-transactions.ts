@@ -1,14 +1,14 @@
 import { MAX_PARAMETER_BYTES, MAX_SHARED_TEXT_BYTES, MAX_TRANSACTION_BYTES, utf8Length } from "@sluice/core";
 import type { PartToRecord, RecordingTransaction } from "./record-parts.ts";
 
-/** `recordParts` binds the ids of a transaction's documents this often. */
+/** How often `recordParts` binds the ids of a transaction's documents. */
 const ID_COPIES = 3;
-/** Bytes of a part's hash, counts and keys, in all lists that hold them. */
+/** Bytes of a part's hash, counts and keys in all lists that contain them. */
 const PART_BYTES = 1_000;
-/** Bytes of a part's entry in the list that `documents` is filled from, besides its rows. */
+/** Bytes of a part's entry in the list that fills `documents`, without its rows. */
 const ENTRY_BYTES = 100;
 
-/** A `ContextsRow` that is being filled, and what is in it. */
+/** A `ContextsRow` that is being filled. */
 interface OpenRow {
   readonly parts: PartToRecord[];
   readonly documents: Set<string>;
@@ -24,8 +24,8 @@ interface OpenTransaction {
 }
 
 /**
- * Plans the transactions that record a job's parts, near 5 MB each. Consecutive parts share a row of `contexts` up to
- * 128 KB of texts. A part's texts, and the lists of ids that go beside them, are counted too.
+ * Plans the transactions that record a job's parts, up to about 5 MB each. Consecutive parts share a row of `contexts`
+ * up to 128 KB of texts. The size includes a part's texts and the lists of ids.
  */
 export function planTransactions(parts: readonly PartToRecord[]): RecordingTransaction[] {
   const transactions: OpenTransaction[] = [];
@@ -41,7 +41,7 @@ export function planTransactions(parts: readonly PartToRecord[]): RecordingTrans
     }
     let statement = transaction.statements.at(-1);
     if (statement === undefined || statement.rowBytes + rowBytes > MAX_PARAMETER_BYTES) {
-      // The brackets of its list.
+      // 2 for the brackets of its list.
       statement = { contextsRows: [], rowBytes: 2 };
       transaction.statements.push(statement);
     }

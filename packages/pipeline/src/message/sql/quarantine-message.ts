@@ -3,7 +3,7 @@ import { malformedMessages, query, type Database } from "@sluice/db";
 /** The `queue` of staged parts that cannot be read. Their ids are `SUBMISSION/PART`. */
 export const STAGED_PARTS = "staged_parts";
 
-/** Stores a message that cannot be read, so that a person can. The same message again changes nothing. */
+/** Stores an unreadable message, so that a person can inspect it. The same message again changes nothing. */
 export async function quarantineMessage(
   db: Database,
   {

@@ -12,11 +12,11 @@ export interface MalformedRow extends MalformedKey {
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
   readonly bytes: number;
-  /** The first 400 characters of the body, which name its submission. */
+  /** The first 400 characters of the body, which include the name of its submission. */
   readonly head: string;
 }
 
-/** Quarantined messages by queue and id, after a key. Reads as many rows as it returns. */
+/** Lists quarantined messages by queue and id, after a key. Reads as many rows as it returns. */
 export async function listMalformedMessages(
   db: Database,
   after: MalformedKey | null,
@@ -38,7 +38,7 @@ export async function listMalformedMessages(
     .limit(limit);
 }
 
-/** The body of a quarantined message; `null`: it is not quarantined, or no longer. */
+/** The body of a quarantined message; `null` if it is not quarantined, or no longer. */
 export async function readMalformedBody(db: Database, { queue, id }: MalformedKey): Promise<string | null> {
   const [row] = await db
     .select({ body: malformedMessages.body })
@@ -47,7 +47,7 @@ export async function readMalformedBody(db: Database, { queue, id }: MalformedKe
   return row?.body ?? null;
 }
 
-/** How many messages are quarantined, counted up to `limit`. */
+/** Counts quarantined messages, up to `limit`. */
 export async function countMalformedMessages(db: Database, limit: number): Promise<number> {
   const [row] = await query<{ count: number }>(
     db,

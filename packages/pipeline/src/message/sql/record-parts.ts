@@ -4,15 +4,15 @@ import { type Database, transact } from "@sluice/db";
 import { MEMBER } from "../../job/sql/members.ts";
 import { columns } from "../../platform/sql/columns.ts";
 
-/** What `documents` is filled from: a row of `PartToRecord.rows`. */
+/** The columns that fill `documents`: a row of `PartToRecord.rows`. */
 export const DOCUMENT = columns("id", "index", "bytes", "contextCount", "query", "contextIds", "metadata");
-/** A part, for the guard and the counters. */
+/** The columns of a part for the guard and the counters. */
 const KEY = columns("submission", "part", "documentCount");
-/** A part, with what `jobs` and `parts` hold of it. */
+/** The columns of a part for `jobs` and `parts`. */
 const PART = columns("submission", "part", "hash", "documentCount", "contextCount", "payloadBytes", "documentIds");
 /**
- * A part, with the rows of its documents. Their texts are in the row of `contexts` that is `behind` rows before the
- * newest one, from its element `at` on.
+ * The columns of a part with the rows of its documents. Their texts are in the row of `contexts` that is `behind` rows
+ * before the newest one, starting at its element `at`.
  */
 const ENTRY = columns("submission", "part", "behind", "at", "rows");
 
@@ -24,7 +24,7 @@ export interface PartToRecord {
   readonly collection: string;
   /** Ids of its documents, in order. */
   readonly documentIds: readonly string[];
-  /** How many contexts they have. */
+  /** The number of their contexts. */
   readonly contextCount: number;
   readonly payloadBytes: number;
   /** JSON, a list of `DOCUMENT` rows. */
@@ -33,12 +33,12 @@ export interface PartToRecord {
   readonly texts: string;
 }
 
-/** The job that takes the parts. Recorded in several transactions when it is larger than one may be. */
+/** The job that gets the parts. Recorded in several transactions if it is too large for one. */
 export interface JobToRecord {
   readonly id: JobId;
   readonly model: ModelName;
   readonly lane: Lane;
-  /** Until then the recorder may dispatch it; after that the poller may. */
+  /** Until this time the recorder may dispatch it, and after it the poller. */
   readonly leaseUntil: number;
 }
 
@@ -47,24 +47,23 @@ export interface ContextsRow {
   readonly parts: readonly PartToRecord[];
 }
 
-/** A statement that fills `documents`: with 1.9 MB of `rows`, since D1 binds at most 2 MB. */
+/** A statement that fills `documents`, with up to 1.9 MB of `rows`, because D1 binds at most 2 MB. */
 export interface DocumentsStatement {
   readonly contextsRows: readonly ContextsRow[];
 }
 
-/** What one transaction records. `planTransactions` cuts a job's parts into such ones. */
+/** The content of one transaction. `planTransactions` divides a job's parts into transactions. */
 export interface RecordingTransaction {
   readonly statements: readonly DocumentsStatement[];
 }
 
 /**
- * Records parts, their documents and their job in one transaction: intent before dispatch.
+ * Records parts, their documents and their job in one transaction, before any dispatch.
  *
- * All of them or none: if one is recorded already, by anyone, if the submission of one is unknown, or if the first
- * dispatch of the job has started, nothing is written, and the messages of the parts that are not recorded must be
- * delivered again. So the transaction may be repeated after an error that hides a commit, and texts that were deleted
- * since are not stored again. Documents of a submission whose cancellation was requested end as canceled here and are
- * not in the job.
+ * Writes all of them or none. If a part is recorded already, by anyone, if the submission of a part is unknown, or if
+ * the first dispatch of the job has started, nothing is written, and the messages of the unrecorded parts must be
+ * delivered again. So the transaction can be repeated after an error that hides a commit, and deleted texts are not
+ * stored again. Documents of a canceled submission end as canceled here and are not in the job.
  *
  * Every statement reads rows in proportion to the parts and documents. Returns for each part whether it is recorded
  * now, by this transaction or another.
@@ -123,7 +122,8 @@ export async function recordParts(
       ON CONFLICT DO NOTHING`,
     ...insertContexts(contextsRows, guard),
     ...insertDocuments(statements, guard),
-    // Last, since the guard checks them: repeated, they are not new, and what was deleted since is not stored again.
+    // Last, because the guard checks this table: in a repeat the parts are not new, and deleted texts are not stored
+    // again.
     sql`
       INSERT INTO parts (submission_id, part, job_id, hash, document_count, recorded_at, documents)
       SELECT ${part("submission")}, ${part("part")}, ${job.id}, ${part("hash")}, ${part("documentCount")}, ${now},
@@ -142,8 +142,8 @@ export async function recordParts(
 }
 
 /**
- * Whether every part of a JSON list of `KEY` rows is one of a known submission and recorded
- * nowhere, and the job has not started. Asked once a statement, not for each of its rows; reads three rows a part.
+ * Whether every part of a JSON list of `KEY` rows belongs to a known submission and is not recorded, and the job has
+ * not started. Evaluated once per statement, not per row. Reads three rows per part.
  */
 function areNew(keys: string, job: JobId): SQL {
   const key = KEY.row(sql`k.value`);
@@ -155,12 +155,10 @@ function areNew(keys: string, job: JobId): SQL {
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.dispatch_number > 0))`;
 }
 
-/** Rows of texts in a statement, each a parameter: D1 binds at most 100, and the guard takes two. */
+/** Maximum rows of texts in a statement, each one parameter: D1 binds at most 100, and the guard takes two. */
 const MAX_TEXTS = 90;
 
-/**
- * Inserts the texts, one parameter for each row of `contexts`, so that D1 parses nothing. Their ids are consecutive.
- */
+/** Inserts the texts, one parameter per row of `contexts`, so that D1 parses nothing. Their ids are consecutive. */
 function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
   const statements: SQL[] = [];
   for (let next = 0; next < rows.length; next += MAX_TEXTS) {
@@ -180,7 +178,7 @@ function textsOf({ parts }: ContextsRow): string {
     : `[${parts.map(({ texts }) => texts.slice(1, -1)).join(",")}]`;
 }
 
-/** These run after the statements of the texts: those rows of `contexts` are the newest ones. */
+/** Inserts the documents. Runs directly after `insertContexts`, so those rows of `contexts` are the newest ones. */
 function insertDocuments(statements: readonly DocumentsStatement[], guard: SQL): SQL[] {
   const entry = ENTRY.row(sql`n.value`);
   const document = DOCUMENT.row(sql`d.value`);
@@ -197,8 +195,8 @@ function insertDocuments(statements: readonly DocumentsStatement[], guard: SQL):
         at += documentIds.length;
       }
     }
-    // Taken apart once a part: a join that refers to the entry itself serializes it again for each document.
-    // And once a document: `LIMIT -1` keeps the inner query apart, else each column does so again.
+    // Split once per part: a join on the entry itself serializes it again for each document. Also split once per
+    // document: `LIMIT -1` keeps the inner query separate, otherwise each column serializes it again.
     return sql`
       WITH fresh AS MATERIALIZED (
         SELECT s.id AS submission, s.collection, ${entry("part")} AS part, ${entry("behind")} AS behind, ${entry("at")} AS at,

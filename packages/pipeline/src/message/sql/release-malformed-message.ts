@@ -4,7 +4,7 @@ import type { Time } from "../../platform/clock.ts";
 import { malformedMessages, query, transact, type Database } from "@sluice/db";
 import type { MalformedKey } from "./read-malformed-messages.ts";
 
-/** Deletes a quarantined message. Repeated, it changes nothing. */
+/** Deletes a quarantined message. A repeated call changes nothing. */
 export async function dropMalformedMessage(db: Database, { queue, id }: MalformedKey): Promise<void> {
   const isKey = and(eq(malformedMessages.queue, queue), eq(malformedMessages.messageId, id));
   await query(db, db.delete(malformedMessages).where(isKey));
@@ -12,7 +12,7 @@ export async function dropMalformedMessage(db: Database, { queue, id }: Malforme
 
 /**
  * Stages a quarantined body again as a part of a submission, and deletes the message in the same transaction. Returns
- * false if the submission is unknown. Repeated, it changes nothing.
+ * false if the submission is unknown. A repeated call changes nothing.
  */
 export async function restageMalformedMessage(
   db: Database,

@@ -4,9 +4,9 @@ import type { Time } from "../../platform/clock.ts";
 import { query, stagedParts, transact, type Database } from "@sluice/db";
 
 /**
- * Stores the body of a part that no message can hold, and counts its documents in the same transaction: from then on it
- * may be recorded, and `total` must include what is recorded. `total` is a level as in `raiseTotal`. Staging a part
- * again changes nothing. Returns whether the caller still holds the push and the part is staged.
+ * Stores the body of a part that is too large for a message, and counts its documents in the same transaction: from
+ * then on it may be recorded, and `total` must include all recorded documents. `total` only rises, as in `raiseTotal`.
+ * Staging a part again changes nothing. Returns whether the caller still holds the push and the part is staged.
  */
 export async function stagePart(
   db: Database,
@@ -29,13 +29,13 @@ export async function stagePart(
   return rows.length > 0;
 }
 
-/** The body of a staged part, or `null` when it was recorded already or never staged. */
+/** The body of a staged part; `null` if it was recorded already or never staged. */
 export async function readStagedPart(db: Database, id: SubmissionId, part: number): Promise<string | null> {
   const [row] = await db.select({ body: stagedParts.body }).from(stagedParts).where(isPart(id, part));
   return row?.body ?? null;
 }
 
-/** Moves a staged part after the others: it counts as staged at `now`. */
+/** Moves a staged part behind the others: it counts as staged at `now`. */
 export async function postponeStagedPart(db: Database, id: SubmissionId, part: number, now: number): Promise<void> {
   await query(db, db.update(stagedParts).set({ stagedAt: now }).where(isPart(id, part)));
 }

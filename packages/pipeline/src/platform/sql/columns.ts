@@ -1,19 +1,19 @@
 import { sql, type SQL } from "drizzle-orm";
 
-/** A row of a JSON list in a statement. Returns a column as SQLite's own value, or with `json` as JSON. */
+/** A row of a JSON list in a statement. Returns a column as an SQLite value, or as JSON with `json`. */
 export interface Row<Column extends string> {
   (column: Column): SQL;
   readonly json: (column: Column) => SQL;
 }
 
 /**
- * The columns of a JSON list, in their order. A value that is bound is a list and not an object: that is smaller, and
- * SQLite finds a number in it sooner than a name. One definition serves those who write it and those who read it.
+ * The columns of a JSON list, in their order. A bound row is a list and not an object: a list is smaller, and SQLite
+ * finds a number in it faster than a name. The writer and the reader share one definition.
  */
 export interface Columns<Column extends string> {
-  /** A row to be written as JSON. */
+  /** A row to write as JSON. */
   readonly list: (values: Readonly<Record<Column, unknown>>) => unknown[];
-  /** The same, of values that are JSON already. */
+  /** A row to write as JSON, of values that are JSON already. */
   readonly text: (values: Readonly<Record<Column, string>>) => string;
   /** A row that a statement writes. */
   readonly array: (values: Readonly<Record<Column, SQL>>) => SQL;

@@ -2,7 +2,7 @@ import { MAX_PARAMETER_BYTES, utf8Length, type SubmissionId } from "@sluice/core
 import { columns } from "../../platform/sql/columns.ts";
 import type { EndingJob, JobEnd, Outcome } from "../../job/job-end.ts";
 
-/** What guards a job: the first columns of every entry about it. */
+/** The columns that guard a job: the first of every entry about it. */
 export const GUARD = ["job", "dispatchNumber", "jobStatus"] as const;
 export const ENDING = columns(...GUARD, "status", "tokens", "reason", "message", "refused", "unconfirmed");
 export const CHILD = columns(...GUARD, "id", "round", "dueAt", "refused", "halvings", "members");
@@ -13,7 +13,7 @@ function guardOf({ id, dispatchNumber, status }: EndingJob["job"]) {
   return { job: id, dispatchNumber, jobStatus: status };
 }
 
-/** What ends, as JSON: a list of `ENDING` rows. */
+/** The ends of jobs as JSON: a list of `ENDING` rows. */
 export function endingList(ending: readonly EndingJob[]): string {
   return JSON.stringify(
     ending.map(({ job, end }) => {
@@ -31,9 +31,7 @@ export function endingList(ending: readonly EndingJob[]): string {
   );
 }
 
-/**
- * How many batches the job's documents were in less than its row counts: that of the open dispatch, if it was refused.
- */
+/** The batches that the job's row counts too many: the open dispatch's, if it was refused. */
 function refusedBatches({ dispatch }: JobEnd): number {
   return dispatch === "none" ? 1 : 0;
 }
@@ -51,19 +49,19 @@ export function childLists(ending: readonly EndingJob[]): string[] {
 export const scoresOf = (outcome: Outcome) => ("scores" in outcome ? outcome.scores : undefined);
 export const failureOf = (outcome: Outcome) => ("code" in outcome ? FAILURE.list(outcome) : undefined);
 
-/** An outcome's place in a list, and the JSON of its document and value. */
+/** An outcome's position in a list, and the JSON of its document and value. */
 interface Entry {
   readonly job: EndingJob["job"];
   readonly submission: SubmissionId;
   readonly text: string;
 }
 
-/** A submission's id in quotes, a job's key, brackets, colon and commas: an outcome's entry comes with at most that. */
+/** Maximum bytes around an outcome's entry: a submission's id in quotes, a job's key, brackets, colon and commas. */
 const GROUP_BYTES = 150;
 
 /**
  * Outcomes as JSON that D1 can bind: lists of `OUTCOMES` rows, whose outcomes are `{ submission: { document: value }
- * }`. Those without a value are left out.
+ * }`. Outcomes without a value are left out.
  */
 export function outcomeLists(ending: readonly EndingJob[], valueOf: (outcome: Outcome) => unknown): string[] {
   const entries: Entry[] = [];
@@ -91,7 +89,7 @@ export function outcomeLists(ending: readonly EndingJob[], valueOf: (outcome: Ou
   });
 }
 
-/** Cuts entries into consecutive lists of at most `MAX_PARAMETER_BYTES`, brackets included. */
+/** Divides entries into consecutive lists of at most `MAX_PARAMETER_BYTES`, including brackets. */
 function bounded<T>(entries: readonly T[], bytesOf: (entry: T) => number): T[][] {
   const lists: T[][] = [];
   let bytes = Infinity;

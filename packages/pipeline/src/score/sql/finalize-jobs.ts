@@ -18,7 +18,7 @@ import {
   type GUARD,
 } from "./ending-lists.ts";
 
-/** What a job weighs, as a statement counts it. */
+/** The weight of a job, as a statement counts it. */
 const COUNT = columns("documents", "contexts", "bytes");
 
 /** The entry `e` of a list of ends. */
@@ -26,10 +26,10 @@ const ended = ENDING.row(sql`e.value`);
 const failure = FAILURE.row(sql`n.value`);
 
 /**
- * Ends jobs, each listed once: outcomes, children, the submissions' counters and the jobs' own ends in one
- * transaction. Each job is guarded by its own dispatch and status, so that it ends once no matter who tries, and the
- * others are unaffected. Outcomes of documents that were deleted meanwhile are dropped. Returns the jobs that
- * ended here. Makes two statements, and one for each 1.9 MB of scores, failures and children.
+ * Ends jobs, each listed once: writes outcomes, children, the submissions' counters and the jobs' own ends in one
+ * transaction. Each job is guarded by its own dispatch and status, so it ends once no matter how many Workers try, and
+ * the others are unaffected. Outcomes of deleted documents are dropped. Returns the jobs that ended here. Sends two
+ * statements, and one for each 1.9 MB of scores, failures and children.
  */
 export async function finalizeJobs(
   db: Database,
@@ -37,7 +37,7 @@ export async function finalizeJobs(
   now: number,
 ): Promise<ReadonlySet<JobId>> {
   if (new Set(ending.map(({ job }) => job.id)).size < ending.length)
-    throw new RangeError("finalizeJobs takes each job once");
+    throw new RangeError("finalizeJobs accepts each job only once");
   if (ending.length === 0) return new Set();
   const ends = endingList(ending);
   const rows = await transact<{ id: JobId }>(db, [
@@ -47,7 +47,7 @@ export async function finalizeJobs(
     ),
     ...childLists(ending).map((list) => insertChildren(list, now)),
     countEnds(ends, now),
-    // The numbers follow one another, in the order given. All are read before the first is written.
+    // The sequence numbers are consecutive, in the given order. All are read before the first is written.
     sql`
       UPDATE jobs AS j SET status = ending.status, due_at = NULL, ended_at = ${now}, tokens = ending.tokens,
         finalized_sequence = ending.sequence,
@@ -68,15 +68,15 @@ export async function finalizeJobs(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Whether the job `j` still has the dispatch that an entry is about. */
+/** Whether the job `j` still has the dispatch of an entry. */
 function isHeld(entry: Row<(typeof GUARD)[number]>): SQL {
   return sql`j.id = ${entry("job")} AND j.dispatch_number = ${entry("dispatchNumber")} AND j.status = ${entry("jobStatus")}`;
 }
 
-/** Counts what the statements before wrote under the jobs' ids, not what was meant to be written. */
+/** Counts the outcomes that the earlier statements actually wrote under the jobs' ids. */
 function countEnds(ends: string, now: number): SQL {
-  // By submission last: UPDATE ... FROM applies one row only to each that it changes. A job's tokens are rounded
-  // job by job, so that they do not depend on what else ends with it.
+  // Grouped by submission last: UPDATE ... FROM applies only one row to each row that it changes. Tokens are rounded
+  // per job, so that they do not depend on the other jobs that end.
   return sql`
     WITH grouped AS MATERIALIZED (
       SELECT s.id AS submission, e.key AS ending, j.payload_bytes, ${ended("tokens")} AS tokens,
@@ -117,7 +117,7 @@ function insertChildren(list: string, now: number): SQL {
   const child = CHILD.row(sql`e.entry`);
   const entry = CHILD.row(sql`entry`);
   const count = COUNT.row(sql`count`);
-  // `LIMIT -1` keeps the inner query apart, otherwise each value read from an entry serializes the entry again.
+  // `LIMIT -1` keeps the inner query separate, otherwise each value read from an entry serializes the entry again.
   return sql`
     WITH counted AS MATERIALIZED (
       SELECT j.id AS parent, j.model, j.lane, j.batches, j.halvings, e.entry, (
@@ -144,7 +144,7 @@ function insertChildren(list: string, now: number): SQL {
 
 /**
  * Inserts a list of `outcomeLists`. A document's id and scores are a key and a value of an object: SQLite returns those
- * as they are, and would serialize and parse the entry of a list again for each of its fields.
+ * directly, but would serialize and parse the entry of a list again for each of its fields.
  */
 function insertOutcomes(list: string, now: number, outcome: SQL): SQL {
   return sql`

@@ -5,10 +5,10 @@ import { type Database, transact } from "@sluice/db";
 import { memberSubmission } from "../../job/sql/members.ts";
 
 /**
- * Requests a submission's cancellation and ends its retries: what they have not queued again stays failed. The
- * request is read where a part is recorded, where a dispatch starts and where a retry queues documents; pending jobs
- * become due, so that the next run reads it. What is dispatched finishes. A submission whose documents have all
- * ended stays as it is, unless a retry is about to queue some of them. Reads the lists of open jobs.
+ * Requests a submission's cancellation and ends its retries: documents that they have not queued stay failed. Recording
+ * a part, starting a dispatch and queuing a retry check the request. Pending jobs become due, so that the next run
+ * checks it. Dispatched jobs finish. A submission whose documents have all ended does not change, unless a retry is
+ * about to queue some of them. Reads the lists of open jobs.
  */
 export async function cancelSubmission(db: Database, id: SubmissionId, now: Time): Promise<void> {
   const isCanceled = sql`EXISTS (SELECT 1 FROM submissions WHERE id = ${id} AND cancel_requested_at IS NOT NULL)`;
@@ -17,7 +17,7 @@ export async function cancelSubmission(db: Database, id: SubmissionId, now: Time
       UPDATE submissions SET cancel_requested_at = ${now}
       WHERE id = ${id} AND cancel_requested_at IS NULL
         AND (completed_at IS NULL OR EXISTS (SELECT 1 FROM retries WHERE submission_id = ${id}))`,
-    // From here on none can be requested: a canceled submission has no retry.
+    // From here on, no retry can be requested: a canceled submission has none.
     sql`DELETE FROM retry_parts WHERE submission_id = ${id} AND ${isCanceled}`,
     sql`DELETE FROM retries WHERE submission_id = ${id} AND ${isCanceled}`,
     sql`

@@ -5,13 +5,13 @@ import { submissions, transact, type Database } from "@sluice/db";
 
 /**
  * Whether a push is closed. `taken`: another request holds it. `given_up`: the poller closed it as abandoned, with what
- * it had sent. In both cases it must not be answered as accepted.
+ * it had sent. In both cases, the push must not be answered as accepted.
  */
 export type Closing = "closed" | "taken" | "given_up";
 
 /**
- * Closes a push: nothing more will be sent. Completes the submission if every document has ended already. Repeated, it
- * changes nothing and returns the same.
+ * Closes a push: nothing more will be sent. Completes the submission if every document has ended already. A repeated
+ * call changes nothing and returns the same.
  */
 export async function closeSubmission(
   db: Database,
@@ -39,9 +39,9 @@ export async function closeSubmission(
 }
 
 /**
- * Reopens a submission that was closed as it was opened and could not be sent; the poller sweeps it again. What the
- * Queue may have accepted anyway stays counted. One that was taken over, by the caller or another, stays closed: the
- * request that held it before may have been answered.
+ * Reopens a submission that was closed when it was opened but could not be sent. The poller sweeps it again. Documents
+ * that the Queue may have accepted anyway stay counted. A submission that was taken over, by the caller or another
+ * request, stays closed, because the request that held it before may have been answered.
  */
 export async function reopenSubmission(db: Database, id: SubmissionId, holder: string | null = null): Promise<void> {
   if (holder !== null) return;

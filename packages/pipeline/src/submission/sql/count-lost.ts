@@ -1,8 +1,8 @@
 import { sql, type SQL } from "drizzle-orm";
 
 /**
- * The documents of a submission that are in D1 as staged parts: the poller records them, with or without
- * a message. `id` is the submission's column. A staged part that is recorded already is not counted twice.
+ * Counts the documents of a submission that are in D1 as staged parts, which the poller records with or without a
+ * message. `id` is the submission's column. A staged part that is recorded already does not count.
  */
 export function stagedDocuments(id: SQL): SQL {
   return sql`(
@@ -11,7 +11,7 @@ export function stagedDocuments(id: SQL): SQL {
       AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = g.submission_id AND p.part = g.part))`;
 }
 
-/** Closes pushes among `which` as incomplete, with what they have sent: nobody resumed them. */
+/** Closes pushes among `which` as incomplete, with the documents sent: no request resumed them. */
 export function closeIncomplete(which: SQL, now: number): SQL {
   return sql`
     UPDATE submissions SET closed_at = ${now}, incomplete = 1,
@@ -20,8 +20,8 @@ export function closeIncomplete(which: SQL, now: number): SQL {
 }
 
 /**
- * Closed submissions among `which` that lack documents which only a message could deliver: how many those
- * are, and how many are counted as lost.
+ * Closed submissions among `which` that lack documents which only a message could deliver, with the number of those
+ * documents and the number counted as lost.
  */
 export function lackingDocuments(which: SQL): SQL {
   return sql`
@@ -33,8 +33,8 @@ export function lackingDocuments(which: SQL): SQL {
 }
 
 /**
- * Counts as lost what closed submissions among `which` have sent and what is neither recorded nor staged:
- * no message can deliver it anymore. Canceled submissions too, so that their cancellation ends.
+ * Counts as lost the documents that closed submissions among `which` have sent and that are neither recorded nor
+ * staged: no message can deliver them anymore. Includes canceled submissions, so that their cancellation ends.
  */
 export function countLost(which: SQL, now: number): SQL {
   return sql`

@@ -10,9 +10,9 @@ export interface NewSubmission {
   readonly lane: Lane;
   readonly label: string | null;
   readonly truncateInputs: boolean;
-  /** Documents sent or about to be. */
+  /** Documents sent, or about to be sent. */
   readonly total: number;
-  /** Whether nothing more will be sent: a push of one part is closed as it is opened, and saves a write. */
+  /** Whether nothing more will be sent. A push of one part is closed when it is opened, which saves a write. */
   readonly closed: boolean;
 }
 
@@ -22,30 +22,30 @@ export interface OpenedSubmission {
   readonly createdAt: number;
 }
 
-/** An `Idempotency-Key` that a push wants for its submission. */
+/** An `Idempotency-Key` that a push claims for its submission. */
 export interface KeyClaim {
-  /** The name of the API key that it belongs to. */
+  /** The name of its API key. */
   readonly apiKey: string;
   readonly key: string;
-  /** `null`: not known before the body's end. */
+  /** `null` if it is unknown until the end of the body. */
   readonly fingerprint: string | null;
 }
 
-/** Expired keys that each new one takes away, so that they do not pile up. */
+/** Expired keys that each new key deletes, so that they do not accumulate. */
 const PRUNED_KEYS = 20;
 
 /**
- * Owner of the keys that repeated tries without an `Idempotency-Key` claim, each its token: no API key has an empty
- * name. A try that D1 takes up late, when other submissions are the newest, sees by it that a later one did its work.
+ * The owner of the keys that repeated tries without an `Idempotency-Key` claim, each its token. No API key has an empty
+ * name. If D1 runs a try late, when other submissions are the newest, the key shows that a later try succeeded.
  */
 export const NOBODY = "";
 
 /**
- * Writes a submission's row and mints its id in the same statement: `now` and `token`, or the newest submission's
- * id plus one where that is greater (D1's clock was set back, two in one millisecond), so that a later submission
- * always has the greater id. `token` is `uuidTail` of random bytes: a repeated try finds the row by it that an
- * error hid, and writes none. Reads one row, a repeated try those opened since the first; however many ids are
- * ahead of the clock.
+ * Writes a submission's row and mints its id in the same statement. The id is made from `now` and `token`, or is the
+ * newest submission's id plus one if that is greater (D1's clock was set back, or two in one millisecond), so a later
+ * submission always has the greater id. `token` is `uuidTail` of random bytes: by it, a repeated try finds a row that
+ * an error hid, and writes none. Reads one row. A repeated try reads the rows opened since the first. Ids ahead of the
+ * clock cost no reads.
  */
 export async function openSubmission(
   db: Database,
@@ -54,13 +54,13 @@ export async function openSubmission(
   now: Time,
 ): Promise<OpenedSubmission> {
   const row = await open(db, submission, null, token, now);
-  if (row === null) throw new Error("a submission's row is gone as soon as it was written");
+  if (row === null) throw new Error("the row of a new submission is missing");
   return row;
 }
 
 /**
- * The same under an `Idempotency-Key`, which is claimed in the same transaction: of two pushes with a
- * new key one is opened. `null`: another push has the key.
+ * Opens a submission under an `Idempotency-Key`, which is claimed in the same transaction: of two pushes with a new
+ * key, one is opened. Returns `null` if another push has the key.
  */
 export async function openKeyedSubmission(
   db: Database,
@@ -126,8 +126,8 @@ function insertSubmission(submission: NewSubmission, token: string, now: Time, g
 const LOW_DIGITS = 12;
 
 /**
- * The id after another: its low 48 bits plus one. Where they are all ones, its time plus one millisecond, with
- * `token` behind it.
+ * The id after another: its low 48 bits plus one. If they are all ones, the id is its time plus one millisecond,
+ * followed by `token`.
  */
 function idAfter(id: SQL, token: string): SQL {
   const low = sql`substr(${id}, -${sql.raw(String(LOW_DIGITS))})`;
@@ -138,7 +138,9 @@ function idAfter(id: SQL, token: string): SQL {
     substr(${id}, 1, length(${id}) - ${sql.raw(String(LOW_DIGITS))}) || ${hexAfter(low, LOW_DIGITS)})`;
 }
 
-/** A hexadecimal number of so many digits, not all of them `f`, plus one: SQLite reads no hexadecimal text. */
+/**
+ * A hexadecimal number of `digits` digits plus one. Not all digits may be `f`. SQLite cannot parse hexadecimal text.
+ */
 function hexAfter(number: SQL, digits: number): SQL {
   const kept = sql`rtrim(${number}, 'f')`;
   return sql`(substr(${kept}, 1, length(${kept}) - 1)
@@ -146,12 +148,14 @@ function hexAfter(number: SQL, digits: number): SQL {
     || substr('000000000000', 1, ${sql.raw(String(digits))} - length(${kept})))`;
 }
 
-/** Milliseconds that D1 may take up a try late: stalls of 80 s are reported. The clocks may run apart meanwhile. */
+/**
+ * Milliseconds by which D1 may run a try late: stalls of 80 s are reported, and the clocks may drift in the meantime.
+ */
 const TRY_SLACK_MS = 120_000;
 
 /**
- * The row that a try with `token` wrote: the newest one, or, `elapsed` milliseconds after the first try, one of
- * those opened since.
+ * The row that a try with `token` wrote: the newest one or, `elapsed` milliseconds after the first try, one of those
+ * opened since.
  */
 function ownRow(token: string, now: Time, elapsed: number | null): SQL {
   const columns = sql.raw("id, created_at, opened_by");
@@ -171,7 +175,7 @@ function ownRow(token: string, now: Time, elapsed: number | null): SQL {
   return sql`SELECT id, created_at AS createdAt FROM (${recent}) WHERE opened_by = ${token}`;
 }
 
-/** No submission of this time or later has an id below this. */
+/** A lower bound for the ids of submissions opened at this time or later. */
 export function submissionIdAt(time: number): string {
   return `sub_${time
     .toString(16)

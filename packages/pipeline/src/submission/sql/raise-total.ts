@@ -10,9 +10,9 @@ export interface SentPart {
 }
 
 /**
- * Raises the number of documents that a submission has sent, before they are sent: `total` is a level and only rises.
- * `sent` are the parts that a resumed push must send unchanged: stored until it is closed.
- * Returns whether the caller still holds the push: false if it was closed or taken over.
+ * Raises the number of documents that a submission has sent, before they are sent. `total` only rises. `sent` are the
+ * parts that a resumed push must send unchanged. They are stored until the push is closed. Returns whether the caller
+ * still holds the push: false if it was closed or taken over.
  */
 export async function raiseTotal(
   db: Database,

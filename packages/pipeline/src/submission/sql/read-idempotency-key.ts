@@ -9,16 +9,16 @@ export interface IdempotencyKeyRow {
   readonly submission: SubmissionId;
   /** `null`: the body has not been read to its end. */
   readonly fingerprint: string | null;
-  /** `null`, both: not answered. */
+  /** Both are `null` if it was not answered. */
   readonly status: number | null;
   readonly answer: string | null;
-  /** Milliseconds since its push last did something. Negative if a clock was wrong. */
+  /** Milliseconds since the last activity of its push. Negative if a clock was wrong. */
   readonly idle: number;
   /** As in `submissions`. */
   readonly holder: string | null;
 }
 
-/** Reads a key that is known and has not expired: two rows. */
+/** Reads a key that has not expired: two rows. */
 export async function readIdempotencyKey(
   db: Database,
   { apiKey, key }: { readonly apiKey: string; readonly key: string },
@@ -40,7 +40,7 @@ export async function readIdempotencyKey(
   return row ?? null;
 }
 
-/** Stores the answer to a push under its key: the first answer stays. */
+/** Stores the answer to a push under its key. The first answer stays. */
 export async function keepAnswer(
   db: Database,
   { apiKey, key }: { readonly apiKey: string; readonly key: string },

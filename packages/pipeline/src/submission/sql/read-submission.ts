@@ -4,7 +4,7 @@ import { type Database, submissions, query } from "@sluice/db";
 import { submissionIdAt } from "./open-submission.ts";
 
 export type SubmissionRow = typeof submissions.$inferSelect & {
-  /** Whether a retry is about to queue documents of it again: then it is not over, though all of them have ended. */
+  /** Whether a retry is about to queue documents of it. Then it has not ended, although all of its documents have. */
   readonly isRetrying: boolean;
 };
 
@@ -13,18 +13,18 @@ const columns = {
   isRetrying: sql`EXISTS (SELECT 1 FROM retries r WHERE r.submission_id = submissions.id)`.mapWith(Boolean),
 };
 
-/** A submission by its id: one row, and one of its retry. */
+/** Reads a submission by its id: one row, and one of its retry. */
 export async function readSubmission(db: Database, id: SubmissionId): Promise<SubmissionRow | null> {
   const [row] = await db.select(columns).from(submissions).where(eq(submissions.id, id));
   return row ?? null;
 }
 
-/** Failed documents of submissions by code. Reads an index entry a failed document. */
+/** Counts failed documents of submissions by code. Reads one index entry per failed document. */
 export async function countFailures(
   db: Database,
   ids: readonly SubmissionId[],
 ): Promise<{ submission: SubmissionId; code: string; count: number }[]> {
-  // The status is spelled out, since only the literal lets SQLite use the index on failures.
+  // The status is a literal, because SQLite uses the index on failures only with a literal.
   return query(
     db,
     sql`
@@ -36,7 +36,7 @@ export async function countFailures(
 }
 
 export interface SubmissionFilter {
-  /** Only those that were opened before this one: a cursor. */
+  /** A cursor: only submissions opened before this one. */
   readonly before: SubmissionId | null;
   /** Opened at this time or later, in milliseconds. */
   readonly since: number | null;
@@ -44,8 +44,8 @@ export interface SubmissionFilter {
 }
 
 /**
- * Submissions, the newest first. Reads as many rows as it returns, with a label as many index entries besides, and a
- * row for each that is retried.
+ * Lists submissions, the newest first. Reads as many rows as it returns, one index entry more for each with a label
+ * filter, and one row for each that is retried.
  */
 export async function listSubmissions(db: Database, filter: SubmissionFilter, limit: number): Promise<SubmissionRow[]> {
   const { before, since, label } = filter;
@@ -56,7 +56,7 @@ export async function listSubmissions(db: Database, filter: SubmissionFilter, li
       and(
         before === null ? undefined : lt(submissions.id, before),
         since === null ? undefined : sql`${submissions.id} >= ${submissionIdAt(since)}`,
-        // Said twice, since only the literal lets SQLite use the index on labelled ones.
+        // Repeated as a literal, because SQLite uses the index on labeled ones only with a literal.
         label === null ? undefined : sql`${submissions.label} = ${label} AND ${submissions.label} IS NOT NULL`,
       ),
     )

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Lane } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 
-/** Counters of submissions, summed up. */
+/** The sums of the counters of submissions. */
 export interface SummedCounts {
   readonly total: number;
   readonly recorded: number;
@@ -23,12 +23,12 @@ const live = sql`
 const sums = sql.raw(
   "sum(total) AS total, sum(recorded) AS recorded, sum(succeeded) AS succeeded, sum(failed) AS failed, sum(canceled) AS canceled, sum(lost) AS lost",
 );
-/** Everything in `totals` is recorded, and nothing lost. */
+/** All documents in `totals` are recorded, and none are lost. */
 const rolledUpCounts = sql.raw("total, total AS recorded, succeeded, failed, canceled, 0 AS lost");
 
 export type LaneTotals = SummedCounts & { readonly lane: Lane; readonly oldestOpenAt: number | null };
 
-/** Documents by lane. Reads what is open or new, not what ended. */
+/** Counts documents by lane. Reads open and new submissions, not ended ones. */
 export async function readLaneTotals(db: Database): Promise<LaneTotals[]> {
   return query<LaneTotals>(
     db,
@@ -43,7 +43,7 @@ export async function readLaneTotals(db: Database): Promise<LaneTotals[]> {
 
 export type LabelTotals = SummedCounts & { readonly collection: string };
 
-/** Documents of a label's submissions by collection. Reads what is open or new of it, not what ended. */
+/** Counts the documents of a label's submissions by collection. Reads its open and new submissions, not ended ones. */
 export async function readLabelTotals(db: Database, label: string): Promise<LabelTotals[]> {
   const own = sql`label = ${label} AND label IS NOT NULL`;
   return query<LabelTotals>(
@@ -61,7 +61,7 @@ export async function readLabelTotals(db: Database, label: string): Promise<Labe
   );
 }
 
-/** Failed documents by code; those whose message was lost are not among them. */
+/** Counts failed documents by code, without those whose message was lost. */
 export async function readFailureTotals(db: Database): Promise<{ readonly code: string; readonly count: number }[]> {
   return query(
     db,
@@ -76,7 +76,7 @@ export async function readFailureTotals(db: Database): Promise<{ readonly code: 
 }
 
 export interface JobTotals {
-  /** Jobs that ended. */
+  /** Ended jobs. */
   readonly ended: number;
   readonly open: number;
   readonly tokens: number;
@@ -84,7 +84,9 @@ export interface JobTotals {
   readonly repeated: number;
 }
 
-/** What all jobs used, and how many are open. Reads the open ones and those that ended in the last minutes. */
+/**
+ * Sums the usage of all jobs and counts the open ones. Reads the open jobs and those that ended in the last minutes.
+ */
 export async function readJobTotals(db: Database): Promise<JobTotals> {
   const [row] = await query<JobTotals>(
     db,
@@ -103,10 +105,13 @@ export async function readJobTotals(db: Database): Promise<JobTotals> {
   return row ?? { ended: 0, open: 0, tokens: 0, unconfirmed: 0, repeated: 0 };
 }
 
-/** Jobs that are read to compute a throughput: more than end in an hour (90 a run of the poller). */
+/** Maximum jobs read to compute a throughput: more than end in an hour (90 per poller run). */
 const LAST_JOBS = 6_000;
 
-/** Documents that ended with a job at one of these times or later. Reads the jobs that ended last, 6,000 at most. */
+/**
+ * Counts, for each of these times, the documents whose jobs ended then or later. Reads the jobs that ended last, at
+ * most 6,000.
+ */
 export async function countEndedSince(db: Database, times: readonly number[]): Promise<number[]> {
   const first = Math.min(...times);
   const rows = await query<{ endedAt: number; documents: number }>(

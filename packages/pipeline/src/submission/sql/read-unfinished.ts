@@ -3,18 +3,18 @@ import type { SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 import { stagedDocuments } from "./count-lost.ts";
 
-/** The documents of a submission that have not ended, by where they are. */
+/** The unfinished documents of a submission, by where they are. */
 export interface UnfinishedSubmission {
   readonly submission: SubmissionId;
   /** Recorded in D1. */
   readonly recorded: number;
-  /** In D1 as staged parts, and not recorded. */
+  /** In D1 as staged parts, not recorded. */
   readonly staged: number;
-  /** In the Queue, as far as anyone knows. */
+  /** Neither recorded nor staged, so presumably in the Queue. */
   readonly queued: number;
 }
 
-/** Every submission with documents that have not ended. Reads every submission. */
+/** Lists every submission with unfinished documents. Reads every submission. */
 export async function readUnfinished(db: Database): Promise<UnfinishedSubmission[]> {
   return query(
     db,

@@ -9,14 +9,14 @@ import { columns } from "../../platform/sql/columns.ts";
 
 /** A part with failed documents that a retry has not reached. */
 export interface RetryPart {
-  /** The job that recorded it: a job that follows that one up is found by all of its documents. */
+  /** The job that recorded it. Later jobs that follow up this one find it by all of its documents. */
   readonly root: JobId;
   readonly part: number;
   /** All documents of the part. */
   readonly documentCount: number;
 }
 
-/** A failed document whose input is there, with what it weighs in a job. */
+/** A failed document that was not deleted, with its weight in a job. */
 export interface FailedDocument {
   readonly document: string;
   readonly root: JobId;
@@ -26,19 +26,19 @@ export interface FailedDocument {
   readonly contextIdBytes: number;
 }
 
-/** A job to be: documents of one root. */
+/** A planned job: documents of one root. */
 export interface RetryJob {
   readonly id: JobId;
   readonly root: JobId;
   readonly documentIds: readonly string[];
 }
 
-/** How far a retry is. */
+/** The progress of a retry. */
 export interface RetryState extends RetryProgress {
   readonly token: string;
-  /** JSON: parts with failed documents are listed up to here; `null`: all are. */
+  /** JSON: parts with failed documents are listed up to here; `null` if all are. */
   readonly listedThrough: string | null;
-  /** Whether parts are listed that it has not reached. */
+  /** Whether it has not reached some of the listed parts. */
   readonly hasParts: boolean;
   readonly collection: string;
 }
@@ -51,15 +51,15 @@ const PAST_PART = columns("root", "part");
 const ofRetry = ({ submission, code }: RetryKey): SQL => sql`submission_id = ${submission} AND code = ${code}`;
 
 /**
- * Whether it is this retry that is in progress. A Worker may be late: a cancellation ends a retry, and there may be
- * another of the same key.
+ * Whether this retry is the one in progress. A Worker may be late: a cancellation ends a retry, and another with the
+ * same key may follow.
  */
-const isGoingOn = (retry: RequestedRetry): SQL => sql`
+const isInProgress = (retry: RequestedRetry): SQL => sql`
   EXISTS (SELECT 1 FROM retries WHERE ${ofRetry(retry)} AND token = ${retry.token})`;
 
 function selectState(retry: RetryKey): SQL {
   return sql`
-    SELECT r.token, r.documents, r.queued, r.requested_at AS requestedAt, r.listed_through AS listedThrough, s.collection,
+    SELECT r.token, r.documents AS documentCount, r.queued, r.requested_at AS requestedAt, r.listed_through AS listedThrough, s.collection,
       EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)}) AS hasParts
     FROM retries r CROSS JOIN submissions s ON s.id = r.submission_id
     WHERE r.submission_id = ${retry.submission} AND r.code = ${retry.code}`;
@@ -71,15 +71,15 @@ function stateOf(row: StateRow | undefined): RetryState | null {
   return row === undefined ? null : { ...row, hasParts: row.hasParts === 1 };
 }
 
-/** The progress of a retry; `null`: it is complete, it ended with a cancellation, or there is none. */
+/** The progress of a retry; `null` if it is complete, was ended by a cancellation, or does not exist. */
 export async function readRetry(db: Database, retry: RetryKey): Promise<RetryState | null> {
   const [row] = await query<StateRow>(db, selectState(retry));
   return stateOf(row);
 }
 
 /**
- * Lists the parts of the next `limit` failed documents, in the order of the index on failures. Repeated from the
- * same position it changes nothing. Reads three rows a document. Returns the progress of the retry.
+ * Lists the parts of the next `limit` failed documents, in the order of the index on failures. A repeated call from the
+ * same position changes nothing. Reads three rows per document. Returns the progress of the retry.
  */
 export async function listRetryParts(
   db: Database,
@@ -112,7 +112,7 @@ export async function listRetryParts(
   return stateOf(row);
 }
 
-/** The next parts of a retry, in the order of their roots. */
+/** Reads the next parts of a retry, in the order of their roots. */
 export async function readRetryParts(
   db: Database,
   { submission, code }: RetryKey,
@@ -126,7 +126,10 @@ export async function readRetryParts(
     .limit(limit);
 }
 
-/** The failed documents of parts, in the order of the parts and in theirs. Reads three rows a document of a part. */
+/**
+ * Reads the failed documents of parts, in the order of the parts and within them. Reads three rows per document of a
+ * part.
+ */
 export async function listFailed(
   db: Database,
   { submission, code }: RetryKey,
@@ -149,11 +152,10 @@ export async function listFailed(
 }
 
 /**
- * Queues failed documents again, under the same version, in new jobs that follow up the ones that recorded them:
- * outcomes go, the submission is open again, the jobs are there, and the retry is past `parts`, in one transaction.
- * `parts` are the next ones of the retry. What is not failed any more is left out; nothing is done if another Worker
- * was here before, or the retry ended with a cancellation. Ten statements, however many jobs. Gives how far the retry
- * is.
+ * Queues failed documents again, under the same version, in new jobs that follow up the jobs that recorded them. One
+ * transaction deletes outcomes, reopens the submission, inserts the jobs, and moves the retry past `parts`, its next
+ * parts. Documents that are no longer failed are left out. Changes nothing if another Worker was faster or a
+ * cancellation ended the retry. Ten statements for any number of jobs. Returns the progress of the retry.
  */
 export async function retryFailed(
   db: Database,
@@ -169,9 +171,9 @@ export async function retryFailed(
   const list = JSON.stringify(jobs.map((job) => RETRY_JOB.list(job)));
   const job = RETRY_JOB.row(sql`g.value`);
   const jobDocuments = sql`json_each(g.value, ${RETRY_JOB.path("documentIds")})`;
-  // The first part goes with the last statement but one: until then this says whether it is this call's turn.
+  // The last statement but one deletes the first part. Until then, its row shows that it is this call's turn.
   const isNext = sql`
-    ${isGoingOn(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})`;
+    ${isInProgress(retry)} AND EXISTS (SELECT 1 FROM retry_parts WHERE ${ofRetry(retry)} AND root_id = ${first.root} AND part = ${first.part})`;
   const failedOf = (documents: SQL) => sql`
     FROM ${documents} i
     CROSS JOIN documents d ON ${isDocument(sql`d`, { id: sql`i.value`, collection, submission })}
@@ -202,14 +204,14 @@ export async function retryFailed(
         AND document_id IN (
           SELECT i.value FROM json_each(${list}) g CROSS JOIN ${jobDocuments} i WHERE ${isNext})`,
     sql`
-      DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isGoingOn(retry)} AND (root_id, part) IN (
+      DELETE FROM retry_parts WHERE ${ofRetry(retry)} AND ${isInProgress(retry)} AND (root_id, part) IN (
         SELECT ${past("root")}, ${past("part")} FROM json_each(${JSON.stringify(parts.map((part) => PAST_PART.list(part)))}))`,
     selectState(retry),
   ]);
   return stateOf(row);
 }
 
-/** Ends a retry that is complete. Repeated, or too early, it changes nothing. */
+/** Ends a complete retry. A repeated or early call changes nothing. */
 export async function endRetry(db: Database, retry: RequestedRetry): Promise<void> {
   await query(
     db,

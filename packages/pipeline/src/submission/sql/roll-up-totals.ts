@@ -3,21 +3,20 @@ import type { SubmissionId } from "@sluice/core";
 import { type Database, transact } from "@sluice/db";
 import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
-/** Submissions, and jobs, that one fold passes at most. */
+/** Maximum submissions, and maximum jobs, in one fold. */
 const ROLL_UP_SIZE = 5_000;
 
 const through = sql`(SELECT coalesce(max(submissions_through), '') FROM folds)`;
 const jobsThrough = sql`(SELECT coalesce(max(jobs_through), 0) FROM folds)`;
 
 /**
- * Adds up what has ended: submissions opened before `settledBy`, and ended jobs. Each is counted once,
- * so that stats read these sums and what is newer or open, however much there was. A submission that
- * has not ended, or lost a message, is set aside and counted when it has. Returns whether there is more.
- * Reads a row each, and an index entry a failed document.
+ * Adds ended submissions opened before `settledBy`, and ended jobs, to the totals. Each counts once, so statistics read
+ * only the totals and the newer or open ones. A submission that has not ended, or lost a message, is set aside and
+ * counted once it has. Returns whether there are more. Reads one row each, and one index entry per failed document.
  */
 export async function rollUpTotals(db: Database, settledBy: number): Promise<boolean> {
   const passed = submissionsOpenedBefore(settledBy, through, ROLL_UP_SIZE);
-  // A late arrival takes a loss back: such a submission is never done with.
+  // A late arrival undoes a loss, so a submission with losses is never settled.
   const settled = sql`completed_at IS NOT NULL AND lost = 0`;
   const ready = sql`
     SELECT * FROM (${passed}) WHERE ${settled}
@@ -42,7 +41,7 @@ export async function rollUpTotals(db: Database, settledBy: number): Promise<boo
     sql`
       INSERT INTO unfolded_submissions (submission_id) SELECT id FROM (${passed}) WHERE NOT (${settled})
       ON CONFLICT DO NOTHING`,
-    // Last, since everything above starts where the fold before ended.
+    // Last, because all statements above start where the previous fold ended.
     sql`
       INSERT INTO folds (id, submissions_through, jobs_through)
       SELECT 1, coalesce(id, ${through}), coalesce(sequence, ${jobsThrough})
@@ -57,7 +56,7 @@ export async function rollUpTotals(db: Database, settledBy: number): Promise<boo
   return row?.more === 1;
 }
 
-/** Adds submissions to the sums, or takes them away again: three statements of a transaction. */
+/** Adds submissions to the totals, or subtracts them: three statements of a transaction. */
 function addSubmissions(rows: SQL, sign: 1 | -1): SQL[] {
   const sums = sql`
     ${sign} * sum(total), ${sign} * sum(succeeded), ${sign} * sum(failed), ${sign} * sum(canceled), ${sign} * sum(tokens),
@@ -81,8 +80,8 @@ function addSubmissions(rows: SQL, sign: 1 | -1): SQL[] {
 }
 
 /**
- * Takes an ended submission out of the sums again, if it is in them: statements that come first in
- * the transaction which opens it again. `again` says whether that does.
+ * Removes an ended submission from the totals if it is in them: the first statements of the transaction that reopens
+ * it. `again` is the condition for reopening.
  */
 export function unrollSubmission(id: SubmissionId, again: SQL): SQL[] {
   const folded = sql`

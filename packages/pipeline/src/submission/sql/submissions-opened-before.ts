@@ -3,9 +3,9 @@ import { WRONG_CLOCK_MS } from "../../job/schedule.ts";
 import { submissionIdAt } from "./open-submission.ts";
 
 /**
- * The next submissions by id behind `through` that were opened before a time, at most `limit`: up to the first one
- * that was not. Ids are ahead of the clock after it was set back, so ids decide only as far as they are behind it:
- * a submission is opened no later than its id says. Reads `limit` rows at most, twice.
+ * The next submissions by id after `through` that were opened before a time, at most `limit`, up to the first one that
+ * was not. After the clock was set back, ids can be ahead of it. A submission is never opened later than its id says,
+ * so an id behind the clock decides. Reads at most `limit` rows, twice.
  */
 export function submissionsOpenedBefore(time: number, through: SQL, limit: number): SQL {
   const next = sql`

@@ -5,7 +5,7 @@ import { stagedParts, transact, type Database } from "@sluice/db";
 import { closeIncomplete, countLost } from "./count-lost.ts";
 import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
-/** Times in milliseconds: what was last active before them has been left alone for long enough. */
+/** Times in milliseconds. A submission whose last activity was before them is inactive. */
 export interface SweepTimes {
   readonly now: number;
   /** Submissions created after this are left to a later sweep. */
@@ -14,15 +14,15 @@ export interface SweepTimes {
   readonly lostBefore: number;
 }
 
-/** Submissions that one sweep passes at most. */
+/** Maximum submissions in one sweep. */
 const SWEEP_SIZE = 5_000;
 
 /**
- * Sweeps submissions without activity: closes an abandoned push as incomplete with what it had sent, and counts
- * documents as lost once no message can deliver them anymore.
+ * Sweeps inactive submissions: closes an abandoned push as incomplete with the documents sent, and counts documents as
+ * lost once no message can deliver them anymore.
  *
- * It remembers how far it has come, and the few that it left behind unsettled, so that its cost does not grow with the
- * submissions there are. Every statement may be repeated.
+ * Stores how far it has come, and the few submissions that are not settled, so its cost does not grow with the number
+ * of submissions. Every statement may be repeated.
  */
 export async function sweepSubmissions(db: Database, times: SweepTimes): Promise<void> {
   const through = sql`(SELECT coalesce(max(swept_through), '') FROM sweeps)`;
@@ -41,7 +41,7 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
       times.now,
     ),
     countLost(sql`id IN ${watched} AND active_at < ${times.lostBefore}`, times.now),
-    // Of pushes that can no longer be resumed.
+    // The sent parts of pushes that can no longer be resumed.
     sql`
       DELETE FROM sent_parts WHERE (submission_id, part) IN (
         SELECT t.submission_id, t.part FROM sent_parts t CROSS JOIN submissions s ON s.id = t.submission_id
@@ -52,7 +52,7 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
   ]);
 }
 
-/** Staged parts that no message has caused to be recorded. */
+/** Staged parts whose message did not arrive in time. */
 export async function listStagedParts(
   db: Database,
   stagedBefore: number,

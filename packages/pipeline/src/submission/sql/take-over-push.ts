@@ -7,10 +7,10 @@ import { unrollSubmission } from "./roll-up-totals.ts";
 
 /**
  * Takes over an interrupted push: one that was released, or that had no activity for 60 s. Activity a minute ahead of
- * `now` is of a wrong clock and counts as none. From then on its former holder raises, stages and closes nothing. A
- * push that the poller closed as incomplete, or that lost documents, is open and swept again: the lost documents are
- * missing again until their parts are sent again. `token` is random. Returns whether the caller holds the push: of two
- * at once, one does.
+ * `now` was written by a wrong clock and does not count. From then on, its former holder can raise, stage and close
+ * nothing. A push that the poller closed as incomplete, or that lost documents, is reopened and swept again, and its
+ * lost documents count as missing until their parts are sent again. `token` is random. Returns whether the caller holds
+ * the push: of two concurrent calls, only one does.
  */
 export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: Time): Promise<boolean> {
   const isAlive = sql`active_at > ${timeAfter(now, -PUSH_ALIVE_MS)} AND active_at < ${timeAfter(now, PUSH_ALIVE_MS)}`;
@@ -31,23 +31,25 @@ export async function takeOverPush(db: Database, id: SubmissionId, token: string
 }
 
 /** Releases a push that its holder knows was interrupted, so that the same key need not wait for 60 s. */
-export async function letGoOfPush(db: Database, id: SubmissionId, holder: string | null): Promise<void> {
+export async function releasePush(db: Database, id: SubmissionId, holder: string | null): Promise<void> {
   const isHeld = and(eq(submissions.id, id), sql`${submissions.holder} IS ${holder}`);
   await query(db, db.update(submissions).set({ holder: "" }).where(isHeld));
 }
 
-/** A part of a push that D1 knows. */
+/** A part of a push that is in D1. */
 export interface CountedPart {
   readonly part: number;
   readonly hash: string;
-  /** Its documents; `null`: it was sent, or was about to be, and `total` counts it among others. */
-  readonly documents: number | null;
+  /**
+   * The number of its documents; `null` if it was sent or about to be sent, so that `total` includes it among others.
+   */
+  readonly documentCount: number | null;
   readonly state: "recorded" | "staged" | "sent";
 }
 
 /**
- * The recorded, the staged and the sent parts of a submission, in their order, as one statement sees them: a part
- * may move from one to the other at any time. Reads a row a part, and the bodies of the staged ones.
+ * Lists the recorded, staged and sent parts of a submission in order, in one statement, because a part may move from
+ * one to the other at any time. Reads one row per part, and the bodies of staged parts.
  */
 export async function readCountedParts(db: Database, id: SubmissionId): Promise<CountedPart[]> {
   const isRecorded = (part: SQL) =>
@@ -55,7 +57,7 @@ export async function readCountedParts(db: Database, id: SubmissionId): Promise<
   return query<CountedPart>(
     db,
     sql`
-    SELECT part, document_count AS documents, hash, 'recorded' AS state FROM parts WHERE submission_id = ${id}
+    SELECT part, document_count AS documentCount, hash, 'recorded' AS state FROM parts WHERE submission_id = ${id}
     UNION ALL
     SELECT s.part, json_array_length(s.body, '$.documents'), s.body ->> '$.hash', 'staged' FROM staged_parts s
     WHERE s.submission_id = ${id} AND NOT ${isRecorded(sql`s.part`)}
