@@ -1,4 +1,5 @@
-import { listMembers, weighPart, type JobMembers } from "../src/job/job.ts";
+import { weighPart } from "../src/job/plan-jobs.ts";
+import { listMembers, type JobMembers } from "../src/job/members.ts";
 import {
   mintJobId,
   nameDocument,

@@ -1,4 +1,4 @@
-import { listMembers, type JobMembers } from "../src/job/job.ts";
+import { listMembers, type JobMembers } from "../src/job/members.ts";
 import type { JobId, JobStatus, SubmissionId } from "@sluice/core";
 
 export async function rows<Row = Record<string, unknown>>(d1: D1Database, sql: string): Promise<Row[]> {

@@ -1,4 +1,4 @@
-import { MESSAGE_LIFE_MS } from "@sluice/pipeline/job/schedule.ts";
+import { MESSAGE_LIFE_MS } from "@sluice/pipeline/submission/lifetimes.ts";
 import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { sweepSubmissions } from "@sluice/pipeline/submission/sql/sweep-submissions.ts";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { parseMessage } from "@sluice/pipeline/message/message.ts";
-import { weighPart } from "@sluice/pipeline/job/job.ts";
+import { weighPart } from "@sluice/pipeline/job/plan-jobs.ts";
 import type { JobId } from "@sluice/core";
 import { openDatabase } from "@sluice/db";
 import { partToRecord } from "@sluice/pipeline/message/part-to-record.ts";

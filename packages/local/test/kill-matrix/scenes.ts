@@ -1,5 +1,5 @@
 import type { Submission } from "@sluice/client/types";
-import { MESSAGE_LIFE_MS, ABANDONED_AFTER_MS } from "@sluice/pipeline/job/schedule.ts";
+import { MESSAGE_LIFE_MS, ABANDONED_AFTER_MS } from "@sluice/pipeline/submission/lifetimes.ts";
 import { expect } from "vitest";
 import { makeDocuments, withWord } from "./documents.ts";
 import { WORDS } from "./machine.ts";

@@ -1,5 +1,5 @@
 import { callTimeout, dispatchLease, firstPollAt } from "./schedule.ts";
-import { listMembers } from "./job.ts";
+import { listMembers } from "./members.ts";
 import { uuidTail, type JobId, type ModelName, type SubmissionId } from "@sluice/core";
 import { confirmDispatch } from "./sql/confirm-dispatch.ts";
 import { deferJob, startDispatch } from "./sql/start-dispatch.ts";

@@ -1,5 +1,5 @@
 import type { FailureCode, JobId, SubmissionId } from "@sluice/core";
-import type { JobMembers } from "./job.ts";
+import type { JobMembers } from "./members.ts";
 import type { DispatchCount, DispatchError } from "./sql/postpone-job.ts";
 import type { RankedScore } from "../score/rank-scores.ts";
 

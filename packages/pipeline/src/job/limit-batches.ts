@@ -1,4 +1,5 @@
-import { cut, groupMembers } from "./job.ts";
+import { cut } from "./split.ts";
+import { groupMembers } from "./members.ts";
 import { FAILURES, MAX_BATCHES, mintJobId } from "@sluice/core";
 import { deferJob } from "./sql/start-dispatch.ts";
 import type { JobEnd } from "./job-end.ts";

@@ -1,5 +1,5 @@
 import { MAX_JOB_BYTES, MAX_JOB_CONTEXTS, type JobId, type Lane, type ModelName } from "@sluice/core";
-import { planJobs, weighMembers, type PartWeight } from "./job.ts";
+import { planJobs, weighMembers, type PartWeight } from "./plan-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { mergeJobs, weighMergeableJobs } from "./sql/merge-jobs.ts";
 import type { Context } from "../platform/context.ts";

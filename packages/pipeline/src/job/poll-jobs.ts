@@ -1,4 +1,4 @@
-import { groupMembers } from "./job.ts";
+import { groupMembers } from "./members.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { readJobDocuments } from "./sql/read-job-documents.ts";
 import { releasePolls } from "./sql/release-jobs.ts";

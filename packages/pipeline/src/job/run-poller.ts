@@ -1,4 +1,5 @@
-import { dispatchLease, isSweepDue, pollWaits } from "./schedule.ts";
+import { dispatchLease, pollWaits } from "./schedule.ts";
+import { isSweepDue } from "../submission/lifetimes.ts";
 import { uuidTail } from "@sluice/core";
 import { claimAtStart, claimDueJobs, type DispatchedJob, type UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";

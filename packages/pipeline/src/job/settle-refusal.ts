@@ -1,4 +1,5 @@
-import { cut, groupMembers, halve, listMembers, type JobMembers } from "./job.ts";
+import { cut, halve } from "./split.ts";
+import { groupMembers, listMembers, type JobMembers } from "./members.ts";
 import { FAILURES, MAX_BATCHES, mintJobId, type FailureCode, type JobId, type ModelName } from "@sluice/core";
 import { finalizeJobs } from "../score/sql/finalize-jobs.ts";
 import { pauseDispatching } from "./sql/pause-dispatching.ts";

@@ -1,5 +1,5 @@
 import type { PartMessage } from "./message.ts";
-import type { PartWeight } from "../job/job.ts";
+import type { PartWeight } from "../job/plan-jobs.ts";
 import { DOCUMENT, type PartToRecord } from "./sql/record-parts.ts";
 
 /** Converts a part to its rows of `documents` and its texts for `contexts`. */

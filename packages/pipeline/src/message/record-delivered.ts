@@ -1,4 +1,4 @@
-import { weighPart } from "../job/job.ts";
+import { weighPart } from "../job/plan-jobs.ts";
 import type { Context } from "../platform/context.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { afterRefusedDelivery } from "./after-refused-delivery.ts";

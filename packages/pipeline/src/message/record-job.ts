@@ -1,6 +1,6 @@
 import { dispatchLease } from "../job/schedule.ts";
 import { mintJobId, type JobId, type ModelName } from "@sluice/core";
-import { planJobs, type PartWeight } from "../job/job.ts";
+import { planJobs, type PartWeight } from "../job/plan-jobs.ts";
 import type { PartMessage } from "./message.ts";
 import { partToRecord } from "./part-to-record.ts";
 import { readJobContent, type DocumentContent } from "../job/sql/read-job-documents.ts";

@@ -1,5 +1,5 @@
 import { externalReference, FAILURES, MAX_ROUNDS, mintJobId, type FailureCode } from "@sluice/core";
-import { groupMembers } from "../job/job.ts";
+import { groupMembers } from "../job/members.ts";
 import { rankScores } from "./rank-scores.ts";
 import type { ChildJob, JobEnd, Outcome } from "../job/job-end.ts";
 import type { ClaimedJob } from "../job/sql/claim-due-jobs.ts";

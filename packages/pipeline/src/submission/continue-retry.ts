@@ -1,5 +1,5 @@
 import { MAX_PARAMETER_BYTES, mintJobId, utf8Length, type JobId } from "@sluice/core";
-import { planJobs, weighDocument } from "../job/job.ts";
+import { planJobs, weighDocument } from "../job/plan-jobs.ts";
 import type { Database } from "@sluice/db";
 import type { RequestedRetry, RetryKey } from "./sql/request-retry.ts";
 import {

@@ -1,12 +1,6 @@
-import {
-  ABANDONED_AFTER_MS,
-  ROLL_UP_AFTER_MS,
-  MESSAGE_LIFE_MS,
-  stagedAfter,
-  STALLED_AFTER_MS,
-} from "../job/schedule.ts";
+import { ABANDONED_AFTER_MS, ROLL_UP_AFTER_MS, MESSAGE_LIFE_MS, stagedAfter, STALLED_AFTER_MS } from "./lifetimes.ts";
 import { parseMessage } from "../message/message.ts";
-import { weighPart } from "../job/job.ts";
+import { weighPart } from "../job/plan-jobs.ts";
 import type { SubmissionId } from "@sluice/core";
 import { dropEndedPauses } from "../job/sql/pause-dispatching.ts";
 import { rollUpTotals } from "./sql/roll-up-totals.ts";

@@ -1,14 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  cut,
-  groupMembers,
-  listMembers,
-  planJobs,
-  weighDocument,
-  weighPart,
-  type PartWeight,
-} from "../../src/job/job.ts";
+import { planJobs, weighDocument, weighPart, type PartWeight } from "../../src/job/plan-jobs.ts";
+import { cut } from "../../src/job/split.ts";
+import { groupMembers, listMembers } from "../../src/job/members.ts";
 import {
   MAX_JOB_BYTES,
   MAX_JOB_CONTEXTS,

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { NEVER_DUE } from "../../src/job/schedule.ts";
 import { submissionScope } from "../../src/job/pause-scopes.ts";
-import { weighPart } from "../../src/job/job.ts";
+import { weighPart } from "../../src/job/plan-jobs.ts";
 import type { PartMessage } from "../../src/message/message.ts";
 import { pauseDispatching, type Pause } from "../../src/job/sql/pause-dispatching.ts";
 import { expect } from "vitest";

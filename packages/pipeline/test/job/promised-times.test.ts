@@ -1,14 +1,12 @@
 import { expect, it } from "vitest";
+import { CONFIGURATION_PAUSE_MS, nextMidnight, STUCK_AFTER_MINUTES } from "../../src/job/schedule.ts";
 import {
   ABANDONED_AFTER_MS,
-  CONFIGURATION_PAUSE_MS,
   IDEMPOTENCY_KEY_LIFE_MS,
   MESSAGE_LIFE_MS,
-  nextMidnight,
   PUSH_ALIVE_MS,
   STALLED_AFTER_MS,
-  STUCK_AFTER_MINUTES,
-} from "../../src/job/schedule.ts";
+} from "../../src/submission/lifetimes.ts";
 
 /*
  * Times that are promised to clients and operators, as literal numbers. All other code uses the constants and would not

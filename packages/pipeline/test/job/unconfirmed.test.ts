@@ -1,6 +1,6 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { listMembers } from "../../src/job/job.ts";
+import { listMembers } from "../../src/job/members.ts";
 import { rankScores } from "../../src/score/rank-scores.ts";
 import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { JobId, SubmissionId } from "@sluice/core";
-import type { JobMembers } from "../../src/job/job.ts";
+import type { JobMembers } from "../../src/job/members.ts";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { finalizeJobs } from "../../src/score/sql/finalize-jobs.ts";
 import { openDatabase, readFailure, type Database } from "@sluice/db";

@@ -1,4 +1,4 @@
-import { PUSH_ALIVE_MS } from "@sluice/pipeline/job/schedule.ts";
+import { PUSH_ALIVE_MS } from "@sluice/pipeline/submission/lifetimes.ts";
 import { MAX_CLOCK_SKEW, type Caller } from "../world/caller.ts";
 import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";

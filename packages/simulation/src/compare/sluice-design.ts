@@ -1,5 +1,5 @@
 import { nameDocument } from "@sluice/core";
-import type { JobMembers } from "@sluice/pipeline/job/job.ts";
+import type { JobMembers } from "@sluice/pipeline/job/members.ts";
 import type { DocumentShape } from "@sluice/producer/src/shapes/document.ts";
 import type { SubmissionShape } from "@sluice/producer/src/shapes/submission.ts";
 import type { Shown } from "../baselines/baseline.ts";

@@ -1,5 +1,5 @@
 import { err, ok, uuidTail, type Result, type SubmissionId } from "@sluice/core";
-import { PUSH_ALIVE_MS } from "@sluice/pipeline/job/schedule.ts";
+import { PUSH_ALIVE_MS } from "@sluice/pipeline/submission/lifetimes.ts";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import { keepAnswer, readIdempotencyKey } from "@sluice/pipeline/submission/sql/read-idempotency-key.ts";
 import { readCountedParts, takeOverPush } from "@sluice/pipeline/submission/sql/take-over-push.ts";

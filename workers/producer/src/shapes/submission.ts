@@ -1,4 +1,4 @@
-import { ABANDONED_AFTER_MS, STALLED_AFTER_MS } from "@sluice/pipeline/job/schedule.ts";
+import { ABANDONED_AFTER_MS, STALLED_AFTER_MS } from "@sluice/pipeline/submission/lifetimes.ts";
 import { EVERYTHING, lastPause, modelScope, submissionScope } from "@sluice/pipeline/job/pause-scopes.ts";
 import { lanes, submissionStatuses } from "@sluice/core";
 import { submissionStatus } from "@sluice/pipeline/submission/submission-status.ts";

@@ -6,6 +6,7 @@ import { type Database, query, transactAll } from "@sluice/db";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
 import { anyRetry } from "../../submission/sql/request-retry.ts";
 import { releaseEndedPauses } from "./pause-dispatching.ts";
+import { nextPoll } from "./next-poll.ts";
 
 interface ClaimedHead {
   readonly id: JobId;
@@ -118,11 +119,6 @@ type ClaimedRow = ClaimedHead & { status: string; requestId: RequestId | null; d
 export const CLAIMED_COLUMNS = sql`
   id, model, lane, dispatch_number AS dispatchNumber, round, refusals, batches, halvings, context_count AS contexts, payload_bytes AS payloadBytes,
   created_at AS createdAt, status, request_id AS requestId, dispatched_at AS dispatchedAt`;
-
-/** When a job that is polled now is due again if its batch is still in progress. */
-export function nextPoll({ waitMs, eagerMs }: PollWaits, now: Time): SQL {
-  return sql`CAST(${now} + max(${waitMs}, iif(${now} - dispatched_at < ${eagerMs}, 0, (${now} - dispatched_at) / 10)) AS INTEGER)`;
-}
 
 function shared(limit: number): Readonly<Record<Lane, number>> {
   const bulk = Math.ceil(limit / 3);

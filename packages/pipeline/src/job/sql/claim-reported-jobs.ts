@@ -3,7 +3,8 @@ import type { PollWaits } from "../schedule.ts";
 import type { RequestId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query } from "@sluice/db";
-import { CLAIMED_COLUMNS, nextPoll, type DispatchedJob } from "./claim-due-jobs.ts";
+import { CLAIMED_COLUMNS, type DispatchedJob } from "./claim-due-jobs.ts";
+import { nextPoll } from "./next-poll.ts";
 
 /**
  * Claims the jobs whose current dispatch is one of these batches, by moving each `due_at` to the next poll, so that a

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { SUBMIT_BURST_MS, SUBMIT_SPACING_MS } from "../schedule.ts";
 import type { JobId } from "@sluice/core";
-import type { JobMembers } from "../job.ts";
+import type { JobMembers } from "../members.ts";
 import { type Database, transact } from "@sluice/db";
 import { firstSubmissionScope, holdingBy, type Holder } from "./pause-dispatching.ts";
 import { isSameDocument } from "../../document/sql/is-document.ts";

@@ -1,5 +1,5 @@
 import { isNull, sql } from "drizzle-orm";
-import { ABANDONED_AFTER_MS, IDEMPOTENCY_KEY_LIFE_MS } from "../../job/schedule.ts";
+import { ABANDONED_AFTER_MS, IDEMPOTENCY_KEY_LIFE_MS } from "../lifetimes.ts";
 import type { SubmissionId } from "@sluice/core";
 import { query, submissions, transact, type Database } from "@sluice/db";
 import { closeIncomplete, countLost, lackingDocuments } from "./count-lost.ts";

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { IDEMPOTENCY_KEY_LIFE_MS } from "../../job/schedule.ts";
+import { IDEMPOTENCY_KEY_LIFE_MS } from "../lifetimes.ts";
 import type { Lane, ModelName, SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { type Database, transactTries } from "@sluice/db";

@@ -1,5 +1,5 @@
 import { and, eq, gt, isNull, sql } from "drizzle-orm";
-import { IDEMPOTENCY_KEY_LIFE_MS } from "../../job/schedule.ts";
+import { IDEMPOTENCY_KEY_LIFE_MS } from "../lifetimes.ts";
 import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { idempotencyKeys, query, submissions, type Database } from "@sluice/db";

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { WRONG_CLOCK_MS } from "../../job/schedule.ts";
+import { WRONG_CLOCK_MS } from "../lifetimes.ts";
 import { submissionIdAt } from "./open-submission.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { gt, lt, or, sql } from "drizzle-orm";
-import { IDEMPOTENCY_KEY_LIFE_MS, WRONG_CLOCK_MS } from "../../job/schedule.ts";
+import { IDEMPOTENCY_KEY_LIFE_MS, WRONG_CLOCK_MS } from "../lifetimes.ts";
 import type { SubmissionId } from "@sluice/core";
 import { stagedParts, transact, type Database } from "@sluice/db";
 import { closeIncomplete, countLost } from "./count-lost.ts";

@@ -1,5 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { PUSH_ALIVE_MS } from "../../job/schedule.ts";
+import { PUSH_ALIVE_MS } from "../lifetimes.ts";
 import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { query, submissions, transact, type Database } from "@sluice/db";
