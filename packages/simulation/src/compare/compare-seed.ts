@@ -12,7 +12,7 @@ import { SluiceDesign } from "./sluice-design.ts";
 
 export interface ComparedSeed {
   readonly seed: number;
-  /** What broke Sluice's own rules, or a baseline's run; `null`: nothing. */
+  /** The broken rule in Sluice, or the failure of a baseline's run; `null` if there is none. */
   readonly flaw: string | null;
   readonly tallies: Readonly<Record<DesignName, Tally>>;
 }
@@ -23,10 +23,13 @@ const BASELINES = {
   "row-per-document-by-id": rowPerDocument("id"),
 } as const;
 
-/** Their tables: both that keep rows have the same ones. */
+/** The tables of the baselines. Both variants of row per document share theirs. */
 export const BASELINE_TABLES: readonly string[] = [...tutorial.tables, ...BASELINES["row-per-document"].tables];
 
-/** Runs a seed with each design: the same pushes at the same times, the same faults as often; and judges what is shown in the end. */
+/**
+ * Runs a seed with each design, with the same pushes at the same times and the same fault rates, and judges the final
+ * state that each one reports.
+ */
 export async function compareSeed(seed: number, sqlite: Sqlite, options: CompareOptions): Promise<ComparedSeed> {
   const tallies = new Map<DesignName, Tally>();
   let flaw: string | null = null;

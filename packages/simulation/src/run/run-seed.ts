@@ -12,17 +12,19 @@ import { becomeQuiet } from "./become-quiet.ts";
 
 export interface SeedResult {
   readonly seed: number;
-  /** What was wrong; `null` where every check held. */
+  /** The failed check, or `null` if every check held. */
   readonly flaw: string | null;
   readonly kind: string;
   readonly met: readonly (readonly [Fault, number])[];
   readonly steps: number;
   readonly hash: string;
-  /** Where it was asked for. */
+  /** Empty unless requested. */
   readonly trace: readonly string[];
 }
 
-/** One world from its seed: trouble for an hour or so, then quiet until everything has ended, then the last checks. */
+/**
+ * Runs a world from its seed: faults for about an hour, then none until everything has ended, then the final checks.
+ */
 export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions): Promise<SeedResult> {
   sqlite.clear();
   const world = new World(seed, sqlite, options);

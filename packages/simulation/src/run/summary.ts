@@ -1,7 +1,7 @@
 import { FAULT_NAMES, type Fault } from "../world/fault-rates.ts";
 import type { SeedResult } from "./run-seed.ts";
 
-/** Adds up what seeds report. */
+/** Sums the results of seeds. */
 export class Summary {
   readonly failed: SeedResult[] = [];
   readonly kinds = new Map<string, number>();
@@ -21,7 +21,7 @@ export class Summary {
     return [...this.met].filter(([, count]) => count === 0).map(([fault]) => fault);
   }
 
-  /** How often each fault was met, in two columns. */
+  /** Formats the number of occurrences of each fault in two columns. */
   table(): string {
     const cells = [...this.met].map(([fault, count]) => `${fault.padEnd(34)}${String(count).padStart(8)}`);
     const half = Math.ceil(cells.length / 2);
