@@ -14,7 +14,7 @@ const resume = handlerOf("resume");
 const postDocuments = handlerOf("pushDocuments");
 
 const TURNS = 200;
-const AT_ONCE = { breaksOffAfter: null, pause: () => Promise.resolve() };
+const AT_ONCE = { disconnectsAfter: null, pause: () => Promise.resolve() };
 
 /** Yields chunks that each take many turns of the event loop but no virtual time. */
 async function* slowly(pieces: Iterable<string>): AsyncGenerator<string> {
@@ -30,20 +30,20 @@ function openWorld() {
   return { world, stack: new Stack(world), never: () => world.flaw !== null };
 }
 
-interface Heard {
+interface Answered {
   readonly answer: Answer | null;
   readonly after: number;
 }
 
-function ask(world: World, run: (by: Invocation) => ReturnType<Handler>): readonly Heard[] {
-  const heard: Heard[] = [];
+function ask(world: World, run: (by: Invocation) => ReturnType<Handler>): readonly Answered[] {
+  const answers: Answered[] = [];
   const startedAt = world.timeline.now;
   world.invoke(
     "producer",
     async (by) => answerOf(await run(by)),
-    (answer) => heard.push({ answer, after: world.timeline.now - startedAt }),
+    (answer) => answers.push({ answer, after: world.timeline.now - startedAt }),
   );
-  return heard;
+  return answers;
 }
 
 const json = (by: Invocation, path: string, pieces: Iterable<string> | AsyncIterable<string>) =>
@@ -51,22 +51,22 @@ const json = (by: Invocation, path: string, pieces: Iterable<string> | AsyncIter
 
 it("stops while a request that was started between events runs", async () => {
   const { world, stack, never } = openWorld();
-  const heard = ask(world, (by) => resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", ["{}"])));
+  const answers = ask(world, (by) => resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", ["{}"])));
   await world.timeline.runUntil(world.timeline.now + 60 * MINUTE, never);
   expect(world.flaw).toBeNull();
-  expect(heard).toMatchObject([{ answer: { status: 200 } }]);
-  expect(heard[0]?.after).toBeLessThan(1_000);
+  expect(answers).toMatchObject([{ answer: { status: 200 } }]);
+  expect(answers[0]?.after).toBeLessThan(1_000);
 });
 
 it("stops while a request's body takes many turns of the event loop", async () => {
   const { world, stack, never } = openWorld();
-  const heard = ask(world, (by) =>
+  const answers = ask(world, (by) =>
     resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", slowly(["{", " ", "}"]))),
   );
   await world.timeline.runUntil(world.timeline.now + 60 * MINUTE, never);
   expect(world.flaw).toBeNull();
-  expect(heard).toMatchObject([{ answer: { status: 200 } }]);
-  expect(heard[0]?.after).toBeLessThan(1_000);
+  expect(answers).toMatchObject([{ answer: { status: 200 } }]);
+  expect(answers[0]?.after).toBeLessThan(1_000);
 });
 
 it("stops while the body is read concurrently with a call in flight", async () => {
@@ -90,16 +90,16 @@ it("stops while the body is read concurrently with a call in flight", async () =
 it("advances while a body waits for its client, and between the calls of a push", async () => {
   const { world, stack, never } = openWorld();
   const document = JSON.stringify({ query: "q", contexts: ["a"] });
-  const heard = ask(world, (by) => {
-    const body = bodyOf(by, slowly([document]), { breaksOffAfter: null, pause: () => by.sleep(MINUTE) });
+  const answers = ask(world, (by) => {
+    const body = bodyOf(by, slowly([document]), { disconnectsAfter: null, pause: () => by.sleep(MINUTE) });
     const headers = { "content-type": "application/json" };
     return postDocuments(dependenciesOf(world, stack, by), callOf({ path: "/v1/documents", headers, body }));
   });
   await world.timeline.runUntil(world.timeline.now + 10 * MINUTE, never);
-  expect(heard).toMatchObject([{ answer: { status: 202 } }]);
+  expect(answers).toMatchObject([{ answer: { status: 202 } }]);
   // A minute passes before the document, and one before the end of the body.
-  expect(heard[0]?.after).toBeGreaterThan(2 * MINUTE);
-  expect(heard[0]?.after).toBeLessThan(3 * MINUTE);
+  expect(answers[0]?.after).toBeGreaterThan(2 * MINUTE);
+  expect(answers[0]?.after).toBeLessThan(3 * MINUTE);
 });
 
 it("reports a Worker that waits for an event that never comes", async () => {

@@ -24,9 +24,9 @@ export class AskedPauses {
   /** Records that a pause is requested. Call the returned function when it is answered. */
   ask(scope: string): () => void {
     const resumes = this.#resumes.get(scope);
-    const isDoubtful = this.#isBeingResumed(scope);
+    const isUncertain = this.#isBeingResumed(scope);
     return () => {
-      if (isDoubtful) return;
+      if (isUncertain) return;
       if (this.#resumes.get(scope) === resumes && !this.#since.has(scope)) this.#since.set(scope, this.#now());
     };
   }

@@ -14,7 +14,7 @@ export function bisectionFlaw(world: World): string | null {
     if (root.row.status !== "split" || root.origin === "piece") continue;
     const tree = [root];
     for (const job of tree) tree.push(...childrenOf(job).filter(({ origin }) => origin === "piece"));
-    if (tree.some((job) => isCutForOtherReasons(job, childrenOf(job)))) continue;
+    if (tree.some((job) => isSplitForOtherReasons(job, childrenOf(job)))) continue;
     const poison = root.list.filter((key) => isPoison(mirror.version(key)?.content.query ?? "")).length;
     const most = 2 * poison * Math.log2(root.list.length) + 2;
     if (tree.length > most)
@@ -27,7 +27,7 @@ export function bisectionFlaw(world: World): string | null {
  * Whether a job was split for another reason: too large, batches without results, or part of it was held back by a
  * pause.
  */
-function isCutForOtherReasons({ row, dispatches }: Job, children: readonly Job[]): boolean {
+function isSplitForOtherReasons({ row, dispatches }: Job, children: readonly Job[]): boolean {
   if (children.some(({ origin }) => origin === "kept_back")) return true;
   // With few batches left, it is split into more than two or three pieces.
   if (row.unconfirmed_dispatches + row.repeated_dispatches > 0) return true;

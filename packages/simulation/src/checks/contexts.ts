@@ -12,12 +12,12 @@ export function contextsFlaw({ mirror, sqlite }: World): string | null {
   const documents = sqlite.rows("SELECT submission_id, place, contexts_id, contexts_at FROM documents");
   for (const { submission_id: submission, place, contexts_id: row, contexts_at: at } of documents) {
     const document = `${String(submission)} ${String(place)}`;
-    const lies = `${String(row)}[${String(at)}]`;
-    const contexts = kept.get(lies);
+    const position = `${String(row)}[${String(at)}]`;
+    const contexts = kept.get(position);
     if (contexts === undefined) return `the contexts of ${document} are missing`;
     if (contexts !== expected.get(document))
       return `the contexts of ${document} are ${contexts}, not ${expected.get(document)}`;
-    kept.delete(lies);
+    kept.delete(position);
   }
   const [shared] = sqlite.rows(`
     SELECT document_id, contexts_id FROM documents GROUP BY contexts_id, collection, document_id HAVING count(*) > 1`);

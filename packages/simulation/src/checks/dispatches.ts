@@ -15,8 +15,8 @@ export function startTimeFlaw(
   now: number,
   clockSet = 0,
 ): string | null {
-  const mayBeOff = MAX_CLOCK_SKEW + clockSet;
-  if (at !== null && at >= now - by.ranFor - mayBeOff && at <= now + mayBeOff) return null;
+  const tolerance = MAX_CLOCK_SKEW + clockSet;
+  if (at !== null && at >= now - by.ranFor - tolerance && at <= now + tolerance) return null;
   return `dispatch ${number} of ${id} has the start ${at}, but ${by.name} ran from ${now - by.ranFor} to ${now}`;
 }
 

@@ -17,7 +17,7 @@ export class HeldMemory {
     // Its pending work may hold memory for a moment longer.
     if (isDead) this.#hasDied = true;
     if (isDead || running.some(({ worker }) => worker !== "producer")) return null;
-    // At -Infinity, no holding has expired.
+    // At -Infinity no reservation has expired, so all held bytes count.
     const held = MAX_ISOLATE_BYTES - this.#limit.free(-Infinity);
     const isLeft = held > this.#left && !this.#hasDied;
     this.#left = held;

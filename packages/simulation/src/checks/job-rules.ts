@@ -34,8 +34,8 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (row.status === "merged") return mergeFlaw(job, row, known.jobs);
   if (row.dispatch_number > before.dispatch_number) return startFlaw(job, row, list, known);
   if (row.dispatch_number < before.dispatch_number) return `${id} went back to dispatch ${row.dispatch_number}`;
-  const hurried = hurryFlaw(before, row, list, known);
-  if (hurried !== null) return hurried;
+  const early = earlyDueFlaw(before, row, list, known);
+  if (early !== null) return early;
   const dispatch = job.dispatches.get(row.dispatch_number);
   // If the job is pending again or empty, its list is no longer the list of that dispatch.
   if (
@@ -53,7 +53,7 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
 }
 
 /** Checks that a request makes a waiting job due early only if a pause held it, or if a document of it is canceled. */
-function hurryFlaw(before: JobRow, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
+function earlyDueFlaw(before: JobRow, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
   const { submissions, worker } = known;
   const waits = before.status === "pending" && row.status === "pending" && before.paused_by === null;
   if (worker !== "producer" || !waits || (row.due_at ?? 0) >= (before.due_at ?? 0)) return null;
@@ -71,8 +71,8 @@ export function holdFlaw(
 ): string | null {
   // A claim lasts at most as long as a lease.
   const isBeyondLease = (row.due_at ?? 0) > now + dispatchLease(RUN_INTERVAL_MS) + MAX_CLOCK_SKEW;
-  const isHeldAnew = row.paused_by !== null && isBeyondLease && row.due_at !== before?.due_at;
-  const canceled = isHeldAnew ? list.find((key) => isCanceled(key, submissions)) : undefined;
+  const isNewlyHeld = row.paused_by !== null && isBeyondLease && row.due_at !== before?.due_at;
+  const canceled = isNewlyHeld ? list.find((key) => isCanceled(key, submissions)) : undefined;
   return canceled === undefined ? null : `${row.id} is held by ${row.paused_by} with ${canceled}, which is canceled`;
 }
 
@@ -190,14 +190,14 @@ function halvingFlaw(dispatch: Dispatch, before: JobRow, row: JobRow, jobs: Read
     return `${row.id} was split, but was not reported as invalid or too large`;
   if (before.halvings === 0 && (before.refusals === 0 || before.unconfirmed_dispatches === 0))
     return `${row.id} was halved at its first timeout`;
-  const getsThrough = [...jobs.values()].some(
+  const othersSucceed = [...jobs.values()].some(
     (other) =>
       other.row.id !== row.id &&
       [...other.dispatches.values()].some(
         ({ requestId, startedAt }) => requestId !== null && startedAt >= dispatch.startedAt,
       ),
   );
-  return getsThrough ? null : `${row.id} was halved, but no other job succeeds`;
+  return othersSucceed ? null : `${row.id} was halved, but no other job succeeds`;
 }
 
 export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: boolean): JobOrigin {
@@ -256,10 +256,10 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
 
 /** Returns the flaw in a job's lane, or `null`. All its documents must have been pushed into that lane. */
 export function laneFlaw({ row, list }: Job, laneOf: (key: VersionKey) => string | undefined): string | null {
-  const strange = list.find((key) => laneOf(key) !== row.lane);
-  return strange === undefined
+  const misplaced = list.find((key) => laneOf(key) !== row.lane);
+  return misplaced === undefined
     ? null
-    : `${row.id} is in the lane ${row.lane}, but ${strange} was pushed into ${laneOf(strange)}`;
+    : `${row.id} is in the lane ${row.lane}, but ${misplaced} was pushed into ${laneOf(misplaced)}`;
 }
 
 /** Whether a dispatch ended that Workers AI is known to have refused. */

@@ -253,7 +253,7 @@ export class Mirror {
     this.#report(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
     const dispatch = dispatchIn(row, list, by, (key) => this.version(key)?.content.index);
     job.dispatches.set(row.dispatch_number, dispatch);
-    const start = { at: dispatch.startedAt, begunAt: by.startedAt };
+    const start = { at: dispatch.startedAt, workerStartedAt: by.startedAt };
     if (list.length > 0) this.#report(this.#rate.flawAt(start, this.#rules.clockSetSince));
     this.#startedBy.set(by, [...(this.#startedBy.get(by) ?? []), dispatch]);
     for (const key of list) this.version(key)?.dispatches.add(dispatch);

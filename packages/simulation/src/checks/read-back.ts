@@ -110,7 +110,7 @@ async function documentsFlaw(
   lineOf: LineOf,
 ): Promise<string | null> {
   for (const [collection, versions] of Map.groupBy(newest, (version) => version.collection)) {
-    const gone = goneFrom(world, collection, new Set(versions.map(({ document }) => document)));
+    const gone = deletedFrom(world, collection, new Set(versions.map(({ document }) => document)));
     for (let at = 0; at < versions.length; at += 90) {
       const asked = versions.slice(at, at + 90);
       const ids = [...asked.map(({ document }) => document), ...gone.slice(0, 10)];
@@ -137,7 +137,7 @@ async function documentsFlaw(
 }
 
 /** Lists the ids of a collection's documents that were deleted and not pushed again. */
-function goneFrom({ mirror }: World, collection: string, there: ReadonlySet<string>): string[] {
+function deletedFrom({ mirror }: World, collection: string, there: ReadonlySet<string>): string[] {
   const deleted = [...mirror.versions.values()].filter(
     (version) => version.deleted && version.collection === collection,
   );

@@ -32,13 +32,13 @@ export async function statsFlaw(world: World): Promise<string | null> {
 function throughputFlaw({ mirror, d1Clock }: World, shown: StatsShape["throughput"]): string | null {
   if (d1Clock.setSince(0) > 0) return null;
   const versions = [...mirror.versions.values()];
-  const doubtful = versions.filter(({ deleted, outcome }) => deleted || outcome?.status === "canceled").length;
+  const uncertain = versions.filter(({ deleted, outcome }) => deleted || outcome?.status === "canceled").length;
   for (const [name, minutes] of [
     ["last_5_minutes", 5],
     ["last_hour", 60],
   ] as const) {
     const since = d1Clock.now() - minutes * MINUTE - MAX_CLOCK_SKEW;
-    const most = versions.flatMap(({ endedAt }) => endedAt).filter((time) => time >= since).length + doubtful;
+    const most = versions.flatMap(({ endedAt }) => endedAt).filter((time) => time >= since).length + uncertain;
     if (shown[name] > most) return `stats count ${shown[name]} documents in ${name}, at most ${most} ended`;
   }
   return null;

@@ -8,7 +8,7 @@ interface Start {
   /** By D1's clock. */
   readonly at: number;
   /** When its Worker started, in world time. */
-  readonly begunAt: number;
+  readonly workerStartedAt: number;
 }
 
 /** The start times of dispatches in the order of their transactions. All are of one model. */
@@ -24,7 +24,7 @@ export class SubmitRate {
     const counted = this.#starts.slice(-1 - MAX_A_MINUTE);
     const [first] = counted;
     if (first === undefined || counted.length <= MAX_A_MINUTE || start.at - first.at >= MINUTE) return null;
-    if (clockSetSince(Math.min(...counted.map(({ begunAt }) => begunAt))) > 0) return null;
+    if (clockSetSince(Math.min(...counted.map(({ workerStartedAt }) => workerStartedAt))) > 0) return null;
     return `${MAX_A_MINUTE + 1} dispatches started within ${start.at - first.at} ms`;
   }
 }

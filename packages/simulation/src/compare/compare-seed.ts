@@ -55,15 +55,15 @@ async function runDesign(name: DesignName, seed: number, sqlite: Sqlite, { fault
     configuration,
   });
   const stop = () => world.flaw !== null;
-  const trouble = world.timeline.now + world.random.spread(5, 240) * MINUTE;
-  const plan = drawPlan(world, trouble);
+  const faultsEnd = world.timeline.now + world.random.spread(5, 240) * MINUTE;
+  const plan = drawPlan(world, faultsEnd);
   const paid = new Map<string, number>();
   world.onPaid = ({ query }) => paid.set(query, (paid.get(query) ?? 0) + 1);
 
   const design = designOf(name, world, plan);
   carryOut(plan, world, design.pushing);
-  if (design.cron !== null) fireUntil(world, design.cron, trouble);
-  await world.timeline.runUntil(trouble, stop);
+  if (design.cron !== null) fireUntil(world, design.cron, faultsEnd);
+  await world.timeline.runUntil(faultsEnd, stop);
   if (!stop()) {
     world.endFaults();
     design.pushing.settle();

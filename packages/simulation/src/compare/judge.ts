@@ -58,11 +58,11 @@ function verdictOf(shown: Shown, document: PushedDocument): "lost" | "stranded" 
     case "failed":
       return isPoison(document.query) || isUnanswerable(document.query) ? null : "failed";
     case "succeeded":
-      return areItsOwn(shown.scores, document) ? null : "wrong";
+      return matchTexts(shown.scores, document) ? null : "wrong";
   }
 }
 
-function areItsOwn(scores: readonly (readonly [number, unknown])[], document: PushedDocument): boolean {
+function matchTexts(scores: readonly (readonly [number, unknown])[], document: PushedDocument): boolean {
   const byIndex = (list: readonly (readonly unknown[])[]) =>
     JSON.stringify(list.map(([index, score]) => [index, score]).toSorted(([a], [b]) => Number(a) - Number(b)));
   return byIndex(scores) === byIndex(expectedScores(document));
@@ -88,6 +88,6 @@ function isNewest(push: Push, { id }: PushedDocument, pushes: readonly Push[]): 
       other.firstSentAt === null ||
       other.collection !== push.collection ||
       !other.documents.some((document) => document.id === id) ||
-      (other.underWay === 0 && (other.lastEndedAt ?? Infinity) < (push.firstSentAt ?? 0)),
+      (other.inProgress === 0 && (other.lastEndedAt ?? Infinity) < (push.firstSentAt ?? 0)),
   );
 }

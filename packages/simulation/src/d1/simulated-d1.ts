@@ -27,7 +27,7 @@ export function simulatedD1(
     carry(
       labelOf(statements),
       () => {
-        const done = speakingAsD1(
+        const done = withD1Errors(
           () => sqlite.transact(statements.map((statement) => ({ ...statement, arrays }))),
           refused,
         );
@@ -104,7 +104,7 @@ function resultOf({ rows, changes, lastRowId }: Execution): D1Result {
   };
 }
 
-function speakingAsD1<T>(work: () => T, refused: (message: string) => void): T {
+function withD1Errors<T>(work: () => T, refused: (message: string) => void): T {
   try {
     return work();
   } catch (error) {

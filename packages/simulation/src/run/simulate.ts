@@ -6,7 +6,7 @@ import { Summary } from "./summary.ts";
 /** A run ends after this many failing seeds. The first is the most useful. */
 const MAX_FAILURES = 5;
 /** The number of seeds from which every fault must occur. */
-const MEETS_ALL_FAULTS = 500;
+const ALL_FAULTS_FROM_SEEDS = 500;
 const PROGRESS_EVERY = 2_000;
 
 type Print = (line: string) => void;
@@ -21,7 +21,7 @@ export async function simulate(
 ): Promise<boolean> {
   const summary = new Summary();
   const startedAt = performance.now();
-  let printedAt = startedAt;
+  let lastPrintedAt = startedAt;
   const minutes = () => (performance.now() - startedAt) / 60_000;
   const { from, count } = options;
   const kept = KEPT_SEEDS.map(({ seed }) => seed).filter((seed) => seed < from || seed >= from + count);
@@ -33,8 +33,8 @@ export async function simulate(
     onResult: (result) => {
       summary.add(result);
       if (result.flaw !== null) print(`seed ${result.seed} (${result.kind}): ${result.flaw}`);
-      if (performance.now() - printedAt > PROGRESS_EVERY) {
-        printedAt = performance.now();
+      if (performance.now() - lastPrintedAt > PROGRESS_EVERY) {
+        lastPrintedAt = performance.now();
         print(`${summary.seeds} of ${kept.length + count} seeds, ${Math.round(summary.seeds / minutes())} a minute`);
       }
       return summary.failed.length < MAX_FAILURES;
@@ -56,8 +56,8 @@ export async function simulate(
     );
     return false;
   }
-  if (count >= MEETS_ALL_FAULTS && options.ofKind === undefined && summary.neverMet.length > 0) {
-    print(`Faults that never occurred: ${summary.neverMet.join(", ")}`);
+  if (count >= ALL_FAULTS_FROM_SEEDS && options.ofKind === undefined && summary.notOccurred.length > 0) {
+    print(`Faults that never occurred: ${summary.notOccurred.join(", ")}`);
     return false;
   }
   print("Every check held.");

@@ -47,7 +47,7 @@ export class Asking {
 /** Builds a call with a JSON body. Each request gets a new body, because it can be read only once. */
 export function jsonCall(path: string, body: object): (by: Invocation) => Call {
   return (by) => {
-    const stream = bodyOf(by, [JSON.stringify(body)], { breaksOffAfter: null, pause: () => Promise.resolve() });
+    const stream = bodyOf(by, [JSON.stringify(body)], { disconnectsAfter: null, pause: () => Promise.resolve() });
     return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
   };
 }

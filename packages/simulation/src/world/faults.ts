@@ -12,7 +12,7 @@ export class Faults {
   readonly hasResumedPushes: boolean;
   readonly hasPausesAtSubmits: boolean;
   readonly hasFrozenRetries: boolean;
-  readonly met = new Map<Fault, number>();
+  readonly occurred = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
   #on = true;
@@ -45,7 +45,7 @@ export class Faults {
   }
 
   count(fault: Fault): void {
-    this.met.set(fault, (this.met.get(fault) ?? 0) + 1);
+    this.occurred.set(fault, (this.occurred.get(fault) ?? 0) + 1);
   }
 
   get isOn(): boolean {

@@ -3,7 +3,7 @@ import type { Caller, WorkerName } from "./caller.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** Maximum attempts per call to D1. */
-const TRIES = 4;
+const MAX_TRIES = 4;
 
 /**
  * One run of a Worker: its memory, its clock, and whether it is alive. The virtual clock stops while it runs without
@@ -63,7 +63,7 @@ export class Invocation implements Caller {
   callEnded(fault: string | null): void {
     this.#failedTries = fault === null ? 0 : this.#failedTries + 1;
     const isRepeated = fault === "d1_error_before" || fault === "d1_error_after_commit";
-    if (fault !== null && (!isRepeated || this.#failedTries >= TRIES)) this.gaveUpAt = this.#timeline.now;
+    if (fault !== null && (!isRepeated || this.#failedTries >= MAX_TRIES)) this.gaveUpAt = this.#timeline.now;
   }
 
   finish(): void {

@@ -28,7 +28,7 @@ const MAX_ADDED_MS = 75_000;
  */
 export function boundPushToScore(world: World, isBurst: boolean): void {
   const waits: number[] = [];
-  const lateMs = () => (world.faults.met.has("cron_late") ? LATE_MS : 0);
+  const lateMs = () => (world.faults.occurred.has("cron_late") ? LATE_MS : 0);
   const dispatchedWithin = (lane: string, { by }: Dispatch): number => {
     const atOnce = (QUEUED_MS[lane] ?? 0) + WORK_MS;
     if (by.worker === "consumer") return atOnce;

@@ -46,6 +46,6 @@ export function drawSmallPush(number: number, random: Random): Push {
     firstSentAt: null,
     lastEndedAt: null,
     reported: null,
-    underWay: 0,
+    inProgress: 0,
   };
 }

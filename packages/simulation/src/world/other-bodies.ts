@@ -54,8 +54,8 @@ export class OtherBodies {
     let startedAt = 0;
     const call = (by: Invocation) => {
       startedAt = by.startedAt;
-      push.underWay += 1;
-      const body = bodyOf(by, pieces, { breaksOffAfter: null, pause: () => Promise.resolve() });
+      push.inProgress += 1;
+      const body = bodyOf(by, pieces, { disconnectsAfter: null, pause: () => Promise.resolve() });
       return callOf({ path: push.path, headers: push.headers, body });
     };
     this.#asking.ask(

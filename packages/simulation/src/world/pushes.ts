@@ -31,7 +31,7 @@ export interface Push {
   /** Since when answers report it as in progress although the request that last held it has ended. */
   reported: { readonly holder: Caller; readonly since: number } | null;
   /** The number of its running requests. */
-  underWay: number;
+  inProgress: number;
 }
 
 /** Draws a time in the first four fifths of the period until `end`. */
@@ -130,7 +130,7 @@ function drawDocument({ isLong, tag, ...head }: DocumentHead, random: Random, fa
   );
   return {
     ...head,
-    query: `${nature(faults)} ${tag} ${index}`,
+    query: `${behavior(faults)} ${tag} ${index}`,
     contexts,
     contextIds: random.chance(0.4) ? contexts.map((_, number) => `c${number}-${index}`) : null,
     metadata: index % 2 === 0 ? metadataOf(index, tag) : null,
@@ -168,7 +168,7 @@ function pushOf(documents: readonly PushedDocument[], { collection, path, lines,
     firstSentAt: null,
     lastEndedAt: null,
     reported: null,
-    underWay: 0,
+    inProgress: 0,
   };
 }
 
@@ -190,14 +190,14 @@ function jsonOf({ id, query, contexts, contextIds, metadata }: PushedDocument): 
 }
 
 /** Draws how the service treats a document: it refuses it, never answers for it, or scores it. */
-function nature(faults: Faults): string {
+function behavior(faults: Faults): string {
   if (faults.strikes("poison")) return "poison";
   return faults.strikes("document_never_answered") ? "unanswerable" : "query";
 }
 
 interface Transfer {
   /** The client disconnects after this many chunks; `null` if never. */
-  readonly breaksOffAfter: number | null;
+  readonly disconnectsAfter: number | null;
   /** Waits virtual time before each chunk. */
   readonly pause: () => Promise<void>;
 }
@@ -209,7 +209,7 @@ interface Transfer {
 export function bodyOf(
   by: Invocation,
   pieces: Iterable<string> | AsyncIterable<string>,
-  { breaksOffAfter, pause }: Transfer,
+  { disconnectsAfter, pause }: Transfer,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
@@ -218,7 +218,7 @@ export function bodyOf(
     {
       async pull(controller) {
         await pause();
-        if (sent === breaksOffAfter) return controller.error(new Error("the client disconnected"));
+        if (sent === disconnectsAfter) return controller.error(new Error("the client disconnected"));
         const piece = await by.work(async () => source.next());
         sent += 1;
         if (piece.done === true) controller.close();

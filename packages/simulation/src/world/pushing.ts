@@ -59,12 +59,12 @@ export class Pushing {
   #send(push: Push, repeats: number): void {
     const world = this.#world;
     const { faults, random, timeline, trace } = world;
-    const breaksOffAfter = faults.strikes("client_break_off") ? random.int(0, push.pieces.length) : null;
+    const disconnectsAfter = faults.strikes("client_break_off") ? random.int(0, push.pieces.length) : null;
     const stallsAfter = faults.strikes("client_stalls") ? random.int(0, push.pieces.length) : null;
     trace.add("client", `pushes ${push.documents.length}${push.isKeyed ? " under a key" : ""}`);
     const startedAt = timeline.now;
     push.firstSentAt ??= startedAt;
-    push.underWay += 1;
+    push.inProgress += 1;
     world.invoke<Answer>(
       "producer",
       (by) => {
@@ -75,13 +75,13 @@ export class Pushing {
           sent += 1;
           if (random.chance(0.1)) await by.sleep(random.spread(1, 5_000));
         };
-        const body = bodyOf(by, push.pieces, { breaksOffAfter, pause });
+        const body = bodyOf(by, push.pieces, { disconnectsAfter, pause });
         return this.#door.post(by, callOf({ path: push.path, headers: push.headers, body }));
       },
       (answer) => {
         trace.add("client", answer === null ? "gets no answer" : `gets ${answer.status}`);
         this.ended(push, answer, startedAt);
-        this.#hear(push, answer, repeats);
+        this.#onAnswer(push, answer, repeats);
       },
     );
   }
@@ -92,7 +92,7 @@ export class Pushing {
    */
   ended(push: Push, answer: Answer | null, startedAt: number): void {
     const { timeline } = this.#world;
-    push.underWay -= 1;
+    push.inProgress -= 1;
     push.lastEndedAt = timeline.now;
     const holder = this.#world.mirror.submissions.get(push.submission ?? "")?.heldBy;
     if (!isOfAnother(answer) || push.accepted || holder === undefined || holder.isRunning) {
@@ -114,7 +114,7 @@ export class Pushing {
     return isOpen && Math.abs(this.#world.databaseNow() - row.active_at) < 2 * MINUTE;
   }
 
-  #hear(push: Push, answer: Answer | null, repeats: number): void {
+  #onAnswer(push: Push, answer: Answer | null, repeats: number): void {
     const { d1Clock, faults, later, random, timeline } = this.#world;
     if (answer === null && faults.hasResumedPushes && later.chance(0.7) && this.#isHeld(push))
       d1Clock.setBack(later.int(20, 60) * MINUTE);

@@ -110,11 +110,11 @@ export class SimulatedQueue {
     const maxBatch = faults.isLoad ? 1 : Math.min(MAX_BATCH, this.settings.max_batch_size);
     while (this.#running < this.settings.max_concurrency) {
       const ready = [...this.#messages.values()].filter(
-        (message) => !message.underWay && message.visibleAt <= timeline.now,
+        (message) => !message.inProgress && message.visibleAt <= timeline.now,
       );
       if (ready.length === 0) return;
       const batch = random.shuffled(ready).slice(0, random.int(1, maxBatch));
-      for (const message of batch) message.underWay = true;
+      for (const message of batch) message.inProgress = true;
       this.#running += 1;
       this.#consume(batch);
     }
@@ -123,7 +123,7 @@ export class SimulatedQueue {
   #retry(message: QueuedMessage, delay: number): void {
     const { faults, timeline, random } = this.#world;
     const { queue, max_retries: maxRetries } = this.settings;
-    message.underWay = false;
+    message.inProgress = false;
     message.attempts += 1;
     const isLast = this.#deadLetters.isDeadLetterQueue(this.settings);
     if (message.attempts > maxRetries || (!isLast && faults.strikes("queue_dead_letter"))) {
@@ -146,7 +146,7 @@ export class SimulatedQueue {
       body,
       attempts: 0,
       visibleAt,
-      underWay: false,
+      inProgress: false,
     };
     this.#messages.set(message.id, message);
     this.#announce(visibleAt);
