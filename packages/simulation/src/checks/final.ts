@@ -55,7 +55,7 @@ function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): stri
     if (row.incomplete === 1) return `${submission} was accepted, but is reported as incomplete`;
     if (row.lost !== lost) return `${submission} counts ${row.lost} documents as lost, but the Queue lost ${lost}`;
     if (row.recorded !== documents.length - lost)
-      return `${submission} has ${row.recorded} recorded, ${lost} of ${documents.length} were lost`;
+      return `${submission} has ${row.recorded} recorded documents, but ${lost} of ${documents.length} were lost`;
   }
   for (const [key, part] of sentParts) {
     const [submission = ""] = key.split(" ");
@@ -78,7 +78,7 @@ function paymentFlaw({ mirror, sqlite }: World): string | null {
   }
   for (const { row, unconfirmed } of mirror.submissions.values()) {
     if (row.unconfirmed_dispatches !== unconfirmed)
-      return `${row.id} counts ${row.unconfirmed_dispatches} unconfirmed dispatches, its jobs ${unconfirmed}`;
+      return `${row.id} counts ${row.unconfirmed_dispatches} unconfirmed dispatches, but its jobs ${unconfirmed}`;
   }
   const [uncounted] = sqlite.rows(`
     SELECT id FROM jobs WHERE unconfirmed_dispatches + repeated_dispatches > 0 AND finalized_sequence IS NULL`);

@@ -143,7 +143,7 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Kn
   const { id } = row;
   if (row.dispatch_number !== job.row.dispatch_number + 1) return `${id} skipped a dispatch`;
   if (row.status !== "dispatching" && row.status !== "canceled")
-    return `${id} began dispatch ${row.dispatch_number} as ${row.status}`;
+    return `${id} started dispatch ${row.dispatch_number} as ${row.status}`;
   const started = new Set(list.map((key) => key.slice(0, key.indexOf("\n"))));
   for (const submission of started) {
     if (submissions.get(submission)?.row.cancel_requested_at != null)
@@ -231,13 +231,13 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
   if (parent === undefined)
     return row.parent_id === null && round === 1 ? null : `${id} has no parent and is in round ${round}`;
   if (origin !== "retry" && row.batches !== parent.row.batches)
-    return `${id} (${origin}) counts ${row.batches} batches, its parent ${parent.row.batches}`;
+    return `${id} (${origin}) counts ${row.batches} batches, but its parent ${parent.row.batches}`;
   const halved = origin === "retry" ? row.halvings : row.halvings - parent.row.halvings;
   const mayBeHalf = origin === "piece" && row.halvings <= MAX_HALVINGS;
   if (halved !== 0 && !(mayBeHalf && halved === 1 && list.length >= Math.floor(parent.list.length / 2)))
-    return `${id} (${origin}) was halved ${row.halvings} times, its parent ${parent.row.halvings}`;
+    return `${id} (${origin}) was halved ${row.halvings} times, but its parent ${parent.row.halvings}`;
   if (halved === 0 && origin === "piece" && wasHalved(parent))
-    return `${id} is half of a job that timed out, but its halvings are wrong`;
+    return `${id} is half of a job that timed out, but does not count the halving`;
   const expected = {
     recorded: 1,
     retry: 1,

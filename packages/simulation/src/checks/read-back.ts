@@ -120,7 +120,7 @@ async function documentsFlaw(
       const flaw = listFlaw(path, asked.map(lineOf), (body["data"] as DocumentShape[] | undefined)?.map(documentLine));
       if (flaw !== null) return flaw;
       if (JSON.stringify(body["missing"]) !== JSON.stringify(gone.slice(0, 10)))
-        return `${path} misses ${JSON.stringify(body["missing"])}`;
+        return `${path} reports as missing ${JSON.stringify(body["missing"])}`;
     }
   }
   for (const version of newest.slice(0, READ_SINGLY)) {

@@ -39,7 +39,7 @@ function throughputFlaw({ mirror, d1Clock }: World, shown: StatsShape["throughpu
   ] as const) {
     const since = d1Clock.now() - minutes * MINUTE - MAX_CLOCK_SKEW;
     const most = versions.flatMap(({ endedAt }) => endedAt).filter((time) => time >= since).length + uncertain;
-    if (shown[name] > most) return `stats count ${shown[name]} documents in ${name}, at most ${most} ended`;
+    if (shown[name] > most) return `stats count ${shown[name]} documents in ${name}, but at most ${most} ended`;
   }
   return null;
 }

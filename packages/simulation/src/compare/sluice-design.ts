@@ -59,7 +59,9 @@ export class SluiceDesign implements Design {
     return this.#dispatches.get(versionKey(submission, id)) ?? 0;
   }
 
-  /** Reads a missing document: its submission counts what the Queue lost as failed. */
+  /**
+   * Reads the state of a missing document from its submission, which counts documents that the Queue lost as failed.
+   */
   async #missing(push: Push, submission: string): Promise<Shown> {
     const { body } = await this.#reader.get(getSubmission, `/v1/submissions/${submission}`, { id: submission });
     const { failures, status } = body as unknown as SubmissionShape;

@@ -91,7 +91,7 @@ export class DispatchAccounts implements Accounts {
   }
 
   /**
-   * Returns a pause in force that a consumer set itself and knows of, because it gave up no call since. A poller may
+   * Returns a pause in force that a consumer set itself and knows of: it has not given up a call since. A poller may
    * already have started other dispatches.
    */
   #pausedItself(by: Invocation, model: string): string | null {

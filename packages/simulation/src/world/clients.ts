@@ -68,7 +68,7 @@ export class Clients {
     const { faults, random, timeline } = this.#world;
     if (faults.isLoad) return this.#planLoad();
     const sometime = () => drawTime(this.#world, end);
-    /** Acts once, or every minute, as people do who see no change. */
+    /** Acts once, or every minute like people who see no change. */
     const act = (action: () => () => void) =>
       timeline.at(sometime(), () => {
         const again = action();
