@@ -1,21 +1,21 @@
 import type { Replacement } from "./run/patches.ts";
 
-/** Refusals in a row after which a job is given up, in the simulation: the product's hundred take a day. */
+/** Consecutive refusals after which a job is given up in the simulation. The product allows 100, which take a day. */
 export const MAX_REFUSALS = 12;
-/** Batches that a document may be in; ten in the product. */
+/** Maximum batches per document; 10 in the product. */
 export const MAX_BATCHES = 6;
 
-/** Distance of submits and how far they may run ahead: 35 a minute at most, where the product makes 2,900. */
+/** Interval between submits, and how far they may run ahead: at most 35 a minute, 2,900 in the product. */
 export const SUBMIT_SPACING_MS = 1_250;
 export const SUBMIT_BURST_MS = 10_000;
 
-/** Documents of parts that one step of a retry queues, unless they are of one job; 5,000 in the product. */
+/** Maximum documents that one step of a retry queues, unless one job holds more; 5,000 in the product. */
 export const MAX_RETRIED_DOCUMENTS = 4;
 
-/** D1 statements of a poller's invocation, in the simulation; D1's own limit is 1,000. */
+/** Maximum D1 statements per poller invocation in the simulation; D1's limit is 1,000. */
 export const MAX_POLLER_STATEMENTS = 500;
 
-/** A constant of the product, its value there, and its value here. `times`: in so many files. */
+/** Replaces a constant of the product: its value there, its value here, and the number of files that declare it. */
 const limit = (name: string, now: string, small: number, times = 1): Replacement => ({
   in: name,
   find: `${name} = ${now};`,
@@ -24,8 +24,8 @@ const limit = (name: string, now: string, small: number, times = 1): Replacement
 });
 
 /**
- * Limits made small, so that a push of thirty documents has several parts, some of them staged, in
- * several calls, and a delivery becomes several jobs, some recorded in several transactions.
+ * Small limits: a push of 30 documents has several parts, some staged, sent in several calls, and a delivery becomes
+ * several jobs, some recorded in several transactions.
  */
 export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_PART_BYTES", "127_700", 1_500),
@@ -46,7 +46,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_STATEMENTS", "1_000", MAX_POLLER_STATEMENTS),
   limit("WAVE", "6", 2),
   limit("MAX_SET_JOBS", "64", 3),
-  // Pages and windows, so that their loops run: of results, of the feed and of the newest.
+  // Small pages and windows, so that the loops over results, the feed and the newest versions run.
   limit("WINDOW", "1_000", 7),
   limit("JOB_WINDOW", "200", 3),
   limit("WINDOW", "500", 3),
@@ -57,7 +57,7 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_HELD", "5_000", 2),
   limit("MAX_TEXTS", "90", 2),
   limit("STAGED_AT_ONCE", "9", 3),
-  // Retries: what a step lists and queues, the steps of a request, and those of a run of the poller.
+  // Retries: entries listed and documents queued per step, steps per request and steps per poller run.
   limit("MAX_LISTED", "10_000", 3),
   limit("MAX_PARTS", "1_000", 5),
   limit("MAX_DOCUMENTS", "5_000", MAX_RETRIED_DOCUMENTS),

@@ -10,17 +10,17 @@ const USAGE = `pnpm simulate                 2,000 seeds
 pnpm simulate --seeds N       N seeds, from 1 or from --from M
 pnpm simulate --seed N        one seed, with its trace
                               --kind NAME: seeds of that kind only, such as load: hundreds of small pushes
-pnpm simulate --mutations     break the product on purpose: each breakage must be caught within 500 seeds,
+pnpm simulate --mutations     break the product on purpose: each mutation must be caught within 500 seeds,
                               a few rare ones within 500 of their kind
-pnpm simulate --compare       500 seeds, or --seeds N, with Sluice and with designs that one would build instead;
-                              --faultless: the same pushes without a fault`;
+pnpm simulate --compare       compare Sluice with other designs, over 500 seeds or --seeds N;
+                              --faultless: the same pushes without faults`;
 
 whenReaderLeaves([process.stdout, process.stderr], () => process.exit(0));
 
 const wholeNumber = (name: string, text: string): number => {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= 1 && number < 2 ** 31) return number;
-  printError(`--${name} must be a whole number from 1, not ${JSON.stringify(text)}.\n\n${USAGE}`);
+  printError(`--${name} must be a positive integer, not ${JSON.stringify(text)}.\n\n${USAGE}`);
   process.exit(2);
 };
 
@@ -48,11 +48,11 @@ const given = readArguments();
 const modes = (["seed", "mutations", "compare"] as const).filter(
   (mode) => given[mode] !== undefined && given[mode] !== false,
 );
-if (modes.length > 1) refuse(`--${modes.join(" and --")} cannot go together.`);
-if (given.faultless && !given.compare) refuse("--faultless goes with --compare.");
+if (modes.length > 1) refuse(`--${modes.join(" and --")} cannot be combined.`);
+if (given.faultless && !given.compare) refuse("--faultless requires --compare.");
 
 if (given.kind !== undefined) {
-  if (given.mutations || given.compare) refuse("--kind goes with --seeds and --seed.");
+  if (given.mutations || given.compare) refuse("--kind can only be used with --seeds or --seed.");
   if (!KINDS.some(({ name }) => name === given.kind))
     refuse(`--kind must be one of ${KINDS.map(({ name }) => name).join(", ")}, not ${JSON.stringify(given.kind)}.`);
 }

@@ -1,4 +1,4 @@
-/** Random numbers that a seed decides: sfc32 (Chris Doty-Humphrey's small fast counting generator). */
+/** Random numbers determined by a seed: sfc32 (Chris Doty-Humphrey's small fast counting generator). */
 export class Random {
   #a: number;
   #b: number;
@@ -9,7 +9,7 @@ export class Random {
     this.#a = seed | 0;
     this.#b = Math.imul(seed, 0x9e3779b9) | 0;
     this.#c = (seed ^ 0x85ebca6b) | 0;
-    // Seeds beside one another start out alike; after twelve numbers they have nothing in common.
+    // Neighboring seeds start out similar. After twelve numbers they are uncorrelated.
     for (let i = 0; i < 12; i += 1) this.#uint32();
   }
 
@@ -22,7 +22,7 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     return this.#uint32() / 2 ** 32;
   }
@@ -31,12 +31,12 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns an integer from `least` to `most`, both included. */
   int(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  /** A number between the two whose order of magnitude is as likely as any other. */
+  /** Returns a number between the two, uniform in its order of magnitude. */
   spread(least: number, most: number): number {
     return Math.round(least * (most / least) ** this.next());
   }

@@ -1,2 +1,2 @@
-/** Milliseconds from one run of the poller to the next, in the simulation as in production. */
+/** The interval between poller runs, in the simulation as in production. */
 export const RUN_INTERVAL_MS = 60_000;

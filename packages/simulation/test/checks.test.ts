@@ -27,7 +27,7 @@ const versionOf = (id: string): Version =>
     metadata: null,
   });
 
-it("holds a pause in force from its answer until somebody asks to resume", () => {
+it("keeps a pause in force from its answer until a resume is requested", () => {
   let now = 0;
   const asked = new AskedPauses(() => now);
   const inForce = asked.ask("all");
@@ -39,7 +39,7 @@ it("holds a pause in force from its answer until somebody asks to resume", () =>
   expect(asked.keepingBack(MODEL, [], 30)).toBeNull();
 });
 
-it("expects nothing of a pause that was resumed before it was answered", () => {
+it("does not check a pause that was resumed before it was answered", () => {
   const asked = new AskedPauses(() => 0);
   const inForce = asked.ask(`model:${MODEL}`);
   asked.resume(`model:${MODEL}`);
@@ -47,7 +47,7 @@ it("expects nothing of a pause that was resumed before it was answered", () => {
   expect(asked.keepingBack(MODEL, [], 10)).toBeNull();
 });
 
-it("finds a requested pause that a fault's pause replaced, and one that is gone", () => {
+it("detects a requested pause that an automatic one replaced, and one that is gone", () => {
   const asked = new AskedPauses(() => 0);
   asked.ask("all")();
   const known = { submissions: new Map<string, Submission>(), retries: new Retries() };
@@ -56,7 +56,7 @@ it("finds a requested pause that a fault's pause replaced, and one that is gone"
   expect(asked.flawIn(["pauses", "update", "all", "requested", null], known)).toBeNull();
 });
 
-it("finds a second payment needless while D1 knows a batch that is neither stuck nor over", () => {
+it("rejects a second payment while D1 knows a batch that is neither stuck nor over", () => {
   const version = versionOf("a");
   const first = dispatchOf("job_1");
   first.requestId = "batch-1";
@@ -70,7 +70,7 @@ it("finds a second payment needless while D1 knows a batch that is neither stuck
   expect(paymentFlaw(version, dispatchOf("job_5"), MINUTE)).toBeNull();
 });
 
-it("finds a second payment justified for a document that the answer has no result for", () => {
+it("allows a second payment for a document without a result in the answer", () => {
   const version = versionOf("a");
   const first = dispatchOf("job_1");
   first.isConfirmed = true;
@@ -80,24 +80,24 @@ it("finds a second payment justified for a document that the answer has no resul
   expect(paymentFlaw(version, dispatchOf("job_2"), MINUTE)).toBeNull();
 });
 
-it("finds the start of a dispatch wrong if its Worker did not run then", () => {
+it("rejects a dispatch start at which its Worker was not running", () => {
   const row = (at: number) => ({ id: "job_1", dispatch_number: 2, dispatched_at: at }) as JobRow;
   timeline.now = 2_000;
   expect(startTimeFlaw(row(1_000), by, 2_000)).toBeNull();
-  // As far off as a Worker's clock may be.
+  // The maximum skew of a Worker's clock.
   expect(startTimeFlaw(row(-19_000), by, 2_000)).toBeNull();
-  expect(startTimeFlaw(row(-19_001), by, 2_000)).toContain("dispatch 2 of job_1 has -19001 as its start");
+  expect(startTimeFlaw(row(-19_001), by, 2_000)).toContain("dispatch 2 of job_1 has the start -19001");
   expect(startTimeFlaw(row(22_001), by, 2_000)).toContain("22001");
 });
 
-it("finds a submit that its lease may not outlast", () => {
+it("detects a submit that may outlast its lease", () => {
   const dispatch = dispatchOf("job_1");
-  // A minute is left for the call, and a clock may be 20 s off.
+  // This leaves a minute for the call and 20 s for clock skew.
   expect(submitFlaw(dispatch, 1_000 + 80_000)).toBeNull();
   expect(submitFlaw(dispatch, 1_000 + 80_001)).toContain("80001 ms after its start");
 });
 
-it("finds a chain that is taken from a run that is alive", () => {
+it("detects a chain that is taken from a live run", () => {
   const chain = new Chain();
   const change = (event: "insert" | "update" | "delete", token: string, at: number) =>
     ["heartbeats", event, "chain", token, at] as const;
@@ -109,7 +109,7 @@ it("finds a chain that is taken from a run that is alive", () => {
   expect(new Chain().take(["heartbeats", "update", "poller", null, 5], by, 5)).toBeNull();
 });
 
-it("finds memory that a Worker leaves held, unless it died", () => {
+it("detects memory that a Worker leaves held, unless it died", () => {
   const limit = new MemoryLimit();
   const memory = new HeldMemory(limit);
   const [living, dead] = [new Invocation(timeline, "poller", 3, 0), new Invocation(timeline, "poller", 4, 0)];
@@ -125,10 +125,10 @@ it("finds memory that a Worker leaves held, unless it died", () => {
   expect(memory.flawAtEnd(living, [])).toContain("21 bytes");
 });
 
-it("compares lists as lists: repeated, missing and misplaced lines are found", () => {
+it("detects repeated, missing and misplaced lines in lists", () => {
   expect(listFlaw("a list", ["a", "b"], ["a", "b"])).toBeNull();
   expect(listFlaw("a list", ["a", "b"], ["b", "a"])).not.toBeNull();
-  expect(listFlaw("a list", ["a", "b"], ["a", "b", "b"])).toContain("go on behind their end");
+  expect(listFlaw("a list", ["a", "b"], ["a", "b", "b"])).toContain("continue after their end");
   expect(listFlaw("a list", [], undefined)).toContain("are not answered");
   expect(bagFlaw("a list", ["a", "b"], ["b", "a"])).toBeNull();
   expect(bagFlaw("a list", ["a", "b"], ["b", "a", "a"])).not.toBeNull();

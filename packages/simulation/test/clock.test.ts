@@ -14,9 +14,9 @@ const resume = handlerOf("resume");
 const postDocuments = handlerOf("pushDocuments");
 
 const TURNS = 200;
-const AT_ONCE = { breaksOffAfter: null, pause: () => Promise.resolve() };
+const AT_ONCE = { disconnectsAfter: null, pause: () => Promise.resolve() };
 
-/** Pieces that each take many turns of the event loop to arrive, and no virtual time. */
+/** Yields chunks that each take many turns of the event loop but no virtual time. */
 async function* slowly(pieces: Iterable<string>): AsyncGenerator<string> {
   for (const piece of pieces) {
     for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -30,46 +30,46 @@ function openWorld() {
   return { world, stack: new Stack(world), never: () => world.flaw !== null };
 }
 
-interface Heard {
+interface Answered {
   readonly answer: Answer | null;
   readonly after: number;
 }
 
-function ask(world: World, run: (by: Invocation) => ReturnType<Handler>): readonly Heard[] {
-  const heard: Heard[] = [];
+function ask(world: World, run: (by: Invocation) => ReturnType<Handler>): readonly Answered[] {
+  const answers: Answered[] = [];
   const startedAt = world.timeline.now;
   world.invoke(
     "producer",
     async (by) => answerOf(await run(by)),
-    (answer) => heard.push({ answer, after: world.timeline.now - startedAt }),
+    (answer) => answers.push({ answer, after: world.timeline.now - startedAt }),
   );
-  return heard;
+  return answers;
 }
 
 const json = (by: Invocation, path: string, pieces: Iterable<string> | AsyncIterable<string>) =>
   callOf({ path, headers: { "content-type": "application/json" }, body: bodyOf(by, pieces, AT_ONCE) });
 
-it("does not move while a request runs that was started between events", async () => {
+it("stops while a request that was started between events runs", async () => {
   const { world, stack, never } = openWorld();
-  const heard = ask(world, (by) => resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", ["{}"])));
+  const answers = ask(world, (by) => resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", ["{}"])));
   await world.timeline.runUntil(world.timeline.now + 60 * MINUTE, never);
   expect(world.flaw).toBeNull();
-  expect(heard).toMatchObject([{ answer: { status: 200 } }]);
-  expect(heard[0]?.after).toBeLessThan(1_000);
+  expect(answers).toMatchObject([{ answer: { status: 200 } }]);
+  expect(answers[0]?.after).toBeLessThan(1_000);
 });
 
-it("does not move while a request's body takes many turns of the event loop", async () => {
+it("stops while a request's body takes many turns of the event loop", async () => {
   const { world, stack, never } = openWorld();
-  const heard = ask(world, (by) =>
+  const answers = ask(world, (by) =>
     resume(dependenciesOf(world, stack, by), json(by, "/v1/resume", slowly(["{", " ", "}"]))),
   );
   await world.timeline.runUntil(world.timeline.now + 60 * MINUTE, never);
   expect(world.flaw).toBeNull();
-  expect(heard).toMatchObject([{ answer: { status: 200 } }]);
-  expect(heard[0]?.after).toBeLessThan(1_000);
+  expect(answers).toMatchObject([{ answer: { status: 200 } }]);
+  expect(answers[0]?.after).toBeLessThan(1_000);
 });
 
-it("does not move while the body is read on beside a call that is in flight", async () => {
+it("stops while the body is read concurrently with a call in flight", async () => {
   const { world, never } = openWorld();
   const arrivals: number[] = [];
   const startedAt = world.timeline.now;
@@ -87,22 +87,22 @@ it("does not move while the body is read on beside a call that is in flight", as
   expect(arrivals).toEqual([0, 0, 0]);
 });
 
-it("moves while a body waits for its client, and between the calls of a push", async () => {
+it("advances while a body waits for its client, and between the calls of a push", async () => {
   const { world, stack, never } = openWorld();
   const document = JSON.stringify({ query: "q", contexts: ["a"] });
-  const heard = ask(world, (by) => {
-    const body = bodyOf(by, slowly([document]), { breaksOffAfter: null, pause: () => by.sleep(MINUTE) });
+  const answers = ask(world, (by) => {
+    const body = bodyOf(by, slowly([document]), { disconnectsAfter: null, pause: () => by.sleep(MINUTE) });
     const headers = { "content-type": "application/json" };
     return postDocuments(dependenciesOf(world, stack, by), callOf({ path: "/v1/documents", headers, body }));
   });
   await world.timeline.runUntil(world.timeline.now + 10 * MINUTE, never);
-  expect(heard).toMatchObject([{ answer: { status: 202 } }]);
-  // A minute before the document, and one before the body's end.
-  expect(heard[0]?.after).toBeGreaterThan(2 * MINUTE);
-  expect(heard[0]?.after).toBeLessThan(3 * MINUTE);
+  expect(answers).toMatchObject([{ answer: { status: 202 } }]);
+  // A minute passes before the document, and one before the end of the body.
+  expect(answers[0]?.after).toBeGreaterThan(2 * MINUTE);
+  expect(answers[0]?.after).toBeLessThan(3 * MINUTE);
 });
 
-it("reports a Worker that waits for nothing that will come", async () => {
+it("reports a Worker that waits for an event that never comes", async () => {
   const { world, never } = openWorld();
   world.timeline.maxWorkMs = 100;
   world.invoke(
@@ -111,10 +111,10 @@ it("reports a Worker that waits for nothing that will come", async () => {
     () => undefined,
   );
   await world.timeline.runUntil(world.timeline.now + MINUTE, never);
-  expect(world.flaw).toBe("waiting for nothing that will come: poller#1");
+  expect(world.flaw).toBe("waiting for an event that never comes: poller#1");
 });
 
-it("reports a Worker that is cut off though nothing fails", async () => {
+it("reports a Worker that exceeds its wall time without a fault", async () => {
   const { world, never } = openWorld();
   world.invoke(
     "poller",
@@ -122,10 +122,10 @@ it("reports a Worker that is cut off though nothing fails", async () => {
     () => undefined,
   );
   await world.timeline.runUntil(world.timeline.now + 20 * MINUTE, never);
-  expect(world.flaw).toBe("poller#1 is cut off after its wall time, though nothing failed");
+  expect(world.flaw).toBe("poller#1 exceeded its wall time without a fault");
 });
 
-it("repeats the last action of a person until it is answered", async () => {
+it("repeats a client's last action until it is answered", async () => {
   const { world, stack, never } = openWorld();
   const { timeline, mirror } = world;
   const clients = new Clients(world, stack);

@@ -7,13 +7,13 @@ import { emptyTally } from "../src/compare/judge.ts";
 const processes = availableParallelism();
 
 describe("the comparison", () => {
-  it("finds what each design does to the documents of the same pushes under the same faults", async () => {
+  it("reports the fate of the same documents under the same faults in each design", async () => {
     const { tallies, flaws } = await compareSeeds({ from: 1, count: 20, processes, faultless: false });
     expect(flaws).toEqual([]);
     expect(tallies.sluice).toMatchObject({ lost: 0, stranded: 0, wrong: 0, unrecorded: 0 });
     expect(tallies.sluice.documents).toBeGreaterThan(300);
     expect(tallies.sluice.paidTwice).toBeGreaterThan(0);
-    // To the document: a baseline changes only where it, or what it is run in, is changed.
+    // Exact numbers: a baseline's results change only if its code or the simulation changes.
     expect(tallies.tutorial).toEqual({
       documents: 423,
       lost: 58,
@@ -29,7 +29,7 @@ describe("the comparison", () => {
     expect(tallies["row-per-document-by-id"]).toEqual({ ...rows, wrong: 7, failed: 53 });
   });
 
-  it("finds nothing amiss with any of them where nothing fails", async () => {
+  it("finds no error in any design without faults", async () => {
     const { tallies, flaws } = await compareSeeds({ from: 1, count: 60, processes, faultless: true });
     expect(flaws).toEqual([]);
     const { documents } = tallies.sluice;

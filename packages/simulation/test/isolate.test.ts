@@ -16,7 +16,7 @@ function start(run: () => Promise<void>) {
   return { timeline, lines, ended };
 }
 
-it("gives a Worker its own clock, timers and console, also behind an await", async () => {
+it("gives a Worker its own clock, timers and console, also after an await", async () => {
   const times: number[] = [];
   const { timeline, lines, ended } = start(async () => {
     times.push(Date.now());
@@ -31,7 +31,7 @@ it("gives a Worker its own clock, timers and console, also behind an await", asy
   expect(Date.now()).toBeGreaterThan(2 * HOUR);
 });
 
-it("does not run a timer that was cleared, and waits no longer for it", async () => {
+it("does not run or wait for a cleared timer", async () => {
   const ran: string[] = [];
   const { timeline, ended } = start(async () => {
     const cleared = setTimeout(() => ran.push("cleared"), 10);
@@ -44,7 +44,7 @@ it("does not run a timer that was cleared, and waits no longer for it", async ()
   expect(ran).toEqual(["kept"]);
 });
 
-it("draws the random numbers of a Worker from the seed", async () => {
+it("draws a Worker's random numbers from the seed", async () => {
   const draws = async () => {
     const drawn: number[] = [];
     const { timeline, ended } = start(async () => {

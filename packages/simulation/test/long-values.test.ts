@@ -8,10 +8,10 @@ import { Sqlite } from "../src/d1/sqlite.ts";
 const PAGE_BYTES = 4_096;
 
 /*
- * In a table without a rowid SQLite loads each row that a lookup passes whole, to compare keys: texts
- * there would be read at every step. D1 reports rows read and no bytes, so the rows' lengths are looked at.
+ * In a WITHOUT ROWID table SQLite loads each row on the path of a lookup completely, to compare keys, so texts there
+ * would be read at every step. D1 reports rows read but no bytes, so this test measures the lengths of rows.
  */
-it("keeps texts out of the tables whose rows a lookup loads whole: none of theirs is longer than a page", async () => {
+it("keeps rows of WITHOUT ROWID tables, which lookups load completely, within a page", async () => {
   const sqlite = new Sqlite();
   const d1 = simulatedD1(
     sqlite,
@@ -45,7 +45,7 @@ it("keeps texts out of the tables whose rows a lookup loads whole: none of their
       .map(({ name, keyed, bytes }) => [String(name), { keyed: keyed === 1, bytes: Number(bytes) }] as const),
   );
   for (const [table, { keyed, bytes }] of longest) if (keyed) expect(bytes, table).toBeLessThanOrEqual(PAGE_BYTES);
-  // They are somewhere, and the tables that are looked at are not empty.
+  // The texts exist, and the inspected tables are not empty.
   expect(longest.get("contexts")?.bytes).toBeGreaterThan(100_000);
   expect(longest.get("staged_parts")?.bytes).toBeGreaterThan(900_000);
   for (const table of ["documents", "outcomes", "parts"]) expect(longest.get(table)?.bytes, table).toBeGreaterThan(50);

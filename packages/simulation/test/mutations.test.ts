@@ -20,7 +20,7 @@ describe("the mutations", () => {
     expect(new Patches([limit], sources).files.size).toBe(limit.times);
   });
 
-  it("each have their own name", () => {
+  it("have unique names", () => {
     expect(MUTATIONS.length).toBeGreaterThanOrEqual(15);
     expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
   });

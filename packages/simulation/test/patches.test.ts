@@ -68,7 +68,7 @@ describe("declarations of a text", () => {
 describe("a replacement", () => {
   const snippet: Replacement = { in: "count", find: "SET total = total + 1", replace: "SET total = total" };
 
-  it("changes its snippet in the function that it names, and nothing else", () => {
+  it("changes only its snippet in the named function", () => {
     expect(apply(snippet, "const other = 1;\n", TEXT)).toBe(TEXT.replace("SET total = total + 1", "SET total = total"));
   });
 
@@ -77,7 +77,7 @@ describe("a replacement", () => {
     expect(changed).toBe(TEXT.replace("total + 2", "total"));
   });
 
-  it("finds its snippet whatever the white space and the commas that formatting adds", () => {
+  it("finds its snippet despite white space and trailing commas from formatting", () => {
     const list = { in: "count", find: 'list(first, "}")', replace: "list()" };
     expect(apply(list, TEXT)).toContain("id = ${list()}`");
     expect(apply(list, TEXT.replace(/list\([^)]*\)/, 'list(first, "}")'))).toContain("id = ${list()}`");
@@ -85,18 +85,18 @@ describe("a replacement", () => {
     expect(apply({ ...list, find: 'first, "}",', replace: "" }, TEXT)).toMatch(/list\(\s*\)/);
   });
 
-  it("fails by name if the product declares no such function", () => {
+  it("names the function that the product does not declare", () => {
     expect(() => apply({ ...snippet, in: "countRows" }, TEXT)).toThrow("the product declares no countRows");
     expect(() => apply({ ...snippet, in: "Row" }, TEXT)).toThrow("the product declares no Row");
   });
 
-  it("fails by name if its function does not hold the snippet, or holds it twice", () => {
-    expect(() => apply({ ...snippet, in: "last" }, TEXT)).toThrow("last holds this 0 times, not 1");
-    expect(() => apply({ ...snippet, find: "total" }, TEXT)).toThrow("count holds this 3 times, not 1");
+  it("fails if the named function lacks the snippet or contains it twice", () => {
+    expect(() => apply({ ...snippet, in: "last" }, TEXT)).toThrow("last contains this 0 times, not 1");
+    expect(() => apply({ ...snippet, find: "total" }, TEXT)).toThrow("count contains this 3 times, not 1");
   });
 
-  it("fails by name if several functions of that name hold the snippet, and takes the one that alone does", () => {
-    expect(() => apply(snippet, TEXT, TEXT)).toThrow("count holds this 2 times, not 1");
+  it("fails if several functions of that name contain the snippet, and picks the only one that does", () => {
+    expect(() => apply(snippet, TEXT, TEXT)).toThrow("count contains this 2 times, not 1");
     expect(apply(snippet, "function count() {}\n", TEXT)).toContain("SET total = total WHERE");
   });
 

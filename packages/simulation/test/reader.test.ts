@@ -8,7 +8,7 @@ const shell = new Shell();
 afterEach(() => shell.kill());
 
 it.runIf(existsSync("/proc/self"))(
-  "a simulation of many seeds ends quietly with its reader and leaves no process",
+  "a simulation of many seeds exits cleanly with its reader and leaves no process",
   { timeout: 120_000 },
   async () => {
     const run = shell.start(headed(`"${MAIN}" --seeds 1000000`, 1), process.cwd());

@@ -19,18 +19,18 @@ function open() {
 const PAUSE = "INSERT INTO pauses (scope, reason, since) VALUES (?, 'requested', ?)";
 
 describe("the simulated D1", () => {
-  it("binds every number as REAL, so that a whole one is no text of a whole number", async () => {
+  it("binds every number as REAL, so an integer does not convert to integer text", async () => {
     const row = await open().d1.prepare("SELECT typeof(?1) AS type, CAST(?1 AS TEXT) AS text").bind(1).first();
     expect(row).toEqual({ type: "real", text: "1.0" });
   });
 
-  it("refuses values that D1 has no form for", () => {
+  it("refuses values that D1 does not support", () => {
     const statement = open().d1.prepare("SELECT ?");
     expect(() => statement.bind(undefined)).toThrow("D1_TYPE_ERROR");
     expect(() => statement.bind(1n)).toThrow("D1_TYPE_ERROR");
   });
 
-  it("gives rows as objects, and as arrays where raw ones are asked for", async () => {
+  it("returns rows as objects, and as arrays from raw", async () => {
     const statement = open().d1.prepare("SELECT 1 AS a, 2 AS a");
     expect((await statement.all()).results).toEqual([{ a: 2 }]);
     expect(await statement.raw()).toEqual([[1, 2]]);
@@ -44,11 +44,11 @@ describe("the simulated D1", () => {
     ["an expression of depth 100", `SELECT ${"(1 + ".repeat(101)}1${")".repeat(101)}`],
     ["a LIKE pattern of 50 bytes", `SELECT 'a' LIKE '${"%".repeat(51)}'`],
     ["a value of 2,000,000 bytes", "SELECT zeroblob(2000001)"],
-  ])("takes no more than %s", async (_, sql) => {
+  ])("refuses more than %s", async (_, sql) => {
     await expect(open().d1.prepare(sql).all()).rejects.toThrow("D1_ERROR");
   });
 
-  it("rolls a whole batch back where one statement fails, and reports no change", async () => {
+  it("rolls back the whole batch if one statement fails, and reports no change", async () => {
     const { d1, sqlite, changes, refused } = open();
     const statement = d1.prepare(PAUSE);
     await expect(d1.batch([statement.bind("all", 1), statement.bind("all", 2)])).rejects.toThrow(

@@ -38,7 +38,7 @@ async function throughputOf(jobs: readonly EndedJob[], since: number): Promise<n
 }
 
 describe("the throughput", () => {
-  it("leaves out a split job, also where a document of its pieces was deleted since", async () => {
+  it("omits a split job, even if a document of its pieces was deleted later", async () => {
     const pieces = [2, 1].map((documents, index) => ({
       id: `piece-${index}`,
       status: "succeeded",
@@ -51,7 +51,7 @@ describe("the throughput", () => {
     expect(await throughputOf([split, ...pieces], NOW - 1)).toBe(3);
   });
 
-  it("counts what a job ended, without what it left to a follow-up, from the given time on", async () => {
+  it("counts the documents that jobs ended since the given time, without follow-ups", async () => {
     const early = { id: "early", status: "succeeded", documents: 7, createdAt: NOW - 9, endedAt: NOW - 8 };
     const job = { id: "job", status: "succeeded", documents: 5, createdAt: NOW - 1, endedAt: NOW };
     const followUp = { id: "next", status: "failed", documents: 2, parent: "job", createdAt: NOW, endedAt: NOW + 3 };

@@ -5,7 +5,7 @@ import { workThrough } from "./run-poller.ts";
 import { RunBudget } from "./run-budget.ts";
 
 /**
- * Continues a run that used up its share, in a fresh invocation. Works like a cron run, but writes no heartbeat and
+ * Continues a run that used up its budget, in a fresh invocation. Works like a cron run, but writes no heartbeat and
  * does no maintenance of submissions. The token of a message is valid once: a repeated or stale message starts nothing.
  */
 export async function continueRun(context: PollerContext, token: string): Promise<void> {

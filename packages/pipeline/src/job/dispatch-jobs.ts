@@ -22,7 +22,7 @@ export interface DispatchingResult {
 
 /**
  * Dispatches claimed jobs that `pauses` do not cover, interactive ones first, and updates `pauses`. A job is left to
- * another run and made due now if it cannot start within its lease, if the submit rate is reached, or if no share or
+ * another run and made due now if it cannot start within its lease, if the submit rate is reached, or if no budget or
  * memory is left. A failure affects only its job, which is due again when its lease ends.
  */
 export async function dispatchJobs(

@@ -26,7 +26,7 @@ interface Answer extends AnsweredJob {
 /**
  * Polls claimed jobs, six at once, and finalizes their answers in sets. A failure affects only its job, which is due
  * again at the poll that the claim set. Younger batches are left to that poll without a call while older ones are in
- * progress. Jobs for which no share or memory is left are made due now for another run. If `ages` is `null`, no job is
+ * progress. Jobs for which no budget or memory is left are made due now for another run. If `ages` is `null`, no job is
  * skipped because of its age. Returns the number of jobs that failed.
  */
 export async function pollJobs(

@@ -4,7 +4,7 @@ import type { RequestId } from "@sluice/core";
 export type EventMessage =
   /** Workers AI reports the end of a batch, so its job can be polled. */
   | { readonly kind: "batch_ended"; readonly requestId: RequestId }
-  /** A poller run that used up its share continues in a fresh invocation. */
+  /** A poller run that used up its budget continues in a fresh invocation. */
   | { readonly kind: "continue_run"; readonly token: string }
   /** A batch was queued, or an event of another kind: nothing to do. */
   | { readonly kind: "irrelevant" }

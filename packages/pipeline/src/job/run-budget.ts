@@ -32,7 +32,7 @@ export class RunBudget {
     return Math.max(0, MAX_STATEMENTS - RETRY_STATEMENTS - this.#context.statements() - this.#reserved);
   }
 
-  /** Reserves up to this many statements. Returns a function that releases them, or `null` if no share is left. */
+  /** Reserves up to this many statements. Returns a function that releases them, or `null` if no budget is left. */
   reserve(statements: number): (() => void) | null {
     if (this.#context.now() - this.#startedAt >= MAX_RUN_MS || statements > this.statementsLeft) {
       this.#isUsedUp = true;

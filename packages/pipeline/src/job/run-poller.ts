@@ -39,7 +39,7 @@ const MERGE_STATEMENTS = 40;
 /** Statements of one sweep of submissions. */
 const SWEEP_STATEMENTS = 100;
 
-/** Runs the poller by cron: processes due jobs until none is left or its share is used up. */
+/** Runs the poller by cron: processes due jobs until none is left or its budget is used up. */
 export async function runPoller(context: PollerContext): Promise<void> {
   const startedAt = context.now();
   const budget = new RunBudget(context);
@@ -55,7 +55,7 @@ export async function runPoller(context: PollerContext): Promise<void> {
 }
 
 /**
- * Processes due jobs. If the share of this invocation is too small, another invocation continues. A cron run (`holder`
+ * Processes due jobs. If the budget of this invocation is too small, another invocation continues. A cron run (`holder`
  * is `null`) starts the chain as soon as it finds more due than one claim takes, and both work in parallel. A run of
  * the chain, or one over the submit rate, looks repeatedly until its time is up and continues in a fresh invocation if
  * the load lasts. So jobs that become due between two cron runs, or wait for the submit rate, need not wait for the

@@ -24,7 +24,7 @@ const MAX_STAGED_ROUNDS = 10;
 
 /**
  * Does the work that no message and no job triggers: closes abandoned pushes, counts lost documents, and records staged
- * parts whose message is overdue, within the share of statements. Runs once every five minutes.
+ * parts whose message is overdue, within the budget of statements. Runs once every five minutes.
  */
 export async function runMaintenance(context: Context, budget: RunBudget): Promise<void> {
   const now = context.now();

@@ -1,4 +1,4 @@
-/** What a baseline's Workers are bound to. */
+/** The bindings of a baseline's Workers. */
 export interface BaselineEnv {
   readonly DB: D1Database;
   readonly QUEUE: { sendBatch(messages: MessageSendRequest<string>[]): Promise<unknown> };
@@ -6,7 +6,7 @@ export interface BaselineEnv {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly uuid: () => string;
-  /** A line in the Worker's log. */
+  /** Writes a line to the Worker's log. */
   readonly log: (line: string) => void;
 }
 
@@ -16,23 +16,29 @@ export interface BaselineMessage {
   retry(): void;
 }
 
-/** What a reader of a design is shown for a document. */
+/** What a design reports for a document. */
 export type Shown =
   | { readonly state: "succeeded"; readonly scores: readonly (readonly [index: number, score: unknown])[] }
   | { readonly state: "failed" | "pending" | "nothing" };
 
-/** A design that Sluice is compared with: the handlers of its Workers, its tables, and its one question to them. */
+/** A design to compare with Sluice: its Workers' handlers, its tables, and the query that reads them. */
 export interface Baseline {
   readonly tables: readonly string[];
-  /** `POST`: takes documents in; done when the Queue has them all. Gives the name that those without an id go by. */
+  /**
+   * `POST`: accepts documents, and resolves when the Queue has them all. Returns the id prefix of documents without an
+   * id.
+   */
   push(env: BaselineEnv, collection: string, type: string, body: ReadableStream<Uint8Array>): Promise<string>;
-  /** `queue()`: a delivery. What was neither acknowledged nor to be tried again is acknowledged as it returns. */
+  /**
+   * `queue()`: handles a delivery. Messages that were neither acknowledged nor retried are acknowledged when it
+   * returns.
+   */
   deliver(env: BaselineEnv, messages: readonly BaselineMessage[]): Promise<void>;
-  /** `scheduled()`, where the design has one. */
+  /** `scheduled()`, if the design has one. */
   readonly poll: ((env: BaselineEnv) => Promise<void>) | null;
-  /** `GET` of a document by its id: what its answer comes from. */
+  /** `GET` of a document by its id: the query and its interpretation. */
   readonly read: {
-    /** With the collection and the id bound. */
+    /** Takes the collection and the id. */
     readonly sql: string;
     readonly shown: (row: Record<string, unknown> | undefined) => Shown;
   };

@@ -1,4 +1,4 @@
-/** The lines of a body as they come in, in groups: one for each piece that arrived. */
+/** Reads the lines of a body as they arrive, in one group per chunk. */
 export async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -21,23 +21,22 @@ interface BatchAnswer {
   readonly results?: readonly BatchItem[];
 }
 
-/** How an item of an answer is found for a document: where it stands in the list, or by the number it carries. */
+/** How an answer's item is matched to a document: by its position in the list, or by its `id`. */
 export type Matching = "position" | "id";
 
 /**
- * The other common shape: a row for each document, with a status that a cron run moves on. A message a
- * document; what a delivery holds becomes rows and one batch, whose `request_id` is written into them;
- * every minute each open batch is polled, and its answer is written into its rows.
+ * The other common design: a row per document, with a status that a cron run updates. Each document is a message. A
+ * delivery becomes rows and one batch, whose `request_id` is written into them. Every minute each open batch is polled,
+ * and its answer is written into its rows.
  *
- * What it does well: rows are there before the service is asked; a message that comes again is not
- * submitted again once its row has a `request_id`; rows of a batch are written in one transaction; both
- * shapes of answers are read, single failures are recorded as such, an error with one batch does not
- * stop the others; a newer push of an id is a row of its own. What it leaves out, as public projects of this shape do: a dispatch that is written
- * before the submit, so that a death or an error of D1 behind it orphans a paid batch; a lease or a
- * guard, so that two Workers may submit the same rows; a way back for rows whose message is used up,
- * and for batches that are forgotten or never answered; bisection. It marks a batch as completed and
- * then writes its results, so that what interrupts the writing strands the rest. Items are matched to
- * documents by their position, as the simplest code does, or with `id` by the number that each carries.
+ * Strengths: rows exist before the service is called; a repeated message is not submitted again once its row has a
+ * `request_id`; the rows of a batch are written in one transaction; both shapes of answers are read; failures are
+ * recorded per document; an error in one batch does not stop the others; a newer push of an id gets its own row.
+ * Omissions, as in public projects of this design: no dispatch is written before the submit, so a crash or a D1 error
+ * after it orphans a paid batch; there is no lease or guard, so two Workers may submit the same rows; rows whose
+ * message has used up its retries, and batches that are forgotten or never answered, are never recovered; there is no
+ * bisection. It marks a batch as completed before it writes the results, so an interruption strands the rest. Items are
+ * matched to documents by position, as in the simplest code, or by the `id` that each carries.
  */
 export function rowPerDocument(matching: Matching): Baseline {
   return {
@@ -61,7 +60,7 @@ export function rowPerDocument(matching: Matching): Baseline {
         try {
           await pollBatch(env, requestId, matching);
         } catch (error) {
-          env.log(`polling broke off: ${String(error)}`);
+          env.log(`polling failed: ${String(error)}`);
         }
       }
     },
@@ -107,7 +106,7 @@ async function deliver({ AI, DB }: BaselineEnv, messages: readonly BaselineMessa
   }));
   const answer = (await AI.run(DEFAULT_MODEL, { requests }, { queueRequest: true })) as { request_id?: string } | null;
   const requestId = answer?.request_id;
-  if (requestId === undefined) throw new Error("Workers AI gave no request_id");
+  if (requestId === undefined) throw new Error("Workers AI returned no request_id");
   const update = DB.prepare(
     "UPDATE requests SET status = 'processing', request_id = ?1, position = ?2 WHERE job_id = ?3",
   );

@@ -1,9 +1,9 @@
 import type { BaselineEnv } from "./baseline.ts";
 import { asItIs, sendEach } from "./send-each.ts";
 
-/** A document as a message carries it. */
+/** A document in a message. */
 export interface SentDocument {
-  /** Of this push of it, made by the producer: a new push of the same document is another job. */
+  /** Minted by the producer for this push. A new push of the same document is another job. */
   readonly job: string;
   readonly collection: string;
   readonly id: string;
@@ -19,10 +19,9 @@ interface PushedDocument {
 }
 
 /**
- * The producer of both baselines: a message for each document, in calls as full as the Queue takes. A
- * body of lines is sent as it comes in. Throws where the Queue takes a call in no longer: then the
- * client is answered with an error, though some of its documents are on their way, as without a table
- * of pushes nobody knows which.
+ * The producer of both baselines: it sends a message per document, in calls as large as the Queue accepts. NDJSON is
+ * sent as it arrives. Throws if the Queue refuses a call. The client then gets an error although some of its documents
+ * were sent: without a table of pushes, nobody knows which.
  */
 export async function sendDocuments(
   env: BaselineEnv,

@@ -5,12 +5,12 @@ const MAX_MESSAGES = 100;
 const MAX_BYTES = 250_000;
 const MESSAGE_OVERHEAD_BYTES = 100;
 
-/** The one thing that is done to a Queue. */
+/** The part of a Queue binding in use. */
 interface SendQueue {
   sendBatch(messages: MessageSendRequest<string>[]): Promise<unknown>;
 }
 
-/** Sends a message for each line of a body, in calls as large as the Queue takes; gives how many. */
+/** Sends a message for each line of a body, in calls as large as the Queue accepts. Returns the number of messages. */
 export async function sendEach(
   body: ReadableStream<Uint8Array>,
   queue: SendQueue,
@@ -39,7 +39,7 @@ export async function sendEach(
   return sent;
 }
 
-/** Works through a list, `atOnce` at a time: a Worker has six connections. */
+/** Processes a list, `atOnce` items at a time. A Worker has six connections. */
 export async function eachOf<T>(list: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   const rest = list.values();
   const worker = async () => {
@@ -48,7 +48,7 @@ export async function eachOf<T>(list: readonly T[], atOnce: number, work: (item:
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-/** A line as the message that it becomes, once it is known to be JSON. */
+/** Returns a line unchanged as its message, after checking that it is JSON. */
 export function asItIs(line: string): string {
   JSON.parse(line);
   return line;

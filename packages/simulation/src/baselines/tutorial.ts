@@ -10,14 +10,13 @@ interface DirectAnswer {
 }
 
 /**
- * The shape that queue tutorials teach: a message, a direct call to Workers AI and one row for each
- * document. The Queue is all the memory there is: D1 hears of a document only once it has scores.
+ * The design that queue tutorials teach: a message, a direct call to Workers AI and one row per document. Only the
+ * Queue holds the documents: D1 gets a row once there are scores.
  *
- * What it does well: a message is acknowledged only after its row is written, each message by itself, so
- * that one that fails takes no other with it; writing a row again does no harm; a newer push of an id
- * replaces the row. What it leaves out, as its models do: a record of what was accepted, of failures or
- * of what a call cost; a way to distinguish a refused document from a passing error, so both use up the
- * message's retries; anybody who reads what is dropped after them; an order between two pushes of one id.
+ * Strengths: each message is acknowledged separately, after its row is written, so one failure does not affect others;
+ * writing a row is idempotent; a newer push of an id replaces the row. Omissions, as in the tutorials: there is no
+ * record of accepted documents, failures or costs; it does not distinguish a refused document from a transient error,
+ * so both use up the message's retries; nothing reads the messages dropped after that; pushes of one id have no order.
  */
 export const tutorial: Baseline = {
   tables: [

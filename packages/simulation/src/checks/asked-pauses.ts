@@ -2,18 +2,18 @@ import type { Change } from "./changes.ts";
 import type { Retries } from "./retries.ts";
 import type { Submission, VersionKey } from "./state.ts";
 
-/** A request to resume that is not answered may take effect this long after it was sent: D1 commits late. */
+/** The longest time after which an unanswered resume may take effect, because D1 may commit late. */
 const MAX_LATE_MS = 30 * 60_000;
 
 /**
- * The pauses that people asked for, as they know them: one is in force from the answer to its request until
- * somebody sends a request to resume it, whatever D1 holds. A request without an answer says nothing.
+ * The pauses that clients requested, as the clients know them. A pause is in force from the answer to its request until
+ * a client sends a resume, whatever D1 holds. An unanswered request proves nothing.
  */
 export class AskedPauses {
   readonly #since = new Map<string, number>();
-  /** How often a scope was resumed: a pause that was asked for before that may be over when it is answered. */
+  /** How often each scope was resumed. A pause requested before a resume may be over when it is answered. */
   readonly #resumes = new Map<string, number>();
-  /** Requests to resume that are not answered, by scope, with the time of each. */
+  /** Unanswered resumes by scope, with their times. */
   readonly #resuming = new Map<string, Set<{ readonly at: number }>>();
   readonly #now: () => number;
 
@@ -21,17 +21,20 @@ export class AskedPauses {
     this.#now = now;
   }
 
-  /** A request to pause goes out. Call what this gives when it is answered. */
+  /** Records that a pause is requested. Call the returned function when it is answered. */
   ask(scope: string): () => void {
     const resumes = this.#resumes.get(scope);
-    const isDoubtful = this.#isBeingResumed(scope);
+    const isUncertain = this.#isBeingResumed(scope);
     return () => {
-      if (isDoubtful) return;
+      if (isUncertain) return;
       if (this.#resumes.get(scope) === resumes && !this.#since.has(scope)) this.#since.set(scope, this.#now());
     };
   }
 
-  /** A request to resume goes out. Call what this gives when it is answered: until then it may end what is asked for meanwhile. */
+  /**
+   * Records that a resume is requested. Call the returned function when it is answered. Until then it may end pauses
+   * that are requested later.
+   */
   resume(scope: string): () => void {
     this.#resumes.set(scope, (this.#resumes.get(scope) ?? 0) + 1);
     this.#since.delete(scope);
@@ -47,8 +50,8 @@ export class AskedPauses {
   }
 
   /**
-   * What is wrong with a change of D1's pauses, or `null`. Only that of a submission that has ended, and is not retried,
-   * may go by itself.
+   * Returns the flaw in a change of D1's pauses, or `null`. Only the pause of a submission that has ended and is not
+   * retried may be removed without a resume.
    */
   flawIn(
     change: Change,
@@ -59,17 +62,17 @@ export class AskedPauses {
     if (!this.#since.has(scope)) return null;
     if (event !== "delete") {
       if (reason === "requested" && until === null) return null;
-      return `the pause of ${scope} that somebody asked for became one of ${reason}, until ${until}`;
+      return `the requested pause of ${scope} became one of ${reason}, until ${until}`;
     }
     const submission = scope.replace("submission:", "");
     const ended = submissions.get(submission)?.row.completed_at ?? null;
     if (ended === null || retries.of(submission).length > 0)
-      return `the pause of ${scope} that somebody asked for is gone, and nobody resumed it`;
+      return `the requested pause of ${scope} is gone, but was not resumed`;
     this.#since.delete(scope);
     return null;
   }
 
-  /** A pause that keeps a batch back, in force before `time`. */
+  /** Returns the scope of a pause that blocks a batch and was in force before `time`. */
   keepingBack(model: string, list: readonly VersionKey[], time: number): string | null {
     const submissions = list.map((key) => `submission:${key.slice(0, key.indexOf("\n"))}`);
     const scopes = new Set(["all", `model:${model}`, ...submissions]);

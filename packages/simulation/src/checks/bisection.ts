@@ -3,9 +3,8 @@ import type { World } from "../world/world.ts";
 import type { Job } from "./state.ts";
 
 /**
- * Finding k invalid documents among N costs at most 2·k·log₂N + 2 calls, those not counted that were
- * turned away for a while. A job is one such call, so the jobs are counted that a refused one was cut
- * into, over and over, itself included.
+ * Checks that finding k invalid documents among N costs at most 2·k·log₂N + 2 calls, not counting temporary refusals.
+ * Each job is one such call, so this counts a refused job and all jobs that it was split into, recursively.
  */
 export function bisectionFlaw(world: World): string | null {
   const { mirror } = world;
@@ -15,7 +14,7 @@ export function bisectionFlaw(world: World): string | null {
     if (root.row.status !== "split" || root.origin === "piece") continue;
     const tree = [root];
     for (const job of tree) tree.push(...childrenOf(job).filter(({ origin }) => origin === "piece"));
-    if (tree.some((job) => isCutForOtherReasons(job, childrenOf(job)))) continue;
+    if (tree.some((job) => isSplitForOtherReasons(job, childrenOf(job)))) continue;
     const poison = root.list.filter((key) => isPoison(mirror.version(key)?.content.query ?? "")).length;
     const most = 2 * poison * Math.log2(root.list.length) + 2;
     if (tree.length > most)
@@ -24,10 +23,13 @@ export function bisectionFlaw(world: World): string | null {
   return null;
 }
 
-/** As too large, after batches that brought nothing, or because a part of it was kept back by a pause. */
-function isCutForOtherReasons({ row, dispatches }: Job, children: readonly Job[]): boolean {
+/**
+ * Whether a job was split for another reason: too large, batches without results, or part of it was held back by a
+ * pause.
+ */
+function isSplitForOtherReasons({ row, dispatches }: Job, children: readonly Job[]): boolean {
   if (children.some(({ origin }) => origin === "kept_back")) return true;
-  // With few batches left it is cut into more pieces than two or three.
+  // With few batches left, it is split into more than two or three pieces.
   if (row.unconfirmed_dispatches + row.repeated_dispatches > 0) return true;
   return row.status === "split" && dispatches.get(row.dispatch_number)?.reported.has("invalid") !== true;
 }

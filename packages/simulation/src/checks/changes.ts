@@ -68,7 +68,7 @@ interface Rows {
   readonly jobs: JobRow;
 }
 
-/** A change's columns under their names. */
+/** Maps a change's values to their column names. */
 export function rowOf<Table extends keyof Rows>(table: Table, change: Change): Rows[Table] {
   const columns: readonly string[] = AUDITED[table];
   return Object.fromEntries(columns.map((column, index) => [column, change[index + 2]])) as unknown as Rows[Table];

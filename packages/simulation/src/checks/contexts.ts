@@ -1,6 +1,6 @@
 import type { World } from "../world/world.ts";
 
-/** Every document that is there finds its contexts, to the letter, and no texts are kept that are no document's. */
+/** Checks that every document finds its exact contexts, and that no texts without a document are kept. */
 export function contextsFlaw({ mirror, sqlite }: World): string | null {
   const expected = new Map<string, string>();
   for (const { recorded, deleted, submission, content } of mirror.versions.values()) {
@@ -12,16 +12,16 @@ export function contextsFlaw({ mirror, sqlite }: World): string | null {
   const documents = sqlite.rows("SELECT submission_id, place, contexts_id, contexts_at FROM documents");
   for (const { submission_id: submission, place, contexts_id: row, contexts_at: at } of documents) {
     const document = `${String(submission)} ${String(place)}`;
-    const lies = `${String(row)}[${String(at)}]`;
-    const contexts = kept.get(lies);
-    if (contexts === undefined) return `the contexts of ${document} are gone`;
+    const position = `${String(row)}[${String(at)}]`;
+    const contexts = kept.get(position);
+    if (contexts === undefined) return `the contexts of ${document} are missing`;
     if (contexts !== expected.get(document))
       return `the contexts of ${document} are ${contexts}, not ${expected.get(document)}`;
-    kept.delete(lies);
+    kept.delete(position);
   }
   const [shared] = sqlite.rows(`
     SELECT document_id, contexts_id FROM documents GROUP BY contexts_id, collection, document_id HAVING count(*) > 1`);
-  if (shared !== undefined) return `two versions of ${String(shared["document_id"])} have their contexts in one row`;
+  if (shared !== undefined) return `two versions of ${String(shared["document_id"])} share a row of contexts`;
   const [stray] = kept.keys();
-  return stray === undefined ? null : `the contexts of a document that is gone are kept: ${stray}`;
+  return stray === undefined ? null : `contexts without a document are kept: ${stray}`;
 }

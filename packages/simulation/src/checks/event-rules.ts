@@ -2,17 +2,17 @@ import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import type { QueuedMessage } from "../world/queued-message.ts";
 import type { Job } from "./state.ts";
 
-/** Deliveries of an event whose batch no open job has: the first, and two after a delay. */
+/** Maximum deliveries of an event whose batch belongs to no open job: the first, and two after a delay. */
 const MAX_DELIVERIES = 3;
 
-/** What one delivery of the events queue may do, by the messages in it: it polls what they name, each batch once. */
+/** The rules for one delivery of the events queue: it polls the batches that its messages name, each once. */
 export class EventDelivery {
   /** The batch that each message reports as ended, by the message's id. */
   readonly #reported = new Map<string, string>();
   readonly #polled = new Set<string>();
-  /** Reported batches that a job is dispatched under as the delivery starts. */
+  /** Reported batches that belong to a dispatched job when the delivery starts. */
   readonly #open: ReadonlySet<string>;
-  /** A continued run polls what is due. */
+  /** Whether it continues a run, which polls due jobs. */
   readonly #continuesRun: boolean;
   readonly #messages: readonly QueuedMessage[];
   readonly #jobs: ReadonlyMap<string, Job>;
@@ -30,12 +30,12 @@ export class EventDelivery {
     this.#open = this.#findOpen();
   }
 
-  /** The tokens of the chain that its messages carry. */
+  /** Lists the chain tokens that its messages carry. */
   get chainTokens(): string[] {
     return this.#messages.map(({ body }) => fieldOf(body, "token")).filter((token) => typeof token === "string");
   }
 
-  /** Hears of a poll by the invocation that has the delivery; gives what is wrong with it, or `null`. */
+  /** Records a poll by the invocation that handles the delivery. Returns its flaw, or `null`. */
   pollFlaw(requestId: string): string | null {
     if (this.#continuesRun) return null;
     if (![...this.#reported.values()].includes(requestId)) return `polled ${requestId}, which no event names`;
@@ -44,12 +44,12 @@ export class EventDelivery {
     return null;
   }
 
-  /** Whether it polled what was reported. */
+  /** Whether it polled a reported batch. */
   get hasPolled(): boolean {
     return this.#polled.size > 0;
   }
 
-  /** What is wrong with the decisions about its messages, or `null`. */
+  /** Returns the flaw in the decisions about its messages, or `null`. */
   decisionFlaw(decisions: ReadonlyMap<string, MessageDecision>): string | null {
     const stillOpen = this.#findOpen();
     for (const { id, attempts } of this.#messages) {

@@ -5,7 +5,7 @@ import { contextsFlaw } from "./contexts.ts";
 import { expectedScores } from "./outcome-rules.ts";
 import { isOpen, type Version } from "./state.ts";
 
-/** What is wrong once faults have stopped and time has passed, or `null`. */
+/** Returns the flaw in the final state, after the faults stopped and everything ended, or `null`. */
 export function finalFlaw(world: World, pushes: readonly Push[]): string | null {
   return (
     openFlaw(world) ??
@@ -19,7 +19,7 @@ export function finalFlaw(world: World, pushes: readonly Push[]): string | null 
   );
 }
 
-/** What has not ended, or `null`. */
+/** Describes an open job, document, submission, retry or staged part, or returns `null`. */
 export function openFlaw({ mirror }: World): string | null {
   for (const { row } of mirror.jobs.values()) if (isOpen(row.status)) return `${row.id} is still ${row.status}`;
   for (const version of mirror.versions.values()) {
@@ -30,16 +30,16 @@ export function openFlaw({ mirror }: World): string | null {
     const ended = row.succeeded + row.failed + row.canceled + row.lost;
     if (ended !== row.total) return `${row.id} has ${row.total} documents, of which ${ended} ended`;
   }
-  if (mirror.retries.size > 0) return "a retry is not through";
+  if (mirror.retries.size > 0) return "a retry is not done";
   if (mirror.staged.size > 0) return `staged parts are left: ${[...mirror.staged.keys()].join(", ")}`;
   return null;
 }
 
-/** Every document that was answered for is there, or counted lost because the Queue lost it. */
+/** Checks that every accepted document is recorded, or counted as lost because the Queue lost it. */
 function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): string | null {
   for (const { submission, accepted, documents, isKeyed } of pushes) {
     if (submission === null) {
-      if (accepted || isKeyed) return "a push was accepted, or should have been, without a submission";
+      if (accepted || isKeyed) return "a push has no submission, but was accepted or has a key";
       continue;
     }
     const row = mirror.submissions.get(submission)?.row;
@@ -47,42 +47,44 @@ function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): stri
     let lost = 0;
     for (const [key, part] of sentParts) if (key.startsWith(submission) && part.taken === 0) lost += part.documents;
     if (!accepted) {
-      if (isKeyed) return `a push under a key was not accepted once faults had stopped: ${submission}`;
+      if (isKeyed) return `a push under a key was not accepted after the faults stopped: ${submission}`;
       continue;
     }
     if (row.total !== documents.length)
-      return `${submission} was accepted with ${documents.length} documents, its total is ${row.total}`;
-    if (row.incomplete === 1) return `${submission} was accepted, and is called incomplete`;
-    if (row.lost !== lost) return `${submission} counts ${row.lost} documents as lost, the Queue lost ${lost}`;
+      return `${submission} was accepted with ${documents.length} documents, but its total is ${row.total}`;
+    if (row.incomplete === 1) return `${submission} was accepted, but is reported as incomplete`;
+    if (row.lost !== lost) return `${submission} counts ${row.lost} documents as lost, but the Queue lost ${lost}`;
     if (row.recorded !== documents.length - lost)
-      return `${submission} has ${row.recorded} recorded, ${lost} of ${documents.length} were lost`;
+      return `${submission} has ${row.recorded} recorded documents, but ${lost} of ${documents.length} were lost`;
   }
   for (const [key, part] of sentParts) {
     const [submission = ""] = key.split(" ");
     const row = mirror.submissions.get(submission)?.row;
     if (part.taken > 0 && part.documents > 0 && row !== undefined && row.recorded === 0)
-      return `${submission} has nothing recorded of what the Queue kept`;
+      return `${submission} has no recorded document of those that the Queue kept`;
   }
   return null;
 }
 
 /**
- * A batch that the service took in besides a job's last is one that D1 counts, with its reason, at the job and
- * at each submission that was in it.
+ * Checks that D1 counts every accepted batch except a job's last one, with its reason, in the job and in each
+ * submission that was in it.
  */
 function paymentFlaw({ mirror, sqlite }: World): string | null {
   for (const { row, dispatches } of mirror.jobs.values()) {
     const taken = [...dispatches.values()].filter((dispatch) => dispatch.requestId !== null).length;
     const counted = row.unconfirmed_dispatches + row.repeated_dispatches;
-    if (taken > 1 + counted) return `${row.id} was paid ${taken} times and counts ${counted} repetitions`;
+    if (taken > 1 + counted) return `${row.id} was paid ${taken} times, but counts ${counted} repetitions`;
   }
   for (const { row, unconfirmed } of mirror.submissions.values()) {
     if (row.unconfirmed_dispatches !== unconfirmed)
-      return `${row.id} counts ${row.unconfirmed_dispatches} unconfirmed dispatches, its jobs ${unconfirmed}`;
+      return `${row.id} counts ${row.unconfirmed_dispatches} unconfirmed dispatches, but its jobs ${unconfirmed}`;
   }
   const [uncounted] = sqlite.rows(`
     SELECT id FROM jobs WHERE unconfirmed_dispatches + repeated_dispatches > 0 AND finalized_sequence IS NULL`);
-  return uncounted === undefined ? null : `the repetitions of ${String(uncounted["id"])} are in no sum of all jobs`;
+  return uncounted === undefined
+    ? null
+    : `the repetitions of ${String(uncounted["id"])} are missing in the totals of all jobs`;
 }
 
 function viewsFlaw({ mirror, sqlite }: World): string | null {
@@ -136,21 +138,21 @@ function difference(view: string, expected: readonly string[], shown: readonly s
   if (missing !== undefined) return `the view ${view} lacks: ${missing}`;
   if (shown.length === expected.length) return null;
   const wanted = new Set(expected);
-  return `the view ${view} shows what it should not: ${shown.find((line) => !wanted.has(line)) ?? "a row twice"}`;
+  return `the view ${view} shows an unexpected row: ${shown.find((line) => !wanted.has(line)) ?? "a row twice"}`;
 }
 
-/** Tables hold what the transactions reported, no more. */
+/** Checks that the tables hold exactly the rows that transactions reported. */
 function rowsFlaw({ mirror, sqlite }: World): string | null {
   const documents = sqlite.rows("SELECT count(*) AS count FROM documents")[0]?.["count"];
   const there = [...mirror.versions.values()].filter((version) => version.recorded && !version.deleted).length;
-  if (documents !== there) return `there are ${String(documents)} documents, there should be ${there}`;
+  if (documents !== there) return `D1 has ${String(documents)} documents, expected ${there}`;
   const malformed = sqlite
     .rows("SELECT reason, body FROM malformed_messages")
     .find(({ body }) => mirror.submissions.has(/"submission":"(sub_[^"]*)"/.exec(String(body))?.[1] ?? ""));
-  return malformed === undefined ? null : `a good message was kept as malformed: ${String(malformed["reason"])}`;
+  return malformed === undefined ? null : `a valid message was quarantined: ${String(malformed["reason"])}`;
 }
 
-/** What was added up is the sum of what it was added up from. */
+/** Checks that each total is the sum of its rows. */
 function totalsFlaw({ sqlite }: World): string | null {
   const folded = `id <= (SELECT coalesce(max(submissions_through), '') FROM folds)
     AND id NOT IN (SELECT submission_id FROM unfolded_submissions)`;
@@ -174,7 +176,7 @@ function totalsFlaw({ sqlite }: World): string | null {
     const [added, there] = [totals, rows].map((from) =>
       JSON.stringify(sqlite.rows(`SELECT ${select.join(", ")} FROM ${from}`)),
     );
-    if (added !== there) return `the totals of ${what} are ${added}, the rows give ${there}`;
+    if (added !== there) return `the totals of ${what} are ${added}, but the rows add up to ${there}`;
   }
   return null;
 }

@@ -1,10 +1,10 @@
 import { MAX_ISOLATE_BYTES, type MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
 import type { Caller } from "../world/caller.ts";
 
-/** What Workers leave held in their isolate: only those that die release nothing. */
+/** The memory that Workers leave held in their isolate. Only Workers that die may leave some. */
 export class HeldMemory {
   readonly #limit: MemoryLimit;
-  /** Bytes that dead Workers left, at most. */
+  /** Maximum bytes that dead Workers left held. */
   #left = 0;
   #hasDied = false;
 
@@ -12,16 +12,16 @@ export class HeldMemory {
     this.#limit = limit;
   }
 
-  /** A Worker ended; `running` are those that have not. What is wrong with what is held then, or `null`. */
+  /** Checks the held memory when a Worker ends while `running` have not. Returns the flaw, or `null`. */
   flawAtEnd({ name, isDead }: Caller, running: readonly Caller[]): string | null {
-    // What it was about to do takes up memory for a moment longer.
+    // Its pending work may hold memory for a moment longer.
     if (isDead) this.#hasDied = true;
     if (isDead || running.some(({ worker }) => worker !== "producer")) return null;
-    // By no time at all nothing has been held for too long.
+    // At -Infinity no reservation has expired, so all held bytes count.
     const held = MAX_ISOLATE_BYTES - this.#limit.free(-Infinity);
     const isLeft = held > this.#left && !this.#hasDied;
     this.#left = held;
     this.#hasDied = false;
-    return isLeft ? `${name} ended, nobody runs, and ${held} bytes of memory are held` : null;
+    return isLeft ? `${name} ended and no Worker runs, but ${held} bytes of memory are held` : null;
   }
 }

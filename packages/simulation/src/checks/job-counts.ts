@@ -1,8 +1,8 @@
 import { isOpen, type Job, type Version, type VersionKey } from "./state.ts";
 
 /**
- * What is wrong with what an open job counts of its documents, or `null`: each count is the sum over the documents in
- * its list. One that was deleted since the list was written may be counted or not.
+ * Returns the flaw in an open job's counts, or `null`. Each count must be the sum over the documents in its list. A
+ * document deleted since the list was written may or may not be counted.
  */
 export function jobCountsFlaw({ row, list }: Job, versionOf: (key: VersionKey) => Version | null): string | null {
   if (!isOpen(row.status)) return null;
@@ -15,7 +15,7 @@ export function jobCountsFlaw({ row, list }: Job, versionOf: (key: VersionKey) =
     const sum = (some: readonly Version[]) => some.reduce((total, version) => total + weight(version), 0);
     const [least, most] = [sum(versions.filter(({ deleted }) => !deleted)), sum(versions)];
     if (row[name] < least || row[name] > most)
-      return `${row.id} has ${row[name]} as its ${name}, its documents add up to ${least === most ? most : `${least} to ${most}`}`;
+      return `${row.id} has ${name} ${row[name]}, but its documents add up to ${least === most ? most : `${least} to ${most}`}`;
   }
   return null;
 }

@@ -15,15 +15,15 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 
 interface Known {
   readonly now: number;
-  /** Milliseconds by which D1's clock was set since this time of the world. */
+  /** Returns how far D1's clock was adjusted since this world time, in milliseconds. */
   readonly clockSetSince: (time: number) => number;
-  /** Whose transaction it was. */
+  /** The Worker that made the transaction. */
   readonly worker: WorkerName;
   readonly submissions: ReadonlyMap<string, Submission>;
   readonly jobs: ReadonlyMap<string, Job>;
 }
 
-/** What is wrong with a job's change from the row that is known to `row`, or `null`. */
+/** Returns the flaw in a job's change from its known row to `row`, or `null`. */
 export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
   const before = job.row;
   const { id } = row;
@@ -34,17 +34,17 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   if (row.status === "merged") return mergeFlaw(job, row, known.jobs);
   if (row.dispatch_number > before.dispatch_number) return startFlaw(job, row, list, known);
   if (row.dispatch_number < before.dispatch_number) return `${id} went back to dispatch ${row.dispatch_number}`;
-  const hurried = hurryFlaw(before, row, list, known);
-  if (hurried !== null) return hurried;
+  const early = earlyDueFlaw(before, row, list, known);
+  if (early !== null) return early;
   const dispatch = job.dispatches.get(row.dispatch_number);
-  // Back in `pending`, or with nothing left, it is no longer the list of that dispatch.
+  // If the job is pending again or empty, its list is no longer the list of that dispatch.
   if (
     row.members !== before.members &&
     before.status !== "pending" &&
     row.status !== "pending" &&
     row.status !== "canceled"
   ) {
-    return `${id} has another list than dispatch ${row.dispatch_number} sent`;
+    return `the list of ${id} differs from the one that dispatch ${row.dispatch_number} sent`;
   }
   if (dispatch === undefined)
     return isOpen(row.status) || row.status === "canceled" ? null : `${id} ended without a dispatch`;
@@ -52,35 +52,37 @@ export function jobFlaw(job: Job, row: JobRow, list: readonly VersionKey[], know
   return changeFlaw(job, dispatch, row, known);
 }
 
-/** What people ask for makes a waiting job due before its time only where a pause held it, or something of it is canceled. */
-function hurryFlaw(before: JobRow, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
+/** Checks that a request makes a waiting job due early only if a pause held it, or if a document of it is canceled. */
+function earlyDueFlaw(before: JobRow, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
   const { submissions, worker } = known;
   const waits = before.status === "pending" && row.status === "pending" && before.paused_by === null;
   if (worker !== "producer" || !waits || (row.due_at ?? 0) >= (before.due_at ?? 0)) return null;
   return list.some((key) => isCanceled(key, submissions))
     ? null
-    : `${row.id} is due at ${row.due_at}, before its time ${before.due_at}`;
+    : `${row.id} is due at ${row.due_at}, before its due time ${before.due_at}`;
 }
 
-/** A pause does not hold a cancelation up. `before` is `null` where the job is new. */
+/** Checks that a pause does not delay a cancellation. `before` is `null` if the job is new. */
 export function holdFlaw(
   before: JobRow | null,
   row: JobRow,
   list: readonly VersionKey[],
   { now, submissions }: Pick<Known, "now" | "submissions">,
 ): string | null {
-  // Whoever claims a job takes it for as long as a lease lasts.
+  // A claim lasts at most as long as a lease.
   const isBeyondLease = (row.due_at ?? 0) > now + dispatchLease(RUN_INTERVAL_MS) + MAX_CLOCK_SKEW;
-  const isHeldAnew = row.paused_by !== null && isBeyondLease && row.due_at !== before?.due_at;
-  const canceled = isHeldAnew ? list.find((key) => isCanceled(key, submissions)) : undefined;
-  return canceled === undefined ? null : `${row.id} is held by ${row.paused_by}, with ${canceled}, which is canceled`;
+  const isNewlyHeld = row.paused_by !== null && isBeyondLease && row.due_at !== before?.due_at;
+  const canceled = isNewlyHeld ? list.find((key) => isCanceled(key, submissions)) : undefined;
+  return canceled === undefined ? null : `${row.id} is held by ${row.paused_by} with ${canceled}, which is canceled`;
 }
 
 function isCanceled(key: VersionKey, submissions: Known["submissions"]): boolean {
   return submissions.get(key.slice(0, key.indexOf("\n")))?.row.cancel_requested_at != null;
 }
 
-/** A dispatch that ends without an answer counts once, by whatever it is counted; what is taken in ends a row of refusals. */
+/**
+ * Checks that a dispatch without an answer is counted once, and that an accepted batch resets the consecutive refusals.
+ */
 function countFlaw(before: JobRow, row: JobRow): string | null {
   const { id } = row;
   for (const name of ["refusals", "unconfirmed_dispatches", "repeated_dispatches"] as const) {
@@ -88,14 +90,14 @@ function countFlaw(before: JobRow, row: JobRow): string | null {
     if (more > 1 || (more < 0 && name !== "refusals")) return `${id} went from ${before[name]} to ${row[name]} ${name}`;
     const ends = row.dispatch_number > before.dispatch_number || row.status !== before.status;
     if (more === 1 && (before.status === "pending" || !ends))
-      return `${id} counts ${name} again, though no dispatch ended`;
+      return `${id} counts ${name} again, but no dispatch ended`;
   }
   return row.status === "dispatched" && row.refusals > 0
-    ? `${id} was taken in and still counts ${row.refusals} refusals in a row`
+    ? `${id} was accepted but still counts ${row.refusals} consecutive refusals`
     : null;
 }
 
-/** A batch counts from the start of its dispatch, and no longer once the service is known to have refused it. */
+/** Checks that a batch counts from the start of its dispatch until the service is known to have refused it. */
 function batchesFlaw(job: Job, row: JobRow): string | null {
   const { row: before, dispatches } = job;
   const change = row.batches - before.batches;
@@ -106,28 +108,34 @@ function batchesFlaw(job: Job, row: JobRow): string | null {
   if (change !== -1 || before.status !== "dispatching" || row.status === "dispatching") return changed;
   return dispatches.get(row.dispatch_number)?.requestId === null
     ? null
-    : `${changed}, though the service accepted the last`;
+    : `${changed}, but the service accepted the last`;
 }
 
-/** A job ends without another dispatch where its documents have no batch left, or must each have their last alone. */
+/**
+ * Checks that a job ends without another dispatch only if its documents have no batch left, or must each have their
+ * last batch alone.
+ */
 function usedUpFlaw({ id, status, batches }: JobRow, list: readonly VersionKey[]): string | null {
   if (status === "failed" ? batches >= MAX_BATCHES : batches === MAX_BATCHES - 1 && list.length > 1) return null;
-  return `${id} ${status} while it waited, after ${batches} batches`;
+  return `${id} ${status} while pending, after ${batches} batches`;
 }
 
-/** A job is merged into one like it that holds its documents now, neither of them dispatched or a piece. */
+/**
+ * Checks that a job is merged into a similar one that now holds its documents, and that neither was dispatched or is a
+ * piece.
+ */
 function mergeFlaw({ row: before, list, origin }: Job, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
   const target = row.merged_into === null ? undefined : jobs.get(row.merged_into);
   if (target === undefined || !isOpen(target.row.status)) return `${row.id} is merged into a job that is not open`;
   const what = `${row.id} (${origin}) is merged into ${target.row.id} (${target.origin})`;
   if (origin === "piece" || target.origin === "piece") return `${what}: a piece`;
-  if (before.dispatch_number > 0 || target.row.dispatch_number > 0) return `${what}, though one of them was dispatched`;
-  if (before.paused_by !== null || target.row.paused_by !== null) return `${what}, though one of them is held`;
+  if (before.dispatch_number > 0 || target.row.dispatch_number > 0) return `${what}, but one of them was dispatched`;
+  if (before.paused_by !== null || target.row.paused_by !== null) return `${what}, but one of them is held`;
   for (const name of ["lane", "round", "batches", "halvings"] as const) {
     if (before[name] !== target.row[name]) return `${what}: ${name} ${before[name]} and ${target.row[name]}`;
   }
-  if (target.list.length > MAX_JOB_DOCUMENTS) return `${what}, which holds ${target.list.length} documents by then`;
-  return list.every((key) => target.list.includes(key)) ? null : `${what}, which lacks documents of it`;
+  if (target.list.length > MAX_JOB_DOCUMENTS) return `${what}, which then holds ${target.list.length} documents`;
+  return list.every((key) => target.list.includes(key)) ? null : `${what}, which lacks some of its documents`;
 }
 
 function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Known): string | null {
@@ -135,21 +143,21 @@ function startFlaw(job: Job, row: JobRow, list: readonly VersionKey[], known: Kn
   const { id } = row;
   if (row.dispatch_number !== job.row.dispatch_number + 1) return `${id} skipped a dispatch`;
   if (row.status !== "dispatching" && row.status !== "canceled")
-    return `${id} began dispatch ${row.dispatch_number} as ${row.status}`;
+    return `${id} started dispatch ${row.dispatch_number} as ${row.status}`;
   const started = new Set(list.map((key) => key.slice(0, key.indexOf("\n"))));
   for (const submission of started) {
     if (submissions.get(submission)?.row.cancel_requested_at != null)
       return `${id} sends documents of ${submission}, which is canceled`;
   }
-  if (list.some((key) => !job.list.includes(key))) return `${id} sends documents that it was not recorded with`;
+  if (list.some((key) => !job.list.includes(key))) return `${id} sends documents that were not in its list`;
   if (job.row.status === "pending") return null;
-  if (job.row.status === "dispatched") return `${id} began a dispatch though the one before had a request_id`;
+  if (job.row.status === "dispatched") return `${id} started a dispatch, but the previous one has a request_id`;
   const last = job.dispatches.get(job.row.dispatch_number);
   if (last === undefined || !last.by.isRunning) return null;
   const lasted = now - last.startedAt;
   const lease = dispatchLease(RUN_INTERVAL_MS) - MAX_CLOCK_SKEW - clockSetSince(last.by.startedAt);
   if (lasted >= lease) return null;
-  return `${id} was taken from a Worker that was at it for ${lasted} ms only: its lease had not run out`;
+  return `${id} was taken from a Worker after only ${lasted} ms: its lease had not expired`;
 }
 
 function changeFlaw({ row: before }: Job, dispatch: Dispatch, row: JobRow, known: Known): string | null {
@@ -158,7 +166,7 @@ function changeFlaw({ row: before }: Job, dispatch: Dispatch, row: JobRow, known
   const { reported } = dispatch;
   switch (row.status) {
     case "dispatched":
-      return dispatch.requestId === row.request_id ? null : `${id} has a request_id that is not its dispatch's`;
+      return dispatch.requestId === row.request_id ? null : `${id} has a request_id of another dispatch`;
     case "succeeded":
       return reported.has("answered")
         ? null
@@ -176,20 +184,20 @@ function changeFlaw({ row: before }: Job, dispatch: Dispatch, row: JobRow, known
   }
 }
 
-/** A job is halved after time-outs in a row, while others get through. */
+/** Checks that a job is halved only after consecutive timeouts, while other jobs succeed. */
 function halvingFlaw(dispatch: Dispatch, before: JobRow, row: JobRow, jobs: ReadonlyMap<string, Job>): string | null {
   if (row.unconfirmed_dispatches === before.unconfirmed_dispatches)
-    return `${row.id} was split though nobody said that it is invalid or too large`;
+    return `${row.id} was split, but was not reported as invalid or too large`;
   if (before.halvings === 0 && (before.refusals === 0 || before.unconfirmed_dispatches === 0))
-    return `${row.id} was halved at its first time-out`;
-  const getsThrough = [...jobs.values()].some(
+    return `${row.id} was halved at its first timeout`;
+  const othersSucceed = [...jobs.values()].some(
     (other) =>
       other.row.id !== row.id &&
       [...other.dispatches.values()].some(
         ({ requestId, startedAt }) => requestId !== null && startedAt >= dispatch.startedAt,
       ),
   );
-  return getsThrough ? null : `${row.id} was halved though no other job gets through`;
+  return othersSucceed ? null : `${row.id} was halved, but no other job succeeds`;
 }
 
 export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: boolean): JobOrigin {
@@ -200,7 +208,7 @@ export function originOf({ row }: Job, jobs: ReadonlyMap<string, Job>, isRetry: 
   return parent?.row.status === "split" ? "piece" : "follow_up";
 }
 
-/** Whether a job was split because its submits timed out: nobody reported why. */
+/** Whether a job was split because its submits timed out, without a reported reason. */
 function wasHalved({ row, dispatches }: Job): boolean {
   const reported = dispatches.get(row.dispatch_number)?.reported;
   const isBeforeLast = row.batches === MAX_BATCHES - 1;
@@ -214,22 +222,22 @@ export function isPieceOfInvalid({ row, origin }: Job, jobs: ReadonlyMap<string,
   return parent.isPieceOfInvalid || (origin === "piece" && wasInvalid);
 }
 
-/** What is wrong with a job that was just recorded, or `null`. */
+/** Returns the flaw in a newly recorded job, or `null`. */
 export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string, Job>): string | null {
   const { id, round } = row;
   if (list.length === 0) return `${id} was recorded without documents`;
   if (new Set(list).size < list.length) return `${id} holds a document twice`;
   const parent = row.parent_id === null ? undefined : jobs.get(row.parent_id);
   if (parent === undefined)
-    return row.parent_id === null && round === 1 ? null : `${id} has no parent and waits for answer ${round}`;
+    return row.parent_id === null && round === 1 ? null : `${id} has no parent and is in round ${round}`;
   if (origin !== "retry" && row.batches !== parent.row.batches)
-    return `${id} (${origin}) counts ${row.batches} batches, its parent ${parent.row.batches}`;
+    return `${id} (${origin}) counts ${row.batches} batches, but its parent ${parent.row.batches}`;
   const halved = origin === "retry" ? row.halvings : row.halvings - parent.row.halvings;
   const mayBeHalf = origin === "piece" && row.halvings <= MAX_HALVINGS;
   if (halved !== 0 && !(mayBeHalf && halved === 1 && list.length >= Math.floor(parent.list.length / 2)))
-    return `${id} (${origin}) was halved ${row.halvings} times, its parent ${parent.row.halvings}`;
+    return `${id} (${origin}) was halved ${row.halvings} times, but its parent ${parent.row.halvings}`;
   if (halved === 0 && origin === "piece" && wasHalved(parent))
-    return `${id} is the half of a job that timed out, and not counted as that`;
+    return `${id} is half of a job that timed out, but does not count the halving`;
   const expected = {
     recorded: 1,
     retry: 1,
@@ -239,23 +247,23 @@ export function newJobFlaw({ origin, row, list }: Job, jobs: ReadonlyMap<string,
   }[origin];
   if (round > MAX_ROUNDS) return `${id} (${origin}) waits for answer ${round}, of ${MAX_ROUNDS}`;
   if (round !== expected)
-    return `${id} (${origin}) waits for answer ${round}, not ${expected}: its parent is ${parent.row.status}`;
-  // A parent that something was kept back from has let go of it; what is tried again may be from any job of the line.
+    return `${id} (${origin}) is in round ${round}, not ${expected}: its parent is ${parent.row.status}`;
+  // A parent no longer lists documents that were held back. Retried documents may come from any ancestor.
   if (origin === "kept_back" || origin === "retry") return null;
   return list.every((key) => parent.list.includes(key))
     ? null
-    : `${id} (${origin}) holds documents that its parent does not`;
+    : `${id} (${origin}) holds documents that its parent lacks`;
 }
 
-/** What is wrong with a job's lane, or `null`: all its documents were pushed into it. */
+/** Returns the flaw in a job's lane, or `null`. All its documents must have been pushed into that lane. */
 export function laneFlaw({ row, list }: Job, laneOf: (key: VersionKey) => string | undefined): string | null {
-  const strange = list.find((key) => laneOf(key) !== row.lane);
-  return strange === undefined
+  const misplaced = list.find((key) => laneOf(key) !== row.lane);
+  return misplaced === undefined
     ? null
-    : `${row.id} is in the lane ${row.lane}, ${strange} was pushed into ${laneOf(strange)}`;
+    : `${row.id} is in the lane ${row.lane}, but ${misplaced} was pushed into ${laneOf(misplaced)}`;
 }
 
-/** Whether a dispatch ended for which Workers AI has no batch, as its Worker knew. */
+/** Whether a dispatch ended that Workers AI is known to have refused. */
 export function wasRefused(before: JobRow, row: JobRow): boolean {
   const ended = before.status === "dispatching" && !["dispatching", "dispatched"].includes(row.status);
   return (

@@ -9,7 +9,10 @@ const listSubmissions = handlerOf("listSubmissions");
 
 const LABEL = "labeled";
 
-/** What is wrong with the lists of submissions and jobs, or `null`: newest first, each once, whatever the filter. */
+/**
+ * Returns the flaw in the lists of submissions and jobs, or `null`. With every filter, each must appear once, newest
+ * first.
+ */
 export async function listsFlaw({ mirror }: World, reader: Reader): Promise<string | null> {
   const submissions = [...mirror.submissions.values()].toReversed();
   const labeled = submissions.filter(({ row }) => row.label === LABEL);
@@ -32,7 +35,7 @@ export async function listsFlaw({ mirror }: World, reader: Reader): Promise<stri
   const { body } = await reader.get(listSubmissions, `/v1/submissions?label=${LABEL}`);
   const total = labeled.reduce((sum, { row }) => sum + row.total, 0);
   const [inApi, counts] = [JSON.stringify(body["counts"]), JSON.stringify({ total, ...countsOf(labeled) })];
-  if (inApi !== counts) return `the label's counts are ${inApi}, they should be ${counts}`;
+  if (inApi !== counts) return `the label's counts are ${inApi}, expected ${counts}`;
 
   const jobs = [...mirror.jobs.values()].map(({ row }) => row).toSorted((a, b) => (a.id < b.id ? 1 : -1));
   for (const status of [null, "split"]) {

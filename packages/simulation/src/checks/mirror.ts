@@ -35,16 +35,16 @@ interface Rules {
   /** By D1's clock, and by the world's. */
   readonly now: () => number;
   readonly worldNow: () => number;
-  /** By how much D1's clock was set since a time of the world. */
+  /** Returns how far D1's clock was adjusted since a world time, in milliseconds. */
   readonly clockSetSince: (time: number) => number;
-  /** What a client pushed under this key; undefined where nobody did. */
+  /** Returns the content that a client pushed under this key, if any. */
   readonly contentOf: (key: VersionKey) => Content | undefined;
 }
 
 /**
- * What D1 holds, followed row by row as transactions commit, and checked after each: every document
- * that has not ended is in exactly one open job, counters are what the rows say, nothing that is
- * written once changes, and D1 claims no more than Workers AI said.
+ * Mirrors D1 row by row as transactions commit, and checks the invariants after each: every document that has not ended
+ * is in exactly one open job, counters equal the rows, immutable rows never change, and D1 contains no result that
+ * Workers AI did not return.
  */
 export class Mirror {
   readonly submissions = new Map<string, Submission>();
@@ -52,7 +52,7 @@ export class Mirror {
   readonly jobs = new Map<string, Job>();
   readonly pauses: Pauses;
   readonly retries = new Retries();
-  /** Parts that are staged, by submission and number, with the time. */
+  /** The staged parts by submission and number, with the time of each. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
   readonly #rate = new SubmitRate();
@@ -65,7 +65,7 @@ export class Mirror {
     this.pauses = new Pauses(rules.now, rules.worldNow);
   }
 
-  /** Takes in what one transaction changed, committed on behalf of `by`. */
+  /** Applies the changes of one transaction that `by` committed. */
   apply(changes: readonly Change[], by: Caller): void {
     if (changes.length === 0) return;
     this.#transaction = new Transaction(changes);
@@ -76,7 +76,7 @@ export class Mirror {
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
-      else if (table === "parts" && event !== "insert") this.#rules.fail("a part was changed: parts are written once");
+      else if (table === "parts" && event !== "insert") this.#rules.fail("a part was changed: parts are immutable");
       else if (table === "contexts") this.#contexts(event);
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
@@ -97,13 +97,13 @@ export class Mirror {
       this.#report(countsFlaw(submission) ?? this.retries.flawIn(submission));
   }
 
-  /** The dispatch that this invocation started for exactly these requests and has not submitted yet. */
+  /** Finds the dispatch that this invocation started for exactly these requests and has not submitted yet. */
   dispatchFor(by: Caller, references: string): Dispatch | null {
     const started = this.#startedBy.get(by) ?? [];
     return started.findLast((dispatch) => dispatch.references === references && !dispatch.submitted) ?? null;
   }
 
-  /** When the poller has something to do next, by D1's own columns. */
+  /** Returns when the poller next has work, by D1's own columns. */
   nextDue(): number {
     let due = Infinity;
     for (const { row } of this.jobs.values()) {
@@ -151,10 +151,10 @@ export class Mirror {
     if (submission !== undefined) this.#transaction.submissions.add(submission);
   }
 
-  /** Texts are written once, but for those of a document that is being deleted. */
+  /** Checks that texts are immutable, except those of a document that is being deleted. */
   #contexts(event: string): void {
     if (event === "insert" || (event === "update" && this.#transaction.deleted.size > 0)) return;
-    this.#rules.fail(`texts were ${event}d: they are written once`);
+    this.#rules.fail(`texts were ${event}d: they are immutable`);
   }
 
   #document(event: string, change: Change): void {
@@ -164,14 +164,14 @@ export class Mirror {
     if (version === null || submission === undefined) return this.#rules.fail(`a document that nobody pushed: ${key}`);
     this.#transaction.versions.add(version);
     this.#transaction.submissions.add(submission);
-    if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are written once`);
+    if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are immutable`);
     if (event === "delete") {
       version.deleted = true;
       if (version.outcome === null && !this.#transaction.endedBefore.has(key)) submission.canceled += 1;
       return;
     }
     if (version.recorded)
-      this.#rules.fail(`${key} came back after it was recorded${version.deleted ? " and deleted" : ""}`);
+      this.#rules.fail(`${key} was recorded again${version.deleted ? " after it was deleted" : ""}`);
     version.recorded = true;
     version.payloadBytes = Number(change[5]);
     version.collection = String(change[3]);
@@ -183,10 +183,10 @@ export class Mirror {
     const version = this.version(key);
     const submission = this.submissions.get(row.submission_id);
     if (version === null || submission === undefined)
-      return this.#rules.fail(`an outcome of what nobody pushed: ${key}`);
+      return this.#rules.fail(`an outcome of a document that nobody pushed: ${key}`);
     this.#transaction.versions.add(version);
     this.#transaction.submissions.add(submission);
-    if (event === "update") return this.#rules.fail(`the outcome of ${key} changed: outcomes are written once`);
+    if (event === "update") return this.#rules.fail(`the outcome of ${key} changed: outcomes are immutable`);
     if (event === "insert") {
       const job = row.job_id === null ? null : (this.jobs.get(row.job_id) ?? null);
       this.#report(outcomeFlaw(row, version, submission, job));
@@ -199,13 +199,14 @@ export class Mirror {
       this.#transaction.endedBefore.add(key);
       if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
     } else if (row.status === "failed") {
-      if (submission.row.cancel_requested_at !== null) this.#rules.fail(`${key} is retried, and it is canceled`);
+      if (submission.row.cancel_requested_at !== null)
+        this.#rules.fail(`${key} is retried, but its submission is canceled`);
       this.#report(this.retries.queueFlaw(version));
       submission.failed -= 1;
       startOver(version);
       this.#transaction.retried.add(key);
     } else {
-      this.#rules.fail(`the outcome of ${key} went, though it ${row.status}`);
+      this.#rules.fail(`the outcome of ${key} was deleted, but it ${row.status}`);
     }
     version.outcome = null;
   }
@@ -252,7 +253,7 @@ export class Mirror {
     this.#report(startTimeFlaw(row, by, this.#rules.now(), this.#rules.clockSetSince(by.startedAt)));
     const dispatch = dispatchIn(row, list, by, (key) => this.version(key)?.content.index);
     job.dispatches.set(row.dispatch_number, dispatch);
-    const start = { at: dispatch.startedAt, begunAt: by.startedAt };
+    const start = { at: dispatch.startedAt, workerStartedAt: by.startedAt };
     if (list.length > 0) this.#report(this.#rate.flawAt(start, this.#rules.clockSetSince));
     this.#startedBy.set(by, [...(this.#startedBy.get(by) ?? []), dispatch]);
     for (const key of list) this.version(key)?.dispatches.add(dispatch);

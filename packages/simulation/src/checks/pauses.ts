@@ -4,13 +4,13 @@ import type { Change } from "./changes.ts";
 import type { Job, VersionKey } from "./state.ts";
 
 interface KnownPause {
-  /** When it was put up, by the time of the world. */
+  /** When it was set, in world time. */
   readonly since: number;
   readonly until: number | null;
   readonly reason: string;
 }
 
-/** The pauses that D1 holds, by scope. */
+/** The pauses in D1, by scope. */
 export class Pauses {
   readonly #pauses = new Map<string, KnownPause>();
   /** By D1's clock, and by the world's. */
@@ -30,38 +30,38 @@ export class Pauses {
     }
     const now = this.#now();
     const known = this.#pauses.get(scope);
-    // One that had run out by somebody's clock and is put up again is a new one.
+    // A pause that had expired by any Worker's clock and is set again is a new one.
     const isOver = known !== undefined && known.until !== null && known.until <= now + MAX_CLOCK_SKEW;
     const since = known === undefined || isOver ? this.#worldNow() : known.since;
     this.#pauses.set(scope, { since, reason: String(change[3]), until: change[4] as number | null });
   }
 
-  /** The scopes of those that somebody asked for. */
+  /** The scopes of requested pauses. */
   get requested(): string[] {
     return [...this.#pauses].filter(([, { reason }]) => reason === "requested").map(([scope]) => scope);
   }
 
-  /** When the pause of a scope ends by itself: `Infinity` where it does not, `null` where there is none. */
+  /** Returns when the pause of a scope expires: `Infinity` if it does not, `null` if there is none. */
   endOf(scope: string): number | null {
     const pause = this.#pauses.get(scope);
     return pause === undefined ? null : (pause.until ?? Infinity);
   }
 
-  /** When the poller releases what the pause of a scope holds, unless somebody resumes it before. */
+  /** Returns when the poller releases the jobs that the pause of a scope holds, unless it is resumed earlier. */
   releaseOf(scope: string): number {
     return (this.endOf(scope) ?? Infinity) + RUN_INTERVAL_MS;
   }
 
-  /** A job that nothing will release is never due again. */
+  /** Checks that every held job has a pause that will release it. Otherwise it would never be due again. */
   flawIn(jobs: ReadonlyMap<string, Job>): string | null {
     for (const { row } of jobs.values()) {
       if (row.paused_by !== null && !this.#pauses.has(row.paused_by))
-        return `${row.id} is held by the pause of ${row.paused_by}, and there is none`;
+        return `${row.id} is held by the pause of ${row.paused_by}, which does not exist`;
     }
     return null;
   }
 
-  /** A pause that keeps a batch back, put up before `since` by the time of the world. */
+  /** Returns the scope of a pause that blocks a batch and was set before the world time `since`. */
   keepingBack(model: string, list: readonly VersionKey[], since: number): string | null {
     for (const [scope, pause] of this.#pauses) {
       const submission = scope.startsWith("submission:") ? `${scope.slice("submission:".length)}\n` : null;
@@ -69,7 +69,7 @@ export class Pauses {
         submission === null
           ? scope === "all" || scope === `model:${model}`
           : list.some((key) => key.startsWith(submission));
-      // A Worker whose clock is ahead sees the end of a pause that much sooner.
+      // A Worker whose clock is ahead sees the end of a pause earlier.
       const runs = pause.until === null || pause.until > this.#now() + MAX_CLOCK_SKEW;
       if (isAbout && runs && pause.since < since) return `${scope}, ${pause.reason}`;
     }

@@ -3,9 +3,9 @@ import { MAX_CLOCK_SKEW } from "../world/caller.ts";
 import type { Dispatch, Version } from "./state.ts";
 
 /**
- * What is wrong with Workers AI being given a document again, or `null`. It is needless where D1 knows an
- * earlier batch with it, that batch is neither stuck nor over, and its answer, if any, had a result for it. By how
- * much D1's clock was set since the Worker of a dispatch began is no age of its batch.
+ * Returns the flaw in submitting a document again, or `null`. It is needless if D1 knows an earlier batch with it that
+ * is neither stuck nor over, and whose answer, if any, had a result for it. Adjustments of D1's clock since the
+ * dispatch's Worker started do not count toward the batch's age.
  */
 export function paymentFlaw(
   version: Version,
@@ -22,5 +22,5 @@ export function paymentFlaw(
   );
   version.batches.push(dispatch);
   if (needless === undefined) return null;
-  return `${version.key} is paid again in ${dispatch.job}, though ${needless.requestId} of ${needless.job} has it`;
+  return `${version.key} is paid again in ${dispatch.job}, but ${needless.requestId} of ${needless.job} has it`;
 }

@@ -15,16 +15,16 @@ const getSubmission = handlerOf("getSubmission");
 const listResults = handlerOf("listResults");
 const readResults = handlerOf("readFeed");
 
-/** Small enough that many lists have several pages. */
+/** Small, so that many lists have several pages. */
 const PAGE = 12;
-/** Every route shows metadata: it must come back as it was written. */
+/** Every route must return metadata exactly as it was written. */
 const METADATA = "include=metadata";
-/** Documents of a seed that are read one by one, with their texts. */
+/** How many documents per seed are read individually, with their texts. */
 const READ_SINGLY = 2;
 
 /**
- * What is wrong with what the API answers once everything has ended, or `null`: every submission, its
- * results page by page, every document, and the feed from its start.
+ * Returns the flaw in the API's answers after everything has ended, or `null`. Reads every submission, its results page
+ * by page, every document, and the feed from its start.
  */
 export async function readBackFlaw(world: World): Promise<string | null> {
   const reader = new Reader(world);
@@ -63,10 +63,10 @@ async function submissionsFlaw(
     const shape = body as unknown as SubmissionShape;
     const shown = submissionLine(shape);
     const expected = expectedSubmission(submission, versions);
-    if (shown !== expected) return `GET of ${id} shows ${shown}, it should show ${expected}`;
+    if (shown !== expected) return `GET of ${id} shows ${shown}, expected ${expected}`;
     const [progress] = sqlite.rows("SELECT * FROM submissions_progress WHERE submission_id = ?", id);
     const [inView, inApi] = [JSON.stringify(progress), JSON.stringify(progressOf(shape))];
-    if (inView !== inApi) return `the view submissions_progress shows ${inView}, GET of ${id} shows ${inApi}`;
+    if (inView !== inApi) return `the view submissions_progress shows ${inView}, but GET of ${id} shows ${inApi}`;
     const rows = await reader.list<DocumentShape>(
       listResults,
       `/v1/submissions/${id}/results?limit=${PAGE}&${METADATA}`,
@@ -81,7 +81,7 @@ async function submissionsFlaw(
   return null;
 }
 
-/** The results of one status, and those behind a document. */
+/** Checks the results of one status, and those after a document. */
 async function resultsInPartFlaw(reader: Reader, id: string, versions: readonly Version[]): Promise<string | null> {
   const idsOf = (some: readonly Version[]) => some.map(({ document }) => document);
   const middle = versions[Math.floor(versions.length / 2)];
@@ -110,7 +110,7 @@ async function documentsFlaw(
   lineOf: LineOf,
 ): Promise<string | null> {
   for (const [collection, versions] of Map.groupBy(newest, (version) => version.collection)) {
-    const gone = goneFrom(world, collection, new Set(versions.map(({ document }) => document)));
+    const gone = deletedFrom(world, collection, new Set(versions.map(({ document }) => document)));
     for (let at = 0; at < versions.length; at += 90) {
       const asked = versions.slice(at, at + 90);
       const ids = [...asked.map(({ document }) => document), ...gone.slice(0, 10)];
@@ -120,7 +120,7 @@ async function documentsFlaw(
       const flaw = listFlaw(path, asked.map(lineOf), (body["data"] as DocumentShape[] | undefined)?.map(documentLine));
       if (flaw !== null) return flaw;
       if (JSON.stringify(body["missing"]) !== JSON.stringify(gone.slice(0, 10)))
-        return `${path} misses ${JSON.stringify(body["missing"])}`;
+        return `${path} reports as missing ${JSON.stringify(body["missing"])}`;
     }
   }
   for (const version of newest.slice(0, READ_SINGLY)) {
@@ -131,20 +131,20 @@ async function documentsFlaw(
     if (status !== 200 || documentLine(shape) !== lineOf(version)) return `GET ${path} shows ${JSON.stringify(body)}`;
     const { contexts } = version.content;
     if (!shape.stale && shape.scores.some(({ context_index: index, text }) => text !== contexts[index]))
-      return `GET ${path} shows other texts than its own`;
+      return `GET ${path} shows texts that are not its own`;
   }
   return null;
 }
 
-/** The ids of a collection's documents that were deleted, and not pushed again. */
-function goneFrom({ mirror }: World, collection: string, there: ReadonlySet<string>): string[] {
+/** Lists the ids of a collection's documents that were deleted and not pushed again. */
+function deletedFrom({ mirror }: World, collection: string, there: ReadonlySet<string>): string[] {
   const deleted = [...mirror.versions.values()].filter(
     (version) => version.deleted && version.collection === collection,
   );
   return [...new Set(deleted.map(({ document }) => document))].filter((id) => !there.has(id));
 }
 
-/** The feed holds each document that ended in a job, in the order in which the jobs ended. */
+/** Checks that the feed holds each document that ended in a job, in the order in which the jobs ended. */
 async function feedFlaw(
   { sqlite }: World,
   reader: Reader,
@@ -176,7 +176,7 @@ function documentLine(shape: DocumentShape): string {
   return JSON.stringify([id, collection, submission, ...outcome]);
 }
 
-/** The line of a version whose document has these, the newest first. */
+/** Returns the expected line of a version, given all versions of its document, newest first. */
 function expectedLine(version: Version, versions: readonly Version[]): string {
   const { document, collection, submission, outcome, content } = version;
   const isScored = outcome?.status === "succeeded";
@@ -204,7 +204,7 @@ function submissionLine({ id, status, counts, failures, incomplete, stalled, wai
   return JSON.stringify([id, status, counts, countLines(Object.entries(failures)), incomplete, stalled, waiting]);
 }
 
-/** The row of `submissions_progress` that says the same. */
+/** Returns the corresponding row of `submissions_progress`. */
 function progressOf({ id, collection, model, lane, label, status, ...shape }: SubmissionShape): object {
   const { counts, usage, created_at, completed_at } = shape;
   const incomplete = Number(shape.incomplete);

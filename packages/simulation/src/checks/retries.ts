@@ -10,19 +10,19 @@ interface Retry {
   readonly submission: string;
   readonly code: string;
   readonly token: string;
-  /** The failures that it was requested for. */
+  /** The failures that it must queue again. */
   readonly meant: ReadonlyMap<Version, OutcomeRow>;
-  /** What it has queued. */
+  /** The versions that it has queued. */
   readonly taken: Set<Version>;
-  /** As D1 counts them. */
+  /** The number of documents in D1's row. */
   documents: number;
   queued: number;
 }
 
-/** The retries that D1 holds. */
+/** The retries in D1. */
 export class Retries {
   readonly #retries = new Map<string, Retry>();
-  /** The tokens of those that D1 held when a cancellation was requested that is answered by now. */
+  /** The tokens of retries that existed when a now answered cancellation was requested. */
   readonly #canceled = new Set<string>();
 
   get size(): number {
@@ -30,23 +30,23 @@ export class Retries {
   }
 
   /**
-   * What is wrong with a failed document that is queued again, or `null`: somebody asked for that, by its code or by
-   * none. One that fails again is left to another retry.
+   * Returns the flaw in queuing a failed document again, or `null`. A retry must have been requested, for its code or
+   * for all codes. A document that fails again needs another retry.
    */
   queueFlaw(version: Version): string | null {
     const { key, submission, outcome } = version;
     const asked = ["", outcome?.code ?? ""].flatMap((code) => this.#retries.get(`${submission} ${code}`) ?? []);
-    if (asked.length === 0) return `${key} failed as ${outcome?.code} and is retried, which nobody asked for`;
+    if (asked.length === 0) return `${key} failed as ${outcome?.code} and is retried without a request`;
     const retry = asked.find(({ taken }) => !taken.has(version));
     retry?.taken.add(version);
-    return retry === undefined ? `${key} failed again, and the retry that queued it before queues it once more` : null;
+    return retry === undefined ? `${key} failed again, and the same retry queues it once more` : null;
   }
 
   of(submission: string): Retry[] {
     return [...this.#retries.values()].filter((retry) => retry.submission === submission);
   }
 
-  /** A request to cancel a submission goes out. Call what this gives when it is answered. */
+  /** Records that a cancellation is requested. Call the returned function when it is answered. */
   cancel(submission: string): () => void {
     const tokens = this.of(submission).map(({ token }) => token);
     return () => {
@@ -54,7 +54,7 @@ export class Retries {
     };
   }
 
-  /** Takes in a change. What is wrong with it, or `null`. */
+  /** Applies a change. Returns its flaw, or `null`. */
   take(event: Change[1], change: Change, known: Known): string | null {
     const [submission, code, token] = [String(change[2]), String(change[3]), String(change[4])];
     const [documents, queued] = [Number(change[5]), Number(change[6])];
@@ -74,24 +74,27 @@ export class Retries {
     return isLate ? `a retry of ${key} queued documents after a cancellation of it was answered` : null;
   }
 
-  /** What is wrong with the retries of a submission after a transaction, or `null`. */
+  /** Returns the flaw in the retries of a submission after a transaction, or `null`. */
   flawIn({ row }: Submission): string | null {
     const retries = this.of(row.id);
     if (retries.length === 0) return null;
-    if (row.cancel_requested_at !== null) return `${row.id} is canceled, and has a retry`;
+    if (row.cancel_requested_at !== null) return `${row.id} is canceled, but has a retry`;
     const left = retries.reduce((sum, { documents, queued }) => sum + Math.max(0, documents - queued), 0);
     return left > row.failed
-      ? `the retries of ${row.id} are to queue ${left} documents, and ${row.failed} failed`
+      ? `the retries of ${row.id} have ${left} documents left to queue, but ${row.failed} failed`
       : null;
   }
 
-  /** One that ends has queued all that it was requested for, unless it was canceled or one of every code replaces it. */
+  /**
+   * Checks that a retry that ends has queued everything it was requested for, unless it was canceled or a retry of all
+   * codes replaces it.
+   */
   #endFlaw({ submission, code, meant }: Retry, { submissions }: Known): string | null {
     if (submissions.get(submission)?.row.cancel_requested_at != null) return null;
     if (code !== "" && this.#retries.has(`${submission} `)) return null;
     for (const [version, outcome] of meant) {
       if (!version.deleted && version.outcome === outcome)
-        return `the retry of ${submission} ${code} is over, and ${version.key} was not queued`;
+        return `the retry of ${submission} ${code} is over, but ${version.key} was not queued`;
     }
     return null;
   }

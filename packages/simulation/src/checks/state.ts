@@ -1,14 +1,14 @@
 import type { Caller } from "../world/caller.ts";
 import type { JobRow, OutcomeRow, SubmissionRow } from "./changes.ts";
 
-/** A document as a client pushed it: what its scores must be computed from. */
+/** A document as a client pushed it, from which its scores must be computed. */
 export interface Content {
   readonly index: number;
   readonly lane: string;
   readonly query: string;
   readonly contexts: readonly string[];
   readonly contextIds: readonly string[] | null;
-  /** As JSON text; `null`: none. */
+  /** JSON text; `null` if none. */
   readonly metadata: string | null;
 }
 
@@ -17,33 +17,33 @@ export type VersionKey = string;
 
 export const versionKey = (submission: string, document: string): VersionKey => `${submission}\n${document}`;
 
-/** One version of a document, as D1 holds it, and what Workers AI said about it. */
+/** One version of a document: its state in D1, and what Workers AI reported about it. */
 export interface Version {
   readonly key: VersionKey;
   readonly submission: string;
   readonly document: string;
   readonly content: Content;
   collection: string;
-  /** As its row has it: what it adds to a batch. */
+  /** From its row: the bytes that it adds to a batch. */
   payloadBytes: number;
   recorded: boolean;
   deleted: boolean;
   outcome: OutcomeRow | null;
   readonly openJobs: Set<string>;
-  /** When D1 recorded that it ended with a job, by D1's clock: again after each retry. */
+  /** When D1 recorded that it ended with a job, by D1's clock. Each retry adds an entry. */
   readonly endedAt: number[];
-  /** Answers that held nothing usable for it, and the codes that this may end in. */
+  /** The number of answers without a usable result for it, and the failure codes that this may lead to. */
   unusable: number;
   readonly mayFailWith: Set<string>;
-  /** Times that the service turned a batch with it away, or kept silent about it. */
+  /** How often the service refused a batch with it, or reported nothing about it. */
   turnedAway: number;
-  /** Dispatches whose batches the service took in with it, since it was pushed or retried. */
+  /** Dispatches with it whose batches the service accepted, since it was pushed or retried. */
   readonly batches: Dispatch[];
-  /** The code that it failed with when it was deleted: none, or one. */
+  /** The code with which it had failed when it was deleted, if any. */
   readonly deletedFailures: string[];
   /** Bytes of its request as JSON; 0 before it was sent. */
   requestBytes: number;
-  /** Dispatches with it since it was queued, how many the service refused for sure, and how many it accepted. */
+  /** Dispatches with it since it was queued, how many the service definitely refused, and how many it accepted. */
   readonly dispatches: Set<Dispatch>;
   refused: number;
   accepted: number;
@@ -75,7 +75,7 @@ export function newVersion(key: VersionKey, content: Content): Version {
   };
 }
 
-/** A document that somebody queues again after it failed: what was said about it before does not count. */
+/** Resets a failed document that is queued again. Earlier reports about it no longer count. */
 export function startOver(version: Version): void {
   version.unusable = 0;
   version.turnedAway = 0;
@@ -91,29 +91,29 @@ export interface Dispatch {
   readonly job: string;
   readonly number: number;
   readonly list: readonly VersionKey[];
-  /** What its requests must be, in order. */
+  /** The references that its requests must have, in order. */
   readonly references: string;
-  /** By the clock of the Worker that started it, before it asked D1. */
+  /** By the clock of the Worker that started it, before it called D1. */
   readonly startedAt: number;
   readonly by: Caller;
   submitted: boolean;
-  /** What Workers AI called the batch it took in for it. */
+  /** The id that Workers AI gave the accepted batch. */
   requestId: string | null;
-  /** Whether D1 has that. */
+  /** Whether D1 has recorded that id. */
   isConfirmed: boolean;
-  /** When Workers AI took the batch in. */
+  /** When Workers AI accepted the batch. */
   takenAt: number;
-  /** When its answer is ready: Infinity where there is no batch, or never one. */
+  /** When its answer is ready; `Infinity` if there is no batch or never an answer. */
   readyAt: number;
-  /** What its answer counts; `null`: it says nothing of them. */
+  /** The tokens that its answer counts; `null` if it counts none. */
   tokens: number | null;
-  /** Documents that its answer has no result for. */
+  /** Documents without a result in its answer. */
   readonly unusable: Set<VersionKey>;
-  /** What Workers AI let a Worker know: only then may D1 say so. */
+  /** What Workers AI has reported to a Worker. D1 may record only that. */
   readonly reported: Set<"answered" | "invalid" | "shrink" | "permanent" | "over">;
 }
 
-/** How a job came about: from parts, or from another job. */
+/** How a job was created: from parts, or from another job. */
 export type JobOrigin = "recorded" | "piece" | "follow_up" | "retry" | "kept_back";
 
 export interface Job {
@@ -123,7 +123,7 @@ export interface Job {
   readonly dispatches: Map<number, Dispatch>;
   /** Whether it holds documents of a batch that was split as invalid. */
   isPieceOfInvalid: boolean;
-  /** Documents in it as it was recorded, or as its first dispatch sent them. */
+  /** The number of documents when it was recorded, or in its first dispatch. */
   largest: number;
 }
 
@@ -138,19 +138,19 @@ export function newJob(row: JobRow): Job {
   };
 }
 
-/** A submission's row, and what its counters must be by the rows that are there. */
+/** A submission's row, and the counters expected from the other rows. */
 export interface Submission {
   row: SubmissionRow;
   recorded: number;
   succeeded: number;
   failed: number;
   canceled: number;
-  /** Dispatches with its documents in them that jobs count as unconfirmed. */
+  /** Dispatches with its documents that jobs count as unconfirmed. */
   unconfirmed: number;
-  /** Jobs that ended with documents of it, and its shares of what they used. */
+  /** Jobs that ended with its documents, and its shares of their usage. */
   jobs: number;
   tokens: number;
-  /** The request that opened its push, or took it over last. */
+  /** The request that opened its push, or last took it over. */
   heldBy: Caller;
   /** By D1's clock. */
   heldSince: number;
@@ -176,7 +176,7 @@ export function newDispatch(head: DispatchHead): Dispatch {
   };
 }
 
-/** A dispatch as a job's row reports its start. `indexOf` is a document's index in its push. */
+/** Builds a dispatch from a job's row at its start. `indexOf` returns a document's index in its push. */
 export function dispatchIn(
   row: JobRow,
   list: readonly VersionKey[],
@@ -194,7 +194,7 @@ export function dispatchIn(
   });
 }
 
-/** The documents of a job's list, in order. */
+/** Lists the documents of a job in order. */
 export function listOf(members: string): VersionKey[] {
   const groups = JSON.parse(members) as [string, string[]][];
   return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));

@@ -7,7 +7,7 @@ import { handlerOf } from "../world/handlers.ts";
 
 const getStats = handlerOf("getStats");
 
-/** What is wrong with `GET /v1/stats`, or `null`: everything in it is added up anew from what is known of each document and job. */
+/** Returns the flaw in `GET /v1/stats`, or `null`. Recomputes everything in it from each document and job. */
 export async function statsFlaw(world: World): Promise<string | null> {
   const { status, body } = await new Reader(world).get(getStats, "/v1/stats");
   if (status !== 200) return `stats are answered with ${status}`;
@@ -21,25 +21,25 @@ export async function statsFlaw(world: World): Promise<string | null> {
     lost: stats.failures["message_lost"] ?? 0,
   };
   const [inApi, expected] = [JSON.stringify(shown), JSON.stringify(expectedStats(world))];
-  if (inApi !== expected) return `stats are ${inApi}, they should be ${expected}`;
+  if (inApi !== expected) return `stats are ${inApi}, expected ${expected}`;
   return failuresFlaw(world, stats.failures) ?? throughputFlaw(world, stats.throughput);
 }
 
 /**
- * Documents that ended within the last minutes. A Worker's clock may be off, and D1 may record an end late. A document
- * that was deleted or canceled is counted or not.
+ * Checks the number of documents that ended within the last minutes. A Worker's clock may be off, and D1 may record an
+ * end late. A deleted or canceled document may or may not be counted.
  */
 function throughputFlaw({ mirror, d1Clock }: World, shown: StatsShape["throughput"]): string | null {
   if (d1Clock.setSince(0) > 0) return null;
   const versions = [...mirror.versions.values()];
-  const doubtful = versions.filter(({ deleted, outcome }) => deleted || outcome?.status === "canceled").length;
+  const uncertain = versions.filter(({ deleted, outcome }) => deleted || outcome?.status === "canceled").length;
   for (const [name, minutes] of [
     ["last_5_minutes", 5],
     ["last_hour", 60],
   ] as const) {
     const since = d1Clock.now() - minutes * MINUTE - MAX_CLOCK_SKEW;
-    const most = versions.flatMap(({ endedAt }) => endedAt).filter((time) => time >= since).length + doubtful;
-    if (shown[name] > most) return `stats count ${shown[name]} documents in ${name}, at most ${most} ended`;
+    const most = versions.flatMap(({ endedAt }) => endedAt).filter((time) => time >= since).length + uncertain;
+    if (shown[name] > most) return `stats count ${shown[name]} documents in ${name}, but at most ${most} ended`;
   }
   return null;
 }
@@ -84,7 +84,7 @@ export interface Counts {
   canceled: number;
 }
 
-/** The counts of submissions, summed up. */
+/** Sums the counts of submissions. */
 export function countsOf(submissions: readonly Submission[]): Counts {
   const counts = { queued: 0, processing: 0, succeeded: 0, failed: 0, canceled: 0 };
   for (const { row, recorded, succeeded, failed, canceled } of submissions) {
@@ -97,7 +97,7 @@ export function countsOf(submissions: readonly Submission[]): Counts {
   return counts;
 }
 
-/** Failures by code. One that was deleted is counted if it was added up before. */
+/** Checks the failures by code. A deleted one is counted only if it was already in the sums. */
 function failuresFlaw({ mirror }: World, shown: Readonly<Record<string, number>>): string | null {
   const least = new Map<string, number>();
   const most = new Map<string, number>();
@@ -111,7 +111,7 @@ function failuresFlaw({ mirror }: World, shown: Readonly<Record<string, number>>
     const count = shown[code] ?? 0;
     if (code === "message_lost") continue;
     if (count < (least.get(code) ?? 0) || count > (most.get(code) ?? 0))
-      return `stats count ${count} failed as ${code}, there are ${least.get(code) ?? 0}, or ${most.get(code) ?? 0} with deleted ones`;
+      return `stats count ${count} failed as ${code}, expected ${least.get(code) ?? 0}, or ${most.get(code) ?? 0} with deleted ones`;
   }
   return null;
 }

@@ -3,7 +3,7 @@ import { MAX_CLOCK_SKEW, type Caller } from "../world/caller.ts";
 import type { SubmissionRow } from "./changes.ts";
 import type { Submission } from "./state.ts";
 
-/** What is wrong with a submission's change from the row that is known to `row`, or `null`. */
+/** Returns the flaw in a submission's change from its known row to `row`, or `null`. */
 export function submissionFlaw(known: Submission, row: SubmissionRow, now: number, clockSet: number): string | null {
   const { row: before, heldBy, heldSince } = known;
   const { id, total } = row;
@@ -11,16 +11,16 @@ export function submissionFlaw(known: Submission, row: SubmissionRow, now: numbe
   if (total > before.total && before.closed_at !== null && row.closed_at !== null)
     return `total of ${id} rose from ${before.total} to ${total} after it was closed`;
   const isTakenOver = row.holder !== before.holder && row.holder !== "" && before.holder !== "";
-  // The last request to take it over did so after it began: that was its last sign of life, or an earlier one.
-  // By D1's clock too, which may have been set meanwhile.
+  // The last request to take it over did so after it started. Its last activity is then at least that recent. Also by
+  // D1's clock, which may have been adjusted since.
   const age = Math.max(heldBy.ranFor, now - heldSince);
   if (isTakenOver && age < PUSH_ALIVE_MS - 2 * MAX_CLOCK_SKEW - clockSet)
-    return `${id} was taken from ${heldBy.name}, which began only ${age} ms ago`;
+    return `${id} was taken from ${heldBy.name}, which started only ${age} ms ago`;
   return null;
 }
 
 /**
- * What is wrong with the cancellation of a submission, or `null`: it is requested once, and changes nothing after every
+ * Returns the flaw in the cancellation of a submission, or `null`. It is requested once, and has no effect after every
  * document has ended, unless a retry is about to queue some again.
  */
 export function cancellationFlaw(known: Submission, row: SubmissionRow, isRetried: boolean): string | null {
@@ -32,7 +32,7 @@ export function cancellationFlaw(known: Submission, row: SubmissionRow, isRetrie
   return hasEnded && !isRetried ? `${row.id} was canceled after every document had ended` : null;
 }
 
-/** Who holds a push, and since when, after a change that `by` made. */
+/** Returns who holds a push, and since when, after a change by `by`. */
 export function holderOf(
   { row: before, heldBy, heldSince }: Submission,
   row: SubmissionRow,
@@ -42,14 +42,15 @@ export function holderOf(
   return row.holder === before.holder || row.holder === "" ? { heldBy, heldSince } : { heldBy: by, heldSince: now };
 }
 
-/** What is wrong with a submission's counters, or `null`. */
+/** Returns the flaw in a submission's counters, or `null`. */
 export function countsFlaw({ row, jobs, tokens, ...counted }: Submission): string | null {
   for (const name of ["recorded", "succeeded", "failed", "canceled"] as const) {
-    if (row[name] !== counted[name]) return `${row.id} says ${name} ${row[name]}, its rows say ${counted[name]}`;
+    if (row[name] !== counted[name])
+      return `${row.id} has ${name} ${row[name]}, but its rows add up to ${counted[name]}`;
   }
-  if (row.jobs !== jobs) return `${row.id} counts ${row.jobs} jobs, ${jobs} ended with documents of it`;
+  if (row.jobs !== jobs) return `${row.id} counts ${row.jobs} jobs, but ${jobs} ended with its documents`;
   // Each job rounds its share.
   if (Math.abs(row.tokens - tokens) > jobs)
-    return `${row.id} counts ${row.tokens} tokens, its shares of what Workers AI counted are ${tokens}`;
+    return `${row.id} counts ${row.tokens} tokens, but its shares of Workers AI's counts are ${tokens}`;
   return null;
 }

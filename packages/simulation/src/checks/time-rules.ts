@@ -1,14 +1,17 @@
 import { MAX_CLOCK_SKEW } from "../world/caller.ts";
 import type { SubmissionRow } from "./changes.ts";
 
-/** What is wrong with a new submission's id, or `null`: it is of the time that D1 shows, or of the newest id's where that is later. */
+/** Returns the flaw in a new submission's id, or `null`. Its time must be D1's, or the newest id's if that is later. */
 export function idFlaw(id: string, newest: string, now: number): string | null {
   if (id <= newest) return `${id} was opened after ${newest} and has a lower id`;
   const latest = Math.max(now, newest === "" ? 0 : timeOf(newest));
   return timeOf(id) === latest ? null : `${id} is ${timeOf(id) - latest} ms off D1's clock and the newest id`;
 }
 
-/** What is wrong with the time of a push's last activity, or `null`: it is D1's, whatever the Worker's clock says. */
+/**
+ * Returns the flaw in the time of a push's last activity, or `null`. The time must be D1's, whatever the Worker's clock
+ * shows.
+ */
 export function activityFlaw(row: SubmissionRow, before: SubmissionRow | undefined, now: number): string | null {
   if (row.active_at === before?.active_at) return null;
   const off = row.active_at - now;

@@ -2,12 +2,12 @@ import { MAX_RETRIED_DOCUMENTS } from "../limits.ts";
 import type { Change } from "./changes.ts";
 import { versionKey, type Job, type Submission, type Version, type VersionKey } from "./state.ts";
 
-/** What one transaction touches: checked at its end. */
+/** The rows that one transaction touches, checked at its end. */
 export class Transaction {
   readonly versions = new Set<Version>();
   readonly submissions = new Set<Submission>();
   readonly jobs = new Set<Job>();
-  /** Documents that it deletes, those of them that had ended, and failed ones that it queues again. */
+  /** Documents that it deletes, those of them that had ended, and failed documents that it queues again. */
   readonly deleted: ReadonlySet<VersionKey>;
   readonly endedBefore = new Set<VersionKey>();
   readonly retried = new Set<VersionKey>();
@@ -20,7 +20,10 @@ export class Transaction {
     );
   }
 
-  /** What is wrong with how many failed documents it queues again, or `null`: a step is small, unless one job is large. */
+  /**
+   * Returns the flaw in the number of failed documents it queues again, or `null`. A step is small unless one job is
+   * large.
+   */
   retriedFlaw(newJobs: readonly Job[]): string | null {
     const roots = new Set(newJobs.map(({ row }) => row.parent_id));
     return roots.size > 1 && this.retried.size > MAX_RETRIED_DOCUMENTS

@@ -8,14 +8,14 @@ interface Ended {
   readonly dispatch: Dispatch | undefined;
 }
 
-/** Whether a job ended that counts as used: one that is canceled, or merged into another, does not. */
+/** Whether a job ended and counts as used. A canceled or merged job does not. */
 function isUsed({ before, row }: Pick<Ended, "before" | "row">): boolean {
   return isOpen(before.status) && ["succeeded", "failed", "split"].includes(row.status);
 }
 
 /**
- * Counts a job that ends at the submissions in it, each with its share of the tokens that Workers AI counted, by
- * the size of its documents that are still there. Gives what is wrong with the job's own count, or `null`.
+ * Counts an ended job in each of its submissions, with a share of the tokens that Workers AI counted, by the size of
+ * its remaining documents. Returns the flaw in the job's own count, or `null`.
  */
 export function countUsage(
   ended: Ended,
@@ -25,7 +25,7 @@ export function countUsage(
   if (!isUsed(ended)) return null;
   const { row, list, dispatch } = ended;
   const tokens = row.status === "succeeded" ? (dispatch?.tokens ?? null) : null;
-  if (row.tokens !== tokens) return `${row.id} counts ${row.tokens} tokens, Workers AI counted ${tokens}`;
+  if (row.tokens !== tokens) return `${row.id} counts ${row.tokens} tokens, but Workers AI counted ${tokens}`;
   const listed = list.map((key) => versions.get(key)).filter((version) => version !== undefined);
   const sum = (some: readonly Version[]) => some.reduce((bytes, version) => bytes + version.requestBytes, 0);
   const all = Math.max(1, sum(listed));
@@ -38,7 +38,7 @@ export function countUsage(
   return null;
 }
 
-/** A batch was given up of which the service said nothing. */
+/** Counts a batch that was given up without a report from the service. */
 export function countSilence({ row, list, dispatches }: Job, versions: ReadonlyMap<VersionKey, Version>): void {
   if (dispatches.get(row.dispatch_number)?.reported.has("over") === true) return;
   for (const key of list) {
@@ -47,7 +47,7 @@ export function countSilence({ row, list, dispatches }: Job, versions: ReadonlyM
   }
 }
 
-/** Workers AI refused a batch for sure. */
+/** Counts a batch that Workers AI definitely refused. */
 export function countRefused({ list }: Job, versions: ReadonlyMap<VersionKey, Version>): void {
   for (const key of list) {
     const version = versions.get(key);
@@ -55,7 +55,7 @@ export function countRefused({ list }: Job, versions: ReadonlyMap<VersionKey, Ve
   }
 }
 
-/** A dispatch that may have been run was one of every submission in its list. */
+/** Counts a dispatch that may have run in every submission in its list. */
 export function countUnconfirmed({ list }: Job, submissions: ReadonlyMap<string, Submission>): void {
   for (const id of new Set(list.map((key) => key.slice(0, key.indexOf("\n"))))) {
     const submission = submissions.get(id);

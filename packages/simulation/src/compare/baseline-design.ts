@@ -13,13 +13,12 @@ import { runDirectly } from "./direct-ai.ts";
 import { plainAnswer } from "./plain-answer.ts";
 import { TextAccounts } from "./text-accounts.ts";
 
-/** Runs of the cron in a row that change nothing, ten minutes apart, after which nothing ever will. */
+/** Consecutive cron runs without a change, ten minutes apart, after which the state counts as final. */
 const IDLE_RUNS = 15;
 
 /**
- * A baseline over the same Queue, D1 and Workers AI as Sluice, under the same faults, with the Queue's
- * settings of Sluice's bulk lane but no dead-letter queue. It is spared the odd forms that answers of
- * Workers AI come in: streams and wrappings are taken off.
+ * A baseline over the same Queue, D1 and Workers AI as Sluice, under the same faults, with the Queue settings of
+ * Sluice's bulk lane but no dead-letter queue. Answers of Workers AI reach it unwrapped, never as streams.
  */
 export class BaselineDesign implements Design {
   readonly pushing: Pushing;
@@ -105,7 +104,7 @@ export class BaselineDesign implements Design {
     const again = new Set<string>();
     const messages = batch.map(({ id, body }): BaselineMessage => ({
       body: String(body),
-      // The first word counts, as in production.
+      // The first call counts, as in production.
       ack: () => void (again.has(id) || acknowledged.add(id)),
       retry: () => void (acknowledged.has(id) || again.add(id)),
     }));

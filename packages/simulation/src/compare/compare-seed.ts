@@ -12,7 +12,7 @@ import { SluiceDesign } from "./sluice-design.ts";
 
 export interface ComparedSeed {
   readonly seed: number;
-  /** What broke Sluice's own rules, or a baseline's run; `null`: nothing. */
+  /** The broken rule in Sluice, or the failure of a baseline's run; `null` if there is none. */
   readonly flaw: string | null;
   readonly tallies: Readonly<Record<DesignName, Tally>>;
 }
@@ -23,10 +23,13 @@ const BASELINES = {
   "row-per-document-by-id": rowPerDocument("id"),
 } as const;
 
-/** Their tables: both that keep rows have the same ones. */
+/** The tables of the baselines. Both variants of row per document share theirs. */
 export const BASELINE_TABLES: readonly string[] = [...tutorial.tables, ...BASELINES["row-per-document"].tables];
 
-/** Runs a seed with each design: the same pushes at the same times, the same faults as often; and judges what is shown in the end. */
+/**
+ * Runs a seed with each design, with the same pushes at the same times and the same fault rates, and judges the final
+ * state that each one reports.
+ */
 export async function compareSeed(seed: number, sqlite: Sqlite, options: CompareOptions): Promise<ComparedSeed> {
   const tallies = new Map<DesignName, Tally>();
   let flaw: string | null = null;
@@ -52,15 +55,15 @@ async function runDesign(name: DesignName, seed: number, sqlite: Sqlite, { fault
     configuration,
   });
   const stop = () => world.flaw !== null;
-  const trouble = world.timeline.now + world.random.spread(5, 240) * MINUTE;
-  const plan = drawPlan(world, trouble);
+  const faultsEnd = world.timeline.now + world.random.spread(5, 240) * MINUTE;
+  const plan = drawPlan(world, faultsEnd);
   const paid = new Map<string, number>();
   world.onPaid = ({ query }) => paid.set(query, (paid.get(query) ?? 0) + 1);
 
   const design = designOf(name, world, plan);
   carryOut(plan, world, design.pushing);
-  if (design.cron !== null) fireUntil(world, design.cron, trouble);
-  await world.timeline.runUntil(trouble, stop);
+  if (design.cron !== null) fireUntil(world, design.cron, faultsEnd);
+  await world.timeline.runUntil(faultsEnd, stop);
   if (!stop()) {
     world.endFaults();
     design.pushing.settle();

@@ -6,7 +6,7 @@ import { addTally, emptyTally, type Tally } from "./judge.ts";
 export interface Comparison {
   readonly seeds: number;
   readonly tallies: Readonly<Record<DesignName, Tally>>;
-  /** By seed: what broke a rule while it ran. */
+  /** The broken rule of each failed seed. */
   readonly flaws: readonly string[];
 }
 
@@ -14,11 +14,11 @@ interface CompareOptions {
   readonly from: number;
   readonly count: number;
   readonly processes: number;
-  /** The same pushes without a fault. */
+  /** Whether to run the same pushes without faults. */
   readonly faultless: boolean;
 }
 
-/** Runs seeds with every design and adds up what became of their documents. */
+/** Runs seeds with every design and sums what happened to their documents. */
 export async function compareSeeds(options: CompareOptions): Promise<Comparison> {
   const tallies = Object.fromEntries(DESIGNS.map((name) => [name, emptyTally()])) as Record<DesignName, Tally>;
   const flaws: string[] = [];
@@ -36,13 +36,13 @@ export async function compareSeeds(options: CompareOptions): Promise<Comparison>
   return { seeds, tallies, flaws };
 }
 
-/** Prints the comparison as a table. Gives whether Sluice kept its promises in it. */
+/** Prints the comparison as a table. Returns whether Sluice kept its promises. */
 export async function compare(options: CompareOptions, print: (line: string) => void): Promise<boolean> {
   const { seeds, tallies, flaws } = await compareSeeds(options);
   for (const line of tableOf(tallies)) print(line);
   print("");
   print(
-    `${seeds} seeds from ${options.from}, ${options.faultless ? "without a fault" : "the same pushes and rates of faults for each design"}.`,
+    `${seeds} seeds from ${options.from}, ${options.faultless ? "without faults" : "with the same pushes and fault rates for each design"}.`,
   );
   for (const flaw of flaws) print(flaw);
   const { lost, stranded, wrong, unrecorded } = tallies.sluice;
@@ -51,7 +51,7 @@ export async function compare(options: CompareOptions, print: (line: string) => 
 
 const HEADS = ["design", "documents", "lost", "stranded", "wrong", "failed", "paid twice", "unrecorded", "calls each"];
 
-/** A Markdown table, with its columns aligned. */
+/** Formats a Markdown table with aligned columns. */
 function tableOf(tallies: Comparison["tallies"]): string[] {
   const rows = DESIGNS.map((name) => {
     const { documents, lost, stranded, wrong, failed, paidTwice, unrecorded, paid } = tallies[name];

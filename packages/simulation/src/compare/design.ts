@@ -6,15 +6,15 @@ import type { Pushing } from "../world/pushing.ts";
 export const DESIGNS = ["sluice", "tutorial", "row-per-document", "row-per-document-by-id"] as const;
 export type DesignName = (typeof DESIGNS)[number];
 
-/** A design at work in a world. */
+/** A design that runs in a world. */
 export interface Design {
   readonly pushing: Pushing;
-  /** `null`: it has none. */
+  /** `null` if the design has none. */
   readonly cron: Cron | null;
-  /** Lets time pass, without a fault, until nothing changes any more. */
+  /** Advances time without faults until nothing changes. */
   becomeQuiet(stop: () => boolean): Promise<void>;
-  /** What a reader is shown for a document of a push that was accepted, which nobody pushed again since. */
+  /** Reads a document of an accepted push that was not pushed again later. */
   read(push: Push, document: PushedDocument): Promise<Shown>;
-  /** Dispatches of it that the design's own tables report; 1 if they report none. */
+  /** Counts its dispatches that the design's tables report; 1 if they report none. */
   recorded(push: Push, document: PushedDocument): number;
 }

@@ -6,7 +6,7 @@ import { scoreOf } from "../world/score.ts";
 import { codedError, unclearAnswer, unclearError } from "../world/service-errors.ts";
 import type { World } from "../world/world.ts";
 
-/** `AI.run` with one document, answered at once: with the errors of a submit, and those of an item where it is answered. */
+/** Runs `AI.run` with one document and answers at once, with the faults of a submit and of an item. */
 export function runDirectly(world: World, by: Invocation, model: string, inputs: object): Promise<unknown> {
   const { faults, ports, random } = world;
   let passage: Passage = { fault: null };

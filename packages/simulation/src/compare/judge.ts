@@ -4,22 +4,25 @@ import { isPoison, isUnanswerable } from "../world/accounts.ts";
 import type { Push, PushedDocument } from "../world/pushes.ts";
 import type { Design } from "./design.ts";
 
-/** What became of the documents of a seed, or of many, in one design. */
+/** The fate of the documents of one or more seeds in one design. */
 export interface Tally {
-  /** Accepted, and not pushed again since: a reader knows which version they should see. */
+  /** Accepted and not pushed again, so that the expected version is known. */
   documents: number;
-  /** Nothing is shown for it, and nothing says that it failed. */
+  /** Neither scores nor a failure are reported. */
   lost: number;
-  /** It is reported as in progress forever. */
+  /** Reported as in progress forever. */
   stranded: number;
-  /** What is shown as its scores is not what its own texts give: another's, an older version's, or no scores. */
+  /**
+   * The reported scores are not those of its own texts: they are another document's, an older version's, or no scores
+   * at all.
+   */
   wrong: number;
-  /** It is said to have failed, though the service would have scored it. */
+  /** Reported as failed, though the service would have scored it. */
   failed: number;
-  /** Workers AI took it in more than once, and of those: without a report of it in the design's tables. */
+  /** Workers AI accepted it more than once; and of these, the ones that no table of the design records. */
   paidTwice: number;
   unrecorded: number;
-  /** Times that Workers AI took them in. */
+  /** How often Workers AI accepted them. */
   paid: number;
 }
 
@@ -31,7 +34,7 @@ export function addTally(to: Tally, from: Tally): void {
   for (const name of Object.keys(to) as (keyof Tally)[]) to[name] += from[name];
 }
 
-/** Judges what a design shows once time has passed. `paid`: how often Workers AI took a document in, by its query. */
+/** Judges the final state that a design reports. `paid`: how often Workers AI accepted a document, by its query. */
 export async function judge(design: Design, paid: ReadonlyMap<string, number>): Promise<Tally> {
   const tally = emptyTally();
   for (const [push, document] of settledDocuments(design.pushing.pushes)) {
@@ -55,19 +58,19 @@ function verdictOf(shown: Shown, document: PushedDocument): "lost" | "stranded" 
     case "failed":
       return isPoison(document.query) || isUnanswerable(document.query) ? null : "failed";
     case "succeeded":
-      return areItsOwn(shown.scores, document) ? null : "wrong";
+      return matchTexts(shown.scores, document) ? null : "wrong";
   }
 }
 
-function areItsOwn(scores: readonly (readonly [number, unknown])[], document: PushedDocument): boolean {
+function matchTexts(scores: readonly (readonly [number, unknown])[], document: PushedDocument): boolean {
   const byIndex = (list: readonly (readonly unknown[])[]) =>
     JSON.stringify(list.map(([index, score]) => [index, score]).toSorted(([a], [b]) => Number(a) - Number(b)));
   return byIndex(scores) === byIndex(expectedScores(document));
 }
 
 /**
- * The documents of accepted pushes whose newest version is beyond doubt: every other push of the same
- * document, accepted or not, was over before this one began.
+ * Returns the documents of accepted pushes whose newest version is certain: every other push of the same document,
+ * accepted or not, ended before this one began.
  */
 function settledDocuments(pushes: readonly Push[]): (readonly [Push, PushedDocument])[] {
   return pushes
@@ -85,6 +88,6 @@ function isNewest(push: Push, { id }: PushedDocument, pushes: readonly Push[]): 
       other.firstSentAt === null ||
       other.collection !== push.collection ||
       !other.documents.some((document) => document.id === id) ||
-      (other.underWay === 0 && (other.lastEndedAt ?? Infinity) < (push.firstSentAt ?? 0)),
+      (other.inProgress === 0 && (other.lastEndedAt ?? Infinity) < (push.firstSentAt ?? 0)),
   );
 }

@@ -1,4 +1,4 @@
-/** What Workers AI says, without the stream or the wrapping that it may come in. */
+/** Unwraps an answer of Workers AI that may be a stream or wrapped. */
 export async function plainAnswer(answer: unknown): Promise<unknown> {
   const value = answer instanceof ReadableStream ? parsed(await textOf(answer as ReadableStream<Uint8Array>)) : answer;
   if (typeof value !== "object" || value === null) return value;

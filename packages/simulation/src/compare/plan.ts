@@ -2,14 +2,14 @@ import { drawPush, drawSecondSend, drawTimes, type Push } from "../world/pushes.
 import type { Pushing } from "../world/pushing.ts";
 import type { World } from "../world/world.ts";
 
-/** A push at its time, and in how many milliseconds the same one comes in from a second side. */
+/** A push with its time, and the delay in milliseconds until a second client sends the same push. */
 export interface PlannedPush {
   readonly time: number;
   readonly push: Push;
   readonly again: number | null;
 }
 
-/** Draws all pushes of a seed before anything happens: the same ones for every design. */
+/** Draws all pushes of a seed in advance, so that every design gets the same ones. */
 export function drawPlan(world: World, end: number): PlannedPush[] {
   const { faults, random } = world;
   return drawTimes(world, end)

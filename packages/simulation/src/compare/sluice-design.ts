@@ -59,7 +59,9 @@ export class SluiceDesign implements Design {
     return this.#dispatches.get(versionKey(submission, id)) ?? 0;
   }
 
-  /** What the Queue lost is counted by its submission, as failed. */
+  /**
+   * Reads the state of a missing document from its submission, which counts documents that the Queue lost as failed.
+   */
   async #missing(push: Push, submission: string): Promise<Shown> {
     const { body } = await this.#reader.get(getSubmission, `/v1/submissions/${submission}`, { id: submission });
     const { failures, status } = body as unknown as SubmissionShape;
@@ -95,6 +97,6 @@ export class SluiceDesign implements Design {
 }
 
 function named(push: Push, document: PushedDocument): { readonly submission: string; readonly id: string } {
-  if (push.submission === null) throw new Error("a push that was accepted has no submission");
+  if (push.submission === null) throw new Error("an accepted push has no submission");
   return { submission: push.submission, id: document.id ?? nameDocument(push.submission, document.index) };
 }

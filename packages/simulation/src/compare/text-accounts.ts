@@ -5,7 +5,7 @@ import type { Invocation } from "../world/invocation.ts";
 import type { Push } from "../world/pushes.ts";
 import type { World } from "../world/world.ts";
 
-/** Calls of a design that keeps no dispatches: the text of each request shows whose it is. */
+/** Accounts for calls of a design that records no dispatches. The text of each request identifies its document. */
 export class TextAccounts implements Accounts {
   readonly #world: World;
   readonly #contents: ReadonlyMap<string, Content>;

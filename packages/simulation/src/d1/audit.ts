@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** What is reported of a row, by table: the columns that a change of it carries, in this order. */
+/** The columns that a change of a row reports, by table, in this order. */
 export const AUDITED = {
   submissions: [
     "id",
@@ -58,7 +58,7 @@ export const AUDITED = {
   malformed_messages: ["queue", "message_id", "body"],
 } as const;
 
-/** Triggers that report every row that is inserted, updated or deleted, through the function `report`. */
+/** Returns triggers that report every inserted, updated or deleted row through the function `report`. */
 export function auditSql(db: DatabaseSync): string {
   return Object.entries(AUDITED)
     .flatMap(([table, columns]) => {
@@ -70,7 +70,7 @@ export function auditSql(db: DatabaseSync): string {
       );
       const unknown = columns.filter((column) => !known.has(column));
       if (unknown.length > 0)
-        throw new Error(`the table ${table} has no column ${unknown.join(", ")} any more: change AUDITED`);
+        throw new Error(`the table ${table} no longer has the columns ${unknown.join(", ")}: update AUDITED`);
       return (["insert", "update", "delete"] as const).map((event) => {
         const row = event === "delete" ? "OLD" : "NEW";
         const values = columns.map((column) => `${row}.${column}`).join(", ");

@@ -3,8 +3,8 @@ import type { Change } from "../checks/changes.ts";
 import type { Execution, Sqlite } from "./sqlite.ts";
 
 /**
- * Carries a call to D1 and its answer back, or does not. `work` is what D1 does when the call arrives;
- * `statements` are those of the call, each of which counts towards an invocation's limit.
+ * Carries a call to D1 and its answer back, or loses either. `work` runs when the call arrives. Each of the call's
+ * `statements` counts towards the invocation's limit.
  */
 export type Carry = <T extends readonly Execution[]>(
   label: string,
@@ -13,9 +13,9 @@ export type Carry = <T extends readonly Execution[]>(
 ) => Promise<T>;
 
 /**
- * The D1 binding over SQLite, as far as it is used: prepared statements with `all`, `raw`, `run` and
- * `first`, and `batch` as one transaction. Numbers bind as REAL, as in D1; what D1 does not take as
- * a value is refused. `refused` hears of errors that are SQLite's own, `committed` of rows that changed.
+ * Creates a D1 binding over SQLite with the methods in use: prepared statements with `all`, `raw`, `run` and `first`,
+ * and `batch` as one transaction. Numbers bind as REAL, as in D1. Values that D1 does not accept are refused. `refused`
+ * is called with SQLite's own errors, `committed` with changed rows.
  */
 export function simulatedD1(
   sqlite: Sqlite,
@@ -27,7 +27,7 @@ export function simulatedD1(
     carry(
       labelOf(statements),
       () => {
-        const done = speakingAsD1(
+        const done = withD1Errors(
           () => sqlite.transact(statements.map((statement) => ({ ...statement, arrays }))),
           refused,
         );
@@ -59,7 +59,7 @@ export function simulatedD1(
     batch: async (statements: readonly D1PreparedStatement[]) => {
       const bound = statements.map((one) => {
         const found = boundOf.get(one);
-        if (found === undefined) throw new TypeError("D1 is handed a statement that it did not prepare");
+        if (found === undefined) throw new TypeError("this statement was not prepared by the simulated D1");
         return found;
       });
       return (await transact(bound, false)).map(resultOf);
@@ -83,14 +83,14 @@ function toSqlite(value: unknown): SQLInputValue {
 
 function first(executions: readonly Execution[]): Execution {
   const [execution] = executions;
-  if (execution === undefined) throw new Error("a statement gave nothing");
+  if (execution === undefined) throw new Error("a statement returned nothing");
   return execution;
 }
 
 function resultOf({ rows, changes, lastRowId }: Execution): D1Result {
   return {
     success: true,
-    // Rows read and written are counted in workerd only.
+    // Only workerd counts the rows read and written.
     meta: {
       duration: 0,
       changes,
@@ -104,7 +104,7 @@ function resultOf({ rows, changes, lastRowId }: Execution): D1Result {
   };
 }
 
-function speakingAsD1<T>(work: () => T, refused: (message: string) => void): T {
+function withD1Errors<T>(work: () => T, refused: (message: string) => void): T {
   try {
     return work();
   } catch (error) {
@@ -116,7 +116,7 @@ function speakingAsD1<T>(work: () => T, refused: (message: string) => void): T {
 
 const labels = new Map<string, string>();
 
-/** What a call is about, for the trace: what its first statement does to which table. */
+/** Labels a call for the trace: the verb and the table of its first statement. */
 function labelOf(statements: readonly Bound[]): string {
   const writes = statements.find(({ sql }) => !/^\s*SELECT/i.test(sql)) ?? statements[0];
   if (writes === undefined) return "empty batch";

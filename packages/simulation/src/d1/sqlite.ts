@@ -22,7 +22,7 @@ interface Compiled {
   readonly returnsRows: boolean;
 }
 
-/** Another text for a file on its way in: how a migration is broken on purpose. */
+/** Returns the text to use for a file. A mutation breaks a migration this way. */
 export type Patch = (path: string, text: string) => string;
 
 export interface Execution {
@@ -32,18 +32,18 @@ export interface Execution {
 }
 
 /**
- * A migrated SQLite in memory under D1's limits, which reports every row that a committed
- * transaction changed. Compiled statements are kept, so one database serves many seeds.
+ * A migrated in-memory SQLite with D1's limits. It reports every row that a committed transaction changed. It caches
+ * compiled statements, so that one database serves many seeds.
  */
 export class Sqlite {
   readonly #db = new DatabaseSync(":memory:", { limits: LIMITS });
   readonly #statements = new Map<string, Compiled>();
   readonly #tables: readonly string[];
   #changes: Change[] = [];
-  /** Its clock, in milliseconds since the epoch: statements ask for it by `unixepoch('subsec')`. */
+  /** The clock behind `unixepoch('subsec')`, in milliseconds since the epoch. */
   now: () => number = Date.now;
 
-  /** `further`: tables besides those of the migrations. */
+  /** `further`: SQL that creates tables besides those of the migrations. */
   constructor(patch: Patch = (_, text) => text, further: readonly string[] = []) {
     const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith(".sql"));
     for (const name of files.toSorted()) {
@@ -58,7 +58,7 @@ export class Sqlite {
     });
     this.#db.exec(auditSql(this.#db));
     this.#db.function("unixepoch", { varargs: true }, (...values) => {
-      if (values.join() !== "subsec") throw new Error("only unixepoch('subsec') is on the simulated clock");
+      if (values.join() !== "subsec") throw new Error("only unixepoch('subsec') uses the simulated clock");
       return this.now() / 1_000;
     });
   }
@@ -69,7 +69,7 @@ export class Sqlite {
     this.#changes = [];
   }
 
-  /** Runs statements as one transaction; gives what each returned, and every row that changed. */
+  /** Runs statements as one transaction. Returns the result of each, and every changed row. */
   transact(
     statements: readonly {
       readonly sql: string;
@@ -94,7 +94,7 @@ export class Sqlite {
     }
   }
 
-  /** Rows for the checks, outside of everything that is counted or reported. */
+  /** Reads rows for the checks. These reads are neither counted nor reported. */
   rows(sql: string, ...values: readonly SQLInputValue[]): Record<string, unknown>[] {
     const { statement } = this.#compile(sql);
     statement.setReturnArrays(false);

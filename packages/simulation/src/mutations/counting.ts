@@ -4,14 +4,14 @@ import { mutation, withKind, type Mutation } from "./mutation.ts";
 export const COUNTING: readonly Mutation[] = [
   mutation(
     "tokens-overwritten",
-    "a submission counts the tokens of its last job only",
+    "a submission counts only the tokens of its last job",
     "countEnds",
     "tokens = submissions.tokens + counted.tokens",
     "tokens = counted.tokens",
   ),
   mutation(
     "ids-not-increasing",
-    "the id of a submission has its Worker's time, though a newer one is there",
+    "the id of a submission has its Worker's time although a newer id exists",
     "insertSubmission",
     "iif(fresh > newest, fresh, ${idAfter(sql`newest`, token)})",
     "fresh",
@@ -30,7 +30,7 @@ export const COUNTING: readonly Mutation[] = [
     "retrying",
     mutation(
       "unfolded-codes-added",
-      "a submission that is open again has its failures added to the sums by code once more",
+      "a reopened submission adds its failures to the sums by code again",
       "addSubmissions",
       "o.code, '', ${sign} * count(*), 0, ${sign} * count(*)",
       "o.code, '', count(*), 0, count(*)",
@@ -38,7 +38,7 @@ export const COUNTING: readonly Mutation[] = [
   ),
   mutation(
     "stats-omit-old-open",
-    "stats do not count submissions that were set aside because they had not ended",
+    "stats omit submissions that were set aside because they had not ended",
     "live",
     "UNION ALL SELECT ${LIVE_COLUMNS} FROM submissions WHERE id IN (SELECT submission_id FROM unfolded_submissions)",
     "",

@@ -1,6 +1,6 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-/** Queues, pushes that go on or stall, and jobs of several submissions. */
+/** Queues, resumed and stalled pushes, and jobs of several submissions. */
 export const DELIVERING: readonly Mutation[] = [
   mutation(
     "no-dead-letter-queue",
@@ -13,7 +13,7 @@ export const DELIVERING: readonly Mutation[] = [
     "deleting",
     mutation(
       "versions-share-a-row",
-      "two versions of a document have their texts in one row, where a deletion finds one of them",
+      "two versions of a document share a row of texts, and a deletion finds only one",
       "hasRoom",
       "return !documents.some((document) => row.documents.has(document));",
       "return true;",
@@ -23,7 +23,7 @@ export const DELIVERING: readonly Mutation[] = [
     "resending",
     mutation(
       "last-try-dropped",
-      "a Queue that pushes back until the last try is taken for one that took the messages",
+      "a send that the Queue refused at every attempt counts as sent",
       "sendWithRetries",
       "await send(); }",
       "await send().catch(() => undefined); }",
@@ -33,7 +33,7 @@ export const DELIVERING: readonly Mutation[] = [
     "resending",
     mutation(
       "total-after-close",
-      "a push that the poller closed as abandoned raises its total when it goes on",
+      "a resumed push that the poller had closed as abandoned raises its total",
       "raiseTotal",
       "AND closed_at IS NULL AND holder",
       "AND holder",
@@ -43,7 +43,7 @@ export const DELIVERING: readonly Mutation[] = [
     "resending",
     mutation(
       "takeover-without-activity",
-      "a push that was taken over can be taken over again at once",
+      "a push can be taken over again right after a takeover",
       "takeOverPush",
       "SET holder = ${token}, active_at = ${now},",
       "SET holder = ${token},",
@@ -53,7 +53,7 @@ export const DELIVERING: readonly Mutation[] = [
     "sharing",
     mutation(
       "taken-apart-during-dispatch",
-      "a pause takes documents out of a job whose dispatch may still be confirmed",
+      "a pause removes documents from a job whose dispatch may still be confirmed",
       "separateSubmissions",
       "j.dispatch_number = ${job.dispatchNumber} AND j.status = 'pending'`;",
       "j.dispatch_number = ${job.dispatchNumber} AND j.status = ${job.status}`;",
@@ -61,7 +61,7 @@ export const DELIVERING: readonly Mutation[] = [
   ),
   mutation(
     "chain-taken-again",
-    "a stale or repeated message takes the chain from the run that has it",
+    "a stale or repeated message takes the chain from the run that holds it",
     "takeChain",
     "token: holder }).where(isChainOf(token))",
     'token: holder }).where(eq(heartbeats.name, "chain"))',
@@ -70,7 +70,7 @@ export const DELIVERING: readonly Mutation[] = [
     "load",
     mutation(
       "broken-chain-stays",
-      "a chain that broke is never replaced",
+      "a broken chain is never replaced",
       "handOnChain",
       "OR ${heartbeats.at} < ${timeAfter(now, -CHAIN_ALIVE_MS)}",
       "",
@@ -78,14 +78,14 @@ export const DELIVERING: readonly Mutation[] = [
   ),
   mutation(
     "replay-forgets-unknown",
-    "a quarantined part of an unknown submission is forgotten when it is replayed",
+    "a replay deletes a quarantined part of an unknown submission",
     "restageMalformedMessage",
     "DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id} AND ${known}",
     "DELETE FROM malformed_messages WHERE queue = ${queue} AND message_id = ${id}",
   ),
   mutation(
     "replay-forgets-first",
-    "a quarantined message is forgotten before its queue has it again",
+    "a quarantined message is deleted before its queue has it again",
     "replayMalformed",
     "if (!(await send(context, destination.lane, body))) return err(NOT_SENT); await dropMalformedMessage(context.db, key);",
     "await dropMalformedMessage(context.db, key); if (!(await send(context, destination.lane, body))) return err(NOT_SENT);",

@@ -12,21 +12,21 @@ export const ENDING: readonly Mutation[] = [
   ),
   mutation(
     "wrong-model-polled",
-    "a batch is polled with another model than its own",
+    "a batch is polled with the wrong model",
     "pollJobs",
     "pollBatch(context.ai, job.model,",
     `pollBatch(context.ai, "@cf/baai/bge-large-en-v1.5",`,
   ),
   mutation(
     "stuck-not-counted",
-    "a batch that was taken in is dispatched again without being counted",
+    "an accepted batch is dispatched again without being counted",
     "dispatchCount",
     `if (job.status === "dispatched") return "repeated";`,
     `if (job.status === "dispatched") return "none";`,
   ),
   mutation(
     "given-up-too-soon",
-    "a batch is given up for stuck after half the time",
+    "a batch counts as stuck after half the time",
     "overdue",
     "context.now() - job.dispatchedAt >= stuckAfter",
     "context.now() - job.dispatchedAt >= stuckAfter / 2",
@@ -40,14 +40,14 @@ export const ENDING: readonly Mutation[] = [
   ),
   mutation(
     "finalized-twice",
-    "a job that has ended is ended again",
+    "an ended job ends again",
     "isHeld",
     '${entry("job")} AND j.dispatch_number = ${entry("dispatchNumber")} AND j.status = ${entry("jobStatus")}',
     '${entry("job")} AND j.dispatch_number = ${entry("dispatchNumber")}',
   ),
   {
     name: "counters-outside-transaction",
-    breaks: "outcomes are written in one transaction, the counters of their submissions in another",
+    breaks: "outcomes and the counters of their submissions are written in separate transactions",
     replacements: [
       {
         in: "finalizeJobs",
@@ -63,28 +63,28 @@ export const ENDING: readonly Mutation[] = [
   },
   mutation(
     "children-without-guard",
-    "follow-up jobs are recorded whether or not the job ends here",
+    "follow-up jobs are recorded even if this transaction does not end the job",
     "insertChildren",
     "CROSS JOIN jobs j ON ${isHeld(child)})\n    INSERT INTO jobs",
     'CROSS JOIN jobs j ON j.id = ${child("job")})\n    INSERT INTO jobs',
   ),
   mutation(
     "list-computed-again",
-    "the list that answers are matched to leaves out what was deleted since",
+    "the list that answers are matched to omits documents deleted since the dispatch",
     "readJobDocuments",
     "LEFT JOIN documents d ON",
     "CROSS JOIN documents d ON",
   ),
   mutation(
     "position-instead-of-id",
-    "an item belongs to the document at its place in the answer",
+    "an item is matched to a document by its position in the answer",
     "matchAnswer",
     "const index = itemIndex(item);",
     "const index = items.indexOf(item);",
   ),
   mutation(
     "reference-not-checked",
-    "an item is taken though it says that it is another document's",
+    "an item that names another document is accepted",
     "judge",
     "reference !== undefined && reference !== null && reference !== document.reference",
     "reference === document.reference && document.contexts < 0",
@@ -105,7 +105,7 @@ export const ENDING: readonly Mutation[] = [
   ),
   mutation(
     "asked-forever",
-    "a document without a result is asked for again without end",
+    "a document without a result is retried forever",
     "applyAnswer",
     "job.round >= MAX_ROUNDS",
     "job.round >= 1e9",
@@ -119,7 +119,7 @@ export const ENDING: readonly Mutation[] = [
   ),
   mutation(
     "newest-by-time",
-    "views show the version that was finalized last, not the newest",
+    "views show the last finalized version, not the newest",
     VIEWS,
     "AND n.submission_id > o.submission_id AND n.status = 'succeeded'",
     "AND n.finalized_at > o.finalized_at AND n.status = 'succeeded'",
@@ -127,7 +127,7 @@ export const ENDING: readonly Mutation[] = [
   ),
   mutation(
     "retries-other-codes",
-    "a retry that is limited to a code takes what failed beside it with another",
+    "a retry of one code also queues documents that failed with another",
     "listFailed",
     "AND o.job_id IS NOT NULL AND (${code} = '' OR o.code = ${code})",
     "AND o.job_id IS NOT NULL",

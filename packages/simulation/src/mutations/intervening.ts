@@ -1,10 +1,10 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-/** Cancel, delete, what stands still, and pushes. */
+/** Cancellations, deletions, stalls, pauses and pushes. */
 export const INTERVENING: readonly Mutation[] = [
   mutation(
     "delete-not-counted",
-    "a deleted document that had not ended counts as nothing",
+    "a deleted document that had not ended is not counted",
     "deleteDocument",
     "canceled = canceled + 1,",
     "canceled = canceled,",
@@ -18,7 +18,7 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "delete-leaves-texts",
-    "a deleted document's texts stay where they lie",
+    "a deleted document keeps its texts",
     "deleteDocument",
     "SET texts = json_replace(texts, (",
     "SET texts = coalesce(texts, (",
@@ -39,28 +39,28 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "resume-hurries-all",
-    "resuming one thing makes every job due that waits for something else",
+    "a resume of one scope makes all pending jobs due",
     "endPauses",
     "FROM jobs INDEXED BY jobs_paused WHERE paused_by IS NOT NULL AND paused_by IN (${scopes})) released",
     "FROM jobs WHERE status = 'pending') released",
   ),
   mutation(
     "resume-forgets-held",
-    "a pause ends and what it held is never due",
+    "a pause ends, but the jobs it held are never due",
     "resumeDispatching",
     "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now));",
     "await transact<Pause>(db, endPauses(sql`SELECT ${scope}`, now).slice(1));",
   ),
   mutation(
     "held-by-ended-pause",
-    "a job is held by a pause that was resumed meanwhile",
+    "a job is held by a pause that was already resumed",
     "holdPausedJobs",
     "WHERE EXISTS (SELECT 1 FROM pauses WHERE scope = ${scope}) AND id IN (",
     "WHERE id IN (",
   ),
   mutation(
     "abandoned-stays-open",
-    "a push that broke off is never closed",
+    "an interrupted push is never closed",
     "sweepSubmissions",
     "(active_at < ${times.abandonedBefore} OR active_at > ${times.now + WRONG_CLOCK_MS})",
     "active_at < 0",
@@ -74,14 +74,14 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "lost-too-soon",
-    "documents are given up for lost though they are not missing any more",
+    "documents are counted as lost although they are no longer missing",
     "lackingDocuments",
     "s.total - s.recorded - ${stagedDocuments(sql`s.id`)} AS documents",
     "s.total AS documents",
   ),
   mutation(
     "lost-but-canceling",
-    "a canceled submission whose message is lost stays so and never ends",
+    "a canceled submission whose message is lost never ends",
     "lackingDocuments",
     "AND closed_at IS NOT NULL AND recorded + lost < total))",
     "AND closed_at IS NOT NULL AND recorded + lost < total AND cancel_requested_at IS NULL))",
@@ -95,14 +95,14 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "accepted-before-sent",
-    "a push is answered as accepted though the Queue did not take it",
+    "a push is answered as accepted although the Queue refused it",
     "closePush",
     "return failure; }",
     "return null; }",
   ),
   mutation(
     "total-after-send",
-    "a send does not wait for its total, so that what is recorded may exceed it",
+    "a send does not wait for its total, so the recorded documents may exceed it",
     "CallRounds.#start",
     'if (raise !== null && !(await raiseTotal(db, submission, raise, databaseTime(), holder, sent))) return "taken";',
     "if (raise !== null) void raiseTotal(db, submission, raise, databaseTime(), holder, sent).catch(() => undefined);",
@@ -111,7 +111,7 @@ export const INTERVENING: readonly Mutation[] = [
     "resending",
     mutation(
       "closed-by-former-holder",
-      "a push that was taken over is answered as accepted by the request that had it before",
+      "the previous request of a taken-over push answers it as accepted",
       "closeSubmission",
       'if (row === undefined) return "taken";',
       'if (row === undefined) return "closed";',
@@ -121,7 +121,7 @@ export const INTERVENING: readonly Mutation[] = [
     "resending",
     mutation(
       "taken-over-stays-added-up",
-      "a push that ended as incomplete stays in the sums as it was, though it goes on",
+      "the sums keep an incomplete push unchanged although it was resumed",
       "takeOverPush",
       "...unrollSubmission(id, sql`incomplete AND ${free}`),",
       "",
@@ -131,7 +131,7 @@ export const INTERVENING: readonly Mutation[] = [
     "resuming",
     mutation(
       "recorded-part-not-compared",
-      "a resumed push may bring another part in the place of a recorded one",
+      "a resumed push may replace a recorded part with another one",
       "ResumedParts.take",
       "if (known.hash !== hash) return null;",
       "",
@@ -139,7 +139,7 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   withKind("resuming", {
     name: "counted-by-prefix",
-    breaks: "a resumed push takes the documents that total counts for its first ones, whatever their parts are",
+    breaks: "a resumed push assumes that total counts its first documents, whatever their parts are",
     replacements: [
       {
         in: "ResumedParts.constructor",
@@ -163,7 +163,7 @@ export const INTERVENING: readonly Mutation[] = [
     "resuming",
     mutation(
       "staged-counted-as-inline",
-      "a resumed push takes inline parts for counted in the place of staged ones",
+      "a resumed push assumes that inline parts were counted instead of staged ones",
       "readCountedParts",
       "WHERE s.submission_id = ${id} AND NOT ${isRecorded(sql`s.part`)}",
       "WHERE s.submission_id = '' AND NOT ${isRecorded(sql`s.part`)}",
@@ -171,7 +171,7 @@ export const INTERVENING: readonly Mutation[] = [
   ),
   mutation(
     "key-opens-twice",
-    "two pushes with one new key are both opened",
+    "two pushes with one new key both open a submission",
     "open",
     "WHERE api_key = ${apiKey} AND key = ${key} AND created_at > ${expiry})",
     "WHERE api_key = ${apiKey} AND key = ${key} AND created_at > ${expiry} + 1e12)",

@@ -1,6 +1,6 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-/** How many batches a document may be in. */
+/** Limits of batches per document, of submits and of memory. */
 export const LIMITING: readonly Mutation[] = [
   mutation(
     "batch-not-counted",
@@ -18,14 +18,14 @@ export const LIMITING: readonly Mutation[] = [
   ),
   mutation(
     "refused-batch-counted",
-    "a batch that the service refused uses up one of ten",
+    "a batch that the service refused counts toward the limit of ten",
     "postponeJob",
     `batches = batches - \${counts.dispatch === "none" ? 1 : 0}`,
     "batches = batches",
   ),
   mutation(
     "pieces-start-over",
-    "the pieces and follow-ups of a job have ten batches of their own",
+    "the pieces and follow-ups of a job get ten more batches",
     "insertChildren",
     'batches - (${entry("refused")}), halvings',
     "0, halvings",
@@ -34,7 +34,7 @@ export const LIMITING: readonly Mutation[] = [
     "sharing",
     mutation(
       "kept-back-starts-over",
-      "what a pause keeps back has ten batches of its own",
+      "documents that a pause holds back get ten more batches",
       "separateSubmissions",
       "'pending', id, round, refusals, batches,",
       "'pending', id, round, refusals, 0,",
@@ -44,7 +44,7 @@ export const LIMITING: readonly Mutation[] = [
     "unanswered",
     mutation(
       "no-limit-of-batches",
-      "a job whose lease ran out is dispatched again however many batches its documents were in",
+      "a job whose lease expired is dispatched again without a limit on batches",
       "limitBatches",
       "if (job.batches < MAX_BATCHES - 1) return true;",
       "if (job.batches < 1e9) return true;",
@@ -54,7 +54,7 @@ export const LIMITING: readonly Mutation[] = [
     "unanswered",
     mutation(
       "last-batch-shared",
-      "a bad document has its last batch together with good ones",
+      "an invalid document shares its last batch with valid ones",
       "limitBatches",
       "if (!isUsedUp && !(await isPieceOfInvalid(context.db, job.id))) return true;",
       "if (!isUsedUp) return true;",
@@ -64,7 +64,7 @@ export const LIMITING: readonly Mutation[] = [
     "load",
     mutation(
       "submit-rate-ignored",
-      "dispatches start however many batches were submitted within a minute",
+      "dispatches ignore the submit rate",
       "startDispatch",
       "const held = sql`${heldBy(job)} AND ${isWithinRate(now)}`;",
       "const held = heldBy(job);",
@@ -74,7 +74,7 @@ export const LIMITING: readonly Mutation[] = [
     "load",
     mutation(
       "submit-rate-not-reserved",
-      "a dispatch takes no place in the rate of submits",
+      "a dispatch does not count toward the submit rate",
       "startDispatch",
       "WHERE ${started} AND status = 'dispatching'",
       "WHERE ${started} AND status = ''",
@@ -82,7 +82,7 @@ export const LIMITING: readonly Mutation[] = [
   ),
   mutation(
     "over-rate-forgotten",
-    "a job that is over the rate of submits is never due again",
+    "a job delayed by the submit rate is never due again",
     "deferredBy",
     "dueAt: sql`max(${now}, coalesce((${nextAt}), 0))`",
     "dueAt: sql`max(${now} + 1e14, coalesce((${nextAt}), 0))`",
@@ -91,7 +91,7 @@ export const LIMITING: readonly Mutation[] = [
     "unanswered",
     mutation(
       "halved-in-outage",
-      "a job whose submits time out is halved though no other gets through",
+      "a job whose submits time out is halved although no other job succeeds",
       "timesOutWhileOthersDoNot",
       "AND other.dispatched_at >= j.dispatched_at",
       "",
@@ -101,7 +101,7 @@ export const LIMITING: readonly Mutation[] = [
     "unanswered",
     mutation(
       "halved-at-once",
-      "a job is halved at its first time-out",
+      "a job is halved at its first timeout",
       "timesOutWhileOthersDoNot",
       "AND (j.halvings > 0 OR (j.refusals > 0 AND j.unconfirmed_dispatches > 0))",
       "",
@@ -111,7 +111,7 @@ export const LIMITING: readonly Mutation[] = [
     "unanswered",
     mutation(
       "halving-not-counted",
-      "a job that times out is halved without end",
+      "a job that times out is halved without limit",
       "settleRefusal",
       'halvings: decision.kind === "halve" ? 1 : 0',
       "halvings: 0",
@@ -119,7 +119,7 @@ export const LIMITING: readonly Mutation[] = [
   ),
   mutation(
     "poll-keeps-memory",
-    "a poll that finds its batch in progress holds memory after its run",
+    "a poll that finds its batch in progress keeps memory after its run",
     "pollJobs",
     "if (!isHeld) release();",
     "if (isHeld) release();",

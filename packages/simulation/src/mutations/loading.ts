@@ -1,12 +1,12 @@
 import { mutation, withKind, type Mutation } from "./mutation.ts";
 
-/** Breakages that show only where hundreds of small documents are pushed in minutes. */
+/** Mutations that show only when hundreds of small documents are pushed within minutes. */
 export const LOADING: readonly Mutation[] = [
   withKind(
     "load",
     mutation(
       "run-polls-one-claim",
-      "A run of the poller ends after the polls of its first claim.",
+      "a poller run ends after the polls of its first claim",
       "workThrough",
       "({ polls } = await claim({ polls: true, dispatches: false })); unreserve();",
       "unreserve(); state.isStopped = true; return;",
@@ -16,7 +16,7 @@ export const LOADING: readonly Mutation[] = [
     "load",
     mutation(
       "run-ends-over-rate",
-      "A run of the poller that is over the rate of submits ends, and leaves its jobs to the next one.",
+      "a poller run that exceeds the submit rate leaves its jobs to the next run",
       "workThrough",
       "state.isStopped = dispatched.left > 0 && !dispatched.isOverRate;",
       "state.isStopped = dispatched.isOverRate || dispatched.left > 0;",

@@ -1,6 +1,6 @@
 import { mutation, type Mutation } from "./mutation.ts";
 
-/** Leaves `column` out of what jobs must have in common to be merged. */
+/** Removes `column` from the columns that merged jobs must share. */
 const mergedAcross = (column: "round" | "batches", breaks: string): Mutation => ({
   name: `merged-across-${column}`,
   breaks,
@@ -14,14 +14,14 @@ const mergedAcross = (column: "round" | "batches", breaks: string): Mutation => 
 export const MERGING: readonly Mutation[] = [
   mutation(
     "merged-stays-pending",
-    "a job whose documents another took over is dispatched too",
+    "a job that was merged into another is dispatched too",
     "mergeJobs",
     "WHERE id IN (SELECT id FROM (${absorbed}))",
     "WHERE id IN (SELECT id FROM (${absorbed}) LIMIT 0)",
   ),
   mutation(
     "merged-without-documents",
-    "a merged job's documents are in no job any more",
+    "a merged job's documents are no longer in any job",
     "mergeJobs",
     "FROM taken WHERE id = ${target} AND taken.count > 0",
     "FROM taken WHERE id = ${target} AND taken.count > 1",
@@ -41,11 +41,11 @@ export const MERGING: readonly Mutation[] = [
     "(p.status = 'split' OR q.status = 'split')",
     "(p.status = 'open' OR q.status = 'open')",
   ),
-  mergedAcross("round", "a document that waits for its second answer is merged with one that waits for its first"),
-  mergedAcross("batches", "documents that were in batches before are merged with ones that were in none"),
+  mergedAcross("round", "documents of different rounds are merged"),
+  mergedAcross("batches", "documents with different numbers of batches are merged"),
   mutation(
     "merged-weighs-as-before",
-    "a job that took over others weighs as it did before",
+    "a job that absorbs others keeps its old size",
     "mergeJobs",
     "payload_bytes = payload_bytes + taken.bytes",
     "payload_bytes = payload_bytes",

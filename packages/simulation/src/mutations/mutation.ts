@@ -1,25 +1,25 @@
 import type { Replacement } from "../run/patches.ts";
 
-/** A deliberate breakage of the product, which the simulation must notice. */
+/** A deliberate bug in the product that the simulation must catch. */
 export interface Mutation {
   readonly name: string;
-  /** What it breaks. */
+  /** The resulting bug. */
   readonly breaks: string;
   readonly replacements: readonly Replacement[];
-  /** The kind of seeds that it is tried with, where of those of every kind two in a thousand meet it at most. */
+  /** The kind of seeds that it runs with, if at most two in a thousand ordinary seeds are affected. */
   readonly kind?: string;
 }
 
-/** Where the views are created last, and where `submissions_progress` is. */
+/** The last migration that creates the views, and the one that creates `submissions_progress`. */
 export const VIEWS = "migrations/0003_key-by-collection.sql";
 export const PROGRESS_VIEW = "migrations/0008_pending-retries.sql";
 
-/** The same, tried with seeds of one kind only. */
+/** Limits a mutation to seeds of one kind. */
 export function withKind(kind: string, rare: Mutation): Mutation {
   return { ...rare, kind };
 }
 
-/** A mutation of one snippet. `target`: what holds the snippet, as in `Replacement.in`. */
+/** Creates a mutation of one snippet. `target` contains the snippet, as in `Replacement.in`. */
 export function mutation(
   name: string,
   breaks: string,

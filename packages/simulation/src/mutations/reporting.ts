@@ -6,21 +6,21 @@ const NAMED = "request_id IN (SELECT value FROM json_each(${JSON.stringify(reque
 export const REPORTING: readonly Mutation[] = [
   mutation(
     "event-ignored",
-    "an event is acknowledged, and its batch waits for a run of the poller",
+    "an event is acknowledged, but its batch waits for a poller run",
     "consumeEvents",
     "ended.push({ message, requestId: event.requestId });",
     'decisions.set(message.id, { kind: "ack" });',
   ),
   mutation(
     "early-event-dropped",
-    "an event that comes before its request_id is recorded is acknowledged",
+    "an event that arrives before its request_id is recorded is acknowledged",
     "UNKNOWN_RETRY_SECONDS",
     "= [2, 10] as const;",
     "= [] as readonly number[];",
   ),
   mutation(
     "unknown-event-forever",
-    "an event of a batch that nobody knows is retried for as long as the queue delivers it",
+    "an event of an unknown batch is retried as long as the queue delivers it",
     "afterUnknown",
     'return delaySeconds === undefined ? { kind: "ack" } : { kind: "retry", delaySeconds };',
     'return { kind: "retry", delaySeconds: delaySeconds ?? 10 };',

@@ -11,14 +11,14 @@ export const RETRYING: readonly Mutation[] = [
   ),
   mutation(
     "retry-repeated-later",
-    "a step of a retry whose answer was lost, repeated, takes the failure that its own job ended in",
+    "a retry step repeated after a lost answer queues the failure of its own job",
     "retryFailed",
     "AND root_id = ${first.root} AND part = ${first.part})",
     "OR true)",
   ),
   mutation(
     "retry-not-continued",
-    "what a request leaves of a retry is never queued",
+    "the rest of a retry after its request is never queued",
     "continueRetries",
     "let left = MAX_STEPS;",
     "let left = 0;",
@@ -27,7 +27,7 @@ export const RETRYING: readonly Mutation[] = [
     "retrying",
     mutation(
       "retry-ends-early",
-      "a retry lists the parts of its first failed documents only",
+      "a retry lists only the parts of its first failed documents",
       "listRetryParts",
       "LIMIT 1 OFFSET ${limit - 1})",
       "LIMIT 1 OFFSET ${limit})",
@@ -37,7 +37,7 @@ export const RETRYING: readonly Mutation[] = [
     "retrying",
     mutation(
       "retry-of-another-time",
-      "a Worker that is late goes on with a later retry of the same documents",
+      "a late Worker continues a later retry of the same documents",
       "retryFailed",
       "${isInProgress(retry)} AND EXISTS (SELECT 1 FROM retry_parts",
       "EXISTS (SELECT 1 FROM retry_parts",
@@ -64,7 +64,7 @@ export const RETRYING: readonly Mutation[] = [
     "retrying",
     mutation(
       "cancel-ignores-retry",
-      "a cancellation is ignored where every document has ended, though a retry is about to queue some again",
+      "a cancellation is ignored if all documents have ended, although a retry is about to queue some again",
       "cancelSubmission",
       "AND (completed_at IS NULL OR EXISTS (SELECT 1 FROM retries WHERE submission_id = ${id}))",
       "AND completed_at IS NULL",
@@ -72,21 +72,21 @@ export const RETRYING: readonly Mutation[] = [
   ),
   mutation(
     "cancel-after-end",
-    "a submission is canceled after all of its documents have ended",
+    "a submission is canceled after all its documents have ended",
     "cancelSubmission",
     "AND (completed_at IS NULL OR EXISTS",
     "AND (true OR EXISTS",
   ),
   mutation(
     "cancel-leaves-retry",
-    "a retry of a canceled submission goes on",
+    "a retry of a canceled submission continues",
     "cancelSubmission",
     "sql`DELETE FROM retries WHERE submission_id = ${id} AND ${isCanceled}`,",
     "",
   ),
   mutation(
     "retry-beside-all",
-    "a retry of one code goes on beside one of every code, and both count its documents",
+    "a retry of one code continues beside a retry of all codes, and both count its documents",
     "requestRetry",
     "WHERE submission_id = ${submission} AND code <> ''",
     "WHERE submission_id = ''",

@@ -4,14 +4,14 @@ import { mutation, withKind, type Mutation } from "./mutation.ts";
 export const TIMING: readonly Mutation[] = [
   mutation(
     "start-of-first-dispatch",
-    "a job keeps the start of its first dispatch, so that every later batch is stuck at its first poll",
+    "a job keeps the start of its first dispatch, so every later batch counts as stuck at its first poll",
     "startDispatch",
     "dispatched_at = ${now},",
     "dispatched_at = coalesce(dispatched_at, ${now}),",
   ),
   mutation(
     "poll-after-whole-age",
-    "a dispatched job is polled again after its whole age",
+    "the next poll of a dispatched job waits for the job's whole age",
     "nextPoll",
     "(${now} - dispatched_at) / 10)",
     "${now} - dispatched_at)",
@@ -20,7 +20,7 @@ export const TIMING: readonly Mutation[] = [
     "pausing",
     mutation(
       "fault-ends-request",
-      "a fault's pause replaces one that somebody asked for",
+      "an automatic pause replaces a requested one",
       "pauseDispatching",
       "setWhere: sql`NOT ${isRequested} OR excluded.reason = 'requested'`,",
       "",
@@ -44,7 +44,7 @@ export const TIMING: readonly Mutation[] = [
     "resuming",
     mutation(
       "pauses-not-read-again",
-      "a Worker that was refused goes on with the pauses that it read before",
+      "a refused Worker keeps using the pauses that it read earlier",
       "dispatchUnlessPaused",
       "pauses.splice(0, pauses.length, ...(await readPauses(context.db, context.now())))",
       "await readPauses(context.db, context.now())",
@@ -52,14 +52,14 @@ export const TIMING: readonly Mutation[] = [
   ),
   mutation(
     "submitted-too-late",
-    "a submit begins so late that it may outlast the lease of its dispatch",
+    "a submit starts so late that it may outlast the lease of its dispatch",
     "dispatchJob",
     "dispatchLease(context.runInterval) - callTimeout(context.runInterval)",
     "dispatchLease(context.runInterval)",
   ),
   mutation(
     "canceled-stays-held",
-    "what is canceled while a pause holds it ends with the pause",
+    "canceled documents held by a pause end only with the pause",
     "holdPausedJobs",
     "AND NOT ${holdsCanceled(sql`j.members`)})",
     ")",
@@ -68,7 +68,7 @@ export const TIMING: readonly Mutation[] = [
     "sharing",
     mutation(
       "canceled-held-after-dispatch",
-      "what is canceled during a dispatch that puts a pause up ends with the pause",
+      "documents canceled during a dispatch that sets a pause end only with the pause",
       "postponeJob",
       "{ until: dueAt, members: sql`members` }",
       "{ until: dueAt }",
@@ -76,7 +76,7 @@ export const TIMING: readonly Mutation[] = [
   ),
   mutation(
     "half-of-run-cut-off",
-    "a run ends with its polls while it has a batch under way, and nobody hears of that",
+    "a run ends after its polls while a batch is in progress, without a signal",
     "workThrough",
     "await Promise.allSettled([pollAll(polls), dispatchAll(waiting, leaseUntil)]))",
     "(await Promise.all([pollAll(polls), dispatchAll(waiting, leaseUntil)]), [] as PromiseSettledResult<void>[]))",

@@ -3,13 +3,13 @@ import { nextRun } from "../world/cron.ts";
 import type { Stack } from "../world/stack.ts";
 import { MINUTE, type World } from "../world/world.ts";
 
-/** Runs of the poller, once faults have stopped, within which everything must have ended. */
+/** Poller runs after the faults stop, within which everything must have ended. */
 const MAX_QUIET_RUNS = 2_000;
 
-/** Lets time pass, without a fault, until Sluice has nothing to do any more. */
+/** Advances time without faults until Sluice has nothing left to do. */
 export async function becomeQuiet(world: World, stack: Stack, stop: () => boolean): Promise<void> {
   const { timeline } = world;
-  // What was under way may still be, for as long as a Worker may run.
+  // Running Workers may take a moment to finish.
   await timeline.runUntil(timeline.now + MINUTE, stop);
   for (let runs = 0; runs < MAX_QUIET_RUNS; runs += 1) {
     const next = nextRun(world);
@@ -19,19 +19,19 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
       if (stop()) return;
       continue;
     }
-    // Requests that take their time may bring something to do before that.
+    // Slow requests may make something due earlier.
     while (timeline.nextTime < next && nextRun(world) === next) {
       await timeline.runUntil(Math.min(next, timeline.nextTime + MINUTE), stop);
       if (stop()) return;
     }
-    // Later too: what moved it may have left something else to do before that.
+    // If the due time moved, something else may be due earlier or later.
     if (nextRun(world) !== next) continue;
     await timeline.runUntil(next, stop);
     if (stop()) return;
     stack.poll();
-    // Its first step at least, so that what it claims is not due any more.
+    // Run at least its first step, so that the jobs it claims are no longer due.
     await timeline.runUntil(next + 5_000, stop);
     if (stop()) return;
   }
-  world.fail(`after ${MAX_QUIET_RUNS} runs of the poller without a fault: ${openFlaw(world)}`);
+  world.fail(`after ${MAX_QUIET_RUNS} poller runs without faults: ${openFlaw(world)}`);
 }

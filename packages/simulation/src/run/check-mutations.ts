@@ -3,15 +3,15 @@ import { runSeeds } from "./run-seeds.ts";
 import type { SeedResult } from "./run-seed.ts";
 
 interface Caught {
-  /** Which seed it was, in words. */
+  /** The seed's ordinal in words. */
   readonly at: string;
   readonly flaw: string;
 }
 
-/** Seeds within which a breakage must be noticed. */
+/** Seeds within which each mutation must be caught. */
 const MAX_SEEDS = 500;
 
-/** Breaks the product on purpose, one mutation after another, and prints what caught each. Gives whether none survived. */
+/** Runs each mutation, and prints the check that caught it. Returns whether all were caught. */
 export async function checkMutations(
   options: { from: number; processes: number },
   print: (line: string) => void,
@@ -40,8 +40,8 @@ export async function checkMutations(
   print("");
   const rare = MUTATIONS.filter(({ kind }) => kind !== undefined).map(({ name }) => name);
   const how =
-    `${MUTATIONS.length - rare.length} among the seeds that simulate runs; the other ${rare.length}, which two in a ` +
-    `thousand of those meet at most, among seeds of one kind (${rare.join(", ")})`;
+    `${MUTATIONS.length - rare.length} in ordinary seeds; the other ${rare.length}, which affect at most two in a ` +
+    `thousand of those, in seeds of one kind (${rare.join(", ")})`;
   if (survivors.length === 0) print(`All ${MUTATIONS.length} mutations were caught within ${MAX_SEEDS} seeds: ${how}.`);
   else
     print(`${survivors.length} of ${MUTATIONS.length} mutations survive ${MAX_SEEDS} seeds: ${survivors.join(", ")}`);

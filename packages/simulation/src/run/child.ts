@@ -5,8 +5,8 @@ import { standInForPlatform } from "./platform.ts";
 import type { ChildAnswer, ChildOrder, Program } from "./protocol.ts";
 
 /*
- * A process that runs the seeds it is given, over the product as it is or with one mutation. The
- * product is imported only after its texts are replaced.
+ * A process that runs seeds against the product, unchanged or with one mutation. The product is imported only after its
+ * source is patched.
  */
 
 const program = JSON.parse(process.argv[2] ?? "") as Program;
@@ -23,10 +23,10 @@ const configuration = readConfiguration(patches.apply);
 const sqlite = new Sqlite(patches.apply, program.kind === "compare" ? BASELINE_TABLES : []);
 patches.assertApplied();
 
-/** A rejection that nobody handles is a bug of whoever is under test. */
+/** An unhandled rejection is a bug in the code under test. */
 let unhandled: string | null = null;
 process.on("unhandledRejection", (error) => {
-  unhandled ??= `a promise was rejected and nobody noticed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  unhandled ??= `unhandled rejection: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 });
 
 process.on("message", (order: ChildOrder) => {

@@ -1,4 +1,4 @@
-/** A function, class, constant or member of a class in a text. */
+/** A function, class, constant or class member in a source text. */
 export interface Declaration {
   /** `name`, or `Class.member`. */
   readonly name: string;
@@ -10,7 +10,7 @@ interface Token {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** Brackets that are open around it. */
+  /** The number of enclosing brackets. */
   readonly depth: number;
 }
 
@@ -32,7 +32,7 @@ const WORD = /[#\w$]+/y;
 const SPACE_OR_COMMENT = /(?:\s+|\/\/[^\n]*|\/\*[^]*?\*\/)+/y;
 const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
 const REGEX = /\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/y;
-/** A slash behind one of these divides; behind anything else, it begins a regular expression. */
+/** A slash after one of these is a division; otherwise it starts a regular expression. */
 const ENDS_VALUE = /^(?:[#\w$]+|\)|\]|\}|["'`][^]*)$/;
 const KEYWORD_BEFORE_VALUE = new Set([
   "return",
@@ -47,7 +47,7 @@ const KEYWORD_BEFORE_VALUE = new Set([
   "void",
 ]);
 
-/** What a TypeScript text declares at its top, and the members of its classes. The text must have its semicolons. */
+/** Lists the top-level declarations of a TypeScript text and the members of its classes. Semicolons are required. */
 export function declarationsOf(text: string): Declaration[] {
   const tokens = tokensOf(text);
   const found: Declaration[] = [];
@@ -75,7 +75,7 @@ function spanOf(name: string, tokens: readonly Token[]): Declaration {
   return { name, start: tokens[0]?.start ?? 0, end: tokens.at(-1)?.end ?? 0 };
 }
 
-/** Cuts tokens where one at `depth` starts something and the one before has ended something. */
+/** Splits tokens where one at `depth` starts a declaration and the previous one has ended one. */
 function split(tokens: readonly Token[], depth: number, isStart: (token: Token) => boolean): Token[][] {
   const pieces: Token[][] = [];
   for (const [index, token] of tokens.entries()) {
@@ -87,7 +87,10 @@ function split(tokens: readonly Token[], depth: number, isStart: (token: Token) 
   return pieces;
 }
 
-/** Words, strings, whole templates, regular expressions and single characters, up to a bracket that closes what is before `start`. */
+/**
+ * Splits a text into words, strings, whole templates, regular expressions and single characters, up to the bracket that
+ * closes the scope around `start`.
+ */
 function tokensOf(text: string, start = 0): Token[] {
   const tokens: Token[] = [];
   let depth = 0;
@@ -111,7 +114,7 @@ function tokensOf(text: string, start = 0): Token[] {
   return tokens;
 }
 
-/** The end of the template that begins at `start`. */
+/** Returns the end of the template that starts at `start`. */
 function templateEnd(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== "`") {

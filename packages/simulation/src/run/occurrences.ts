@@ -3,17 +3,17 @@ export interface Span {
   readonly end: number;
 }
 
-/** A text without white space and trailing commas, which formatting adds and takes away. */
+/** A text without white space and trailing commas, which formatting may add or remove. */
 interface Bare {
   readonly text: string;
-  /** The index of each character in the text that it is of. */
+  /** The index of each character in the original text. */
   readonly indexes: readonly number[];
 }
 
-/** Every occurrence of a snippet in a text, whatever their white space. */
+/** Finds every occurrence of a snippet in a text, ignoring white space. */
 export function occurrencesOf(snippet: string, text: string): Span[] {
   const { text: whole } = bare(snippet);
-  // A comma at its end may be one that formatting adds.
+  // Formatting may have added a trailing comma.
   const sought = whole.replace(/,$/, "");
   const { text: searched, indexes } = bare(text);
   if (sought === "") throw new Error("an empty snippet occurs everywhere");

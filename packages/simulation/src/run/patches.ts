@@ -8,17 +8,17 @@ import { occurrencesOf, type Span } from "./occurrences.ts";
 const ROOT = join(import.meta.dirname, "../../../../");
 const SOURCES = ["packages/{core,db,inference,pipeline}/src/**/*.ts", "workers/{producer,consumer,poller}/src/**/*.ts"];
 
-/** A snippet of the product, and the text that takes its place. */
+/** A snippet of the product, and its replacement. */
 export interface Replacement {
   /**
-   * The function, class, method (`Class.method`) or constant that holds the snippet, in whichever file that is. A path
-   * from the repository's root, with a slash, for a file of another kind: a migration or a configuration.
+   * The function, class, method (`Class.method`) or constant that contains the snippet, in any file. For other files,
+   * such as migrations and configurations, the path from the repository's root, with a slash.
    */
   readonly in: string;
-  /** White space in it does not matter. */
+  /** White space is ignored. */
   readonly find: string;
   readonly replace: string;
-  /** How many occurrences there are: one, unless given. */
+  /** The number of occurrences, 1 by default. */
   readonly times?: number;
 }
 
@@ -27,12 +27,12 @@ interface Edit extends Span {
   readonly replace: string;
 }
 
-/** Replaces texts of the product as it is loaded: nothing on disk changes. */
+/** Patches the product's source as it is loaded. Nothing on disk changes. */
 export class Patches {
   readonly #edits: readonly Edit[];
   readonly #applied = new Set<string>();
 
-  /** Throws if a snippet is not found exactly as often as it should be. */
+  /** Throws if a snippet does not occur exactly as often as expected. */
   constructor(replacements: readonly Replacement[], sources: ReadonlyMap<string, string> = readSources()) {
     this.#edits = replacements.flatMap((replacement) => editsOf(replacement, sources));
   }
@@ -41,7 +41,7 @@ export class Patches {
     return new Set(this.#edits.map(({ file }) => file));
   }
 
-  /** A file's text with its replacements. */
+  /** Returns a file's text with its replacements. */
   readonly apply = (file: string, text: string): string => {
     this.#applied.add(file);
     const edits = this.#edits.filter((edit) => edit.file === file).toSorted((a, b) => b.start - a.start);
@@ -52,7 +52,7 @@ export class Patches {
     }, text);
   };
 
-  /** From here on, modules are loaded with their replacements. */
+  /** Applies the replacements to every module loaded from now on. */
   applyToModules(): void {
     const { files } = this;
     registerHooks({
@@ -66,15 +66,15 @@ export class Patches {
     });
   }
 
-  /** Throws if a file with a replacement was not loaded: it is not in use any more. */
+  /** Throws if a file with a replacement was not loaded, because it is no longer in use. */
   assertApplied(): void {
     const missed = this.#edits.find(({ file }) => !this.#applied.has(file));
     if (missed !== undefined)
-      throw new Error(`${missed.file} is not loaded by the simulation: nothing in it was replaced`);
+      throw new Error(`${missed.file} is not loaded by the simulation, so nothing in it was replaced`);
   }
 }
 
-/** The product's source texts by their paths from the repository's root. */
+/** Reads the product's source texts by their paths from the repository's root. */
 export function readSources(): ReadonlyMap<string, string> {
   return new Map(globSync(SOURCES, { cwd: ROOT }).map((file) => [file, readFileSync(join(ROOT, file), "utf8")]));
 }
@@ -82,25 +82,24 @@ export function readSources(): ReadonlyMap<string, string> {
 function editsOf(replacement: Replacement, sources: ReadonlyMap<string, string>): Edit[] {
   const { find, replace, times = 1 } = replacement;
   const places = placesOf(replacement.in, sources);
-  if (places.length === 0)
-    throw new Error(`the product declares no ${replacement.in}; update what is to be replaced:\n${find}`);
+  if (places.length === 0) throw new Error(`the product declares no ${replacement.in}; update the snippet:\n${find}`);
   const edits = places.flatMap(({ file, text, start }) =>
     occurrencesOf(find, text).map((span) => ({ file, replace, start: start + span.start, end: start + span.end })),
   );
   if (edits.length !== times) {
     throw new Error(
-      `${replacement.in} holds this ${edits.length} times, not ${times}; update what is to be replaced:\n${find}\nin ${places.map(({ file }) => file).join(", ")}`,
+      `${replacement.in} contains this ${edits.length} times, not ${times}; update the snippet:\n${find}\nin ${places.map(({ file }) => file).join(", ")}`,
     );
   }
   return edits;
 }
 
-/** The texts that a name or path stands for. */
+/** Returns the texts that a name or path refers to. */
 function placesOf(name: string, sources: ReadonlyMap<string, string>): { file: string; text: string; start: number }[] {
   if (name.includes("/")) return [{ file: name, text: readFileSync(join(ROOT, name), "utf8"), start: 0 }];
   const last = name.split(".").at(-1) ?? name;
   return [...sources].flatMap(([file, text]) =>
-    // Few files hold the name at all: only those are worth a scan.
+    // Few files contain the name. Only those are worth parsing.
     (text.includes(last) ? declarationsOf(text) : [])
       .filter((declaration) => declaration.name === name)
       .map(({ start, end }) => ({ file, text: text.slice(start, end), start })),

@@ -12,7 +12,7 @@ function bytesOf(data: ArrayBuffer | ArrayBufferView): Uint8Array {
     : new Uint8Array(data);
 }
 
-/** What workerd has and Node lacks: a stream that is written to for its digest. */
+/** A stream that computes a digest, which workerd has and Node lacks. */
 class DigestStream {
   readonly digest: Promise<ArrayBuffer>;
   readonly #algorithm: string;
@@ -35,8 +35,8 @@ class DigestStream {
 }
 
 /**
- * What the product awaits of the platform besides its ports is done at once: otherwise a thread of the
- * platform's would decide what comes first.
+ * Makes asynchronous platform functions other than the ports complete at once. Otherwise platform threads would decide
+ * the order of events.
  */
 export function standInForPlatform(): void {
   Object.defineProperty(crypto, "DigestStream", { value: DigestStream });

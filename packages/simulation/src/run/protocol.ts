@@ -1,11 +1,11 @@
-/** What a process does with each seed. */
+/** The work that a process does for each seed. */
 export type Program =
   | {
       readonly kind: "simulate";
-      /** A mutation of the product by its name; `null`: as it is. */
+      /** The name of a mutation; `null` for the unchanged product. */
       readonly mutation: string | null;
       readonly keepsTrace: boolean;
-      /** The kind that every seed is of; each has its own where none is given. */
+      /** The kind of every seed. By default each seed determines its own. */
       readonly ofKind?: string | undefined;
     }
   | { readonly kind: "compare"; readonly faultless: boolean };

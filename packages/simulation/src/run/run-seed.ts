@@ -12,17 +12,19 @@ import { becomeQuiet } from "./become-quiet.ts";
 
 export interface SeedResult {
   readonly seed: number;
-  /** What was wrong; `null` where every check held. */
+  /** The failed check, or `null` if every check held. */
   readonly flaw: string | null;
   readonly kind: string;
-  readonly met: readonly (readonly [Fault, number])[];
+  readonly occurred: readonly (readonly [Fault, number])[];
   readonly steps: number;
   readonly hash: string;
-  /** Where it was asked for. */
+  /** Empty unless requested. */
   readonly trace: readonly string[];
 }
 
-/** One world from its seed: trouble for an hour or so, then quiet until everything has ended, then the last checks. */
+/**
+ * Runs a world from its seed: faults for about an hour, then none until everything has ended, then the final checks.
+ */
 export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions): Promise<SeedResult> {
   sqlite.clear();
   const world = new World(seed, sqlite, options);
@@ -30,12 +32,12 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
   const clients = new Clients(world, stack);
   const stop = () => world.flaw !== null;
 
-  const trouble = world.timeline.now + (world.faults.isLoad ? LOAD_MS : world.random.spread(5, 240) * MINUTE);
-  clients.plan(trouble);
-  fireUntil(world, cronOf(world, stack), trouble);
-  await world.timeline.runUntil(trouble, stop);
-  const statsMeanwhile = await statsFlaw(world);
-  if (statsMeanwhile !== null) world.fail(statsMeanwhile);
+  const faultsEnd = world.timeline.now + (world.faults.isLoad ? LOAD_MS : world.random.spread(5, 240) * MINUTE);
+  clients.plan(faultsEnd);
+  fireUntil(world, cronOf(world, stack), faultsEnd);
+  await world.timeline.runUntil(faultsEnd, stop);
+  const earlyStatsFlaw = await statsFlaw(world);
+  if (earlyStatsFlaw !== null) world.fail(earlyStatsFlaw);
   if (!stop()) {
     world.endFaults();
     clients.settle();
@@ -47,7 +49,7 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
     seed,
     flaw,
     kind: world.faults.kind,
-    met: [...world.faults.met],
+    occurred: [...world.faults.occurred],
     steps: world.trace.steps,
     hash: world.trace.hash,
     trace: world.trace.lines,

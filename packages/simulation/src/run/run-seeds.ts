@@ -5,47 +5,47 @@ import type { ChildAnswer, ChildOrder, Program } from "./protocol.ts";
 interface SeedsOptions<Result> {
   readonly from: number;
   readonly count: number;
-  /** Seeds that run before those. */
+  /** Seeds to run first. */
   readonly first?: readonly number[];
-  /** Processes at once. */
+  /** The number of concurrent processes. */
   readonly processes: number;
   readonly program: Program;
-  /** Hears of every seed; `false` ends the run. */
+  /** Called with every result. Returning `false` ends the run. */
   readonly onResult: (result: Result) => boolean;
 }
 
 const CHILD = join(import.meta.dirname, "child.ts");
-/** Real time after which a seed is taken to hang: one takes some tens of milliseconds. */
+/** The real time after which a seed counts as hanging. A seed usually takes tens of milliseconds. */
 const HANGS_AFTER_MS = 60_000;
 
-/** Runs seeds in processes of their own. Rejects where one cannot start, dies or hangs, and says at which seed. */
+/** Runs seeds in child processes. Rejects with the seed if a process cannot start, dies or hangs. */
 export async function runSeeds<Result>(options: SeedsOptions<Result>): Promise<void> {
   const first = [...(options.first ?? [])];
   let next = options.from;
-  let goesOn = true;
+  let isRunning = true;
   const take = (): number | null => {
-    if (!goesOn) return null;
+    if (!isRunning) return null;
     const before = first.shift();
     if (before !== undefined) return before;
     if (next >= options.from + options.count) return null;
     next += 1;
     return next - 1;
   };
-  const hear = (result: unknown) => {
-    // What a program gives for a seed is its own; its process says which program it runs.
-    goesOn = options.onResult(result as Result) && goesOn;
+  const report = (result: unknown) => {
+    // The type of a result depends on the program, which the caller chose.
+    isRunning = options.onResult(result as Result) && isRunning;
   };
   const processes = Math.max(1, Math.min(options.processes, options.count));
-  await Promise.all(Array.from({ length: processes }, () => runChild(options.program, take, hear)));
+  await Promise.all(Array.from({ length: processes }, () => runChild(options.program, take, report)));
 }
 
 const running = new Set<ChildProcess>();
-// However this process ends, none of them stays.
+// No child process outlives this one.
 process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-function runChild(program: Program, take: () => number | null, hear: (result: unknown) => void): Promise<void> {
+function runChild(program: Program, take: () => number | null, report: (result: unknown) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = fork(CHILD, [JSON.stringify(program)], {
       stdio: ["ignore", "inherit", "pipe", "ipc"],
@@ -73,9 +73,9 @@ function runChild(program: Program, take: () => number | null, hear: (result: un
     };
     child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
     child.on("error", end);
-    child.on("exit", (code) => end(new Error(`the process of seed ${seed ?? "none"} ended with ${code}:\n${errors}`)));
+    child.on("exit", (code) => end(new Error(`the process of seed ${seed ?? "none"} exited with ${code}:\n${errors}`)));
     child.on("message", (answer: ChildAnswer) => {
-      if (answer.kind === "ran") hear(answer.result);
+      if (answer.kind === "ran") report(answer.result);
       order();
     });
   });

@@ -12,28 +12,31 @@ import type { Surroundings } from "./surroundings.ts";
 interface AccountedWorld extends Surroundings {
   readonly mirror: Mirror;
   readonly asked: AskedPauses;
-  /** Called for each document that Workers AI takes in, each time. */
+  /** Called each time Workers AI accepts a document. */
   readonly onPaid: (content: Content) => void;
 }
 
-/** What a document's request may have besides what its row counts: a separator, and digits of its reference. */
+/** How many bytes a request may exceed its row's count by: a separator, and the digits of its reference. */
 const MAX_FRAME_BYTES = 16;
 
-/** Whose the calls are that Workers AI gets. */
+/** Assigns the calls to Workers AI to documents and dispatches. */
 export interface Accounts {
-  /** A batch arrives: who sent it, and the document behind each request. Throws where the service shall not know it. */
+  /**
+   * Opens a batch as it arrives: its dispatch, and the document behind each request. Throws if the service must reject
+   * it.
+   */
   open(
     by: Invocation,
     model: string,
     batch: SentBatch,
   ): { readonly dispatch: Dispatch; readonly entries: readonly BatchEntry[] };
-  /** The service takes these in, and computes them. */
+  /** Records that the service accepted these and computes them. */
   pay(entries: readonly BatchEntry[], dispatch: Dispatch): void;
-  /** A Worker hears what came of a batch. */
+  /** Records that a Worker got the answer to a batch. */
   answered(dispatch: Dispatch): void;
 }
 
-/** Sluice's batches: each is that of a dispatch that D1 lists, in its order, with the documents' own texts. */
+/** Accounts for Sluice's batches. Each must match a dispatch in D1, in its order, with the documents' own texts. */
 export class DispatchAccounts implements Accounts {
   readonly #world: AccountedWorld;
 
@@ -55,7 +58,7 @@ export class DispatchAccounts implements Accounts {
       mirror.pauses.keepingBack(model, dispatch.list, by.startedAt) ??
       this.#world.asked.keepingBack(model, dispatch.list, by.startedAt);
     if (pause !== null)
-      this.#world.fail(`${by.name} dispatched ${dispatch.job} though ${pause} was paused before it began`);
+      this.#world.fail(`${by.name} dispatched ${dispatch.job} although ${pause} was paused before the Worker started`);
     const own = this.#pausedItself(by, model);
     if (own !== null) this.#world.fail(`${by.name} dispatched ${dispatch.job} after it paused ${own} itself`);
     return { dispatch, entries: this.#entriesOf(dispatch, requests) };
@@ -69,7 +72,7 @@ export class DispatchAccounts implements Accounts {
       version.requestBytes ||= JSON.stringify(request).length;
       if (Math.abs(version.requestBytes - version.payloadBytes) > MAX_FRAME_BYTES)
         this.#world.fail(
-          `${version.key} has ${version.payloadBytes} as its payload_bytes, its request has ${version.requestBytes}`,
+          `${version.key} has payload_bytes ${version.payloadBytes}, but its request has ${version.requestBytes} bytes`,
         );
       const flaw = paymentFlaw(version, dispatch, timeline.now, clockSetSince);
       if (flaw !== null) this.#world.fail(flaw);
@@ -77,7 +80,7 @@ export class DispatchAccounts implements Accounts {
       if (!version.dispatches.has(dispatch)) continue;
       version.accepted += 1;
       if (version.accepted > Math.min(counted, MAX_BATCHES))
-        this.#world.fail(`${version.key} is in ${version.accepted} batches, its job counts ${counted}`);
+        this.#world.fail(`${version.key} is in ${version.accepted} batches, but its job counts ${counted}`);
     }
   }
 
@@ -88,8 +91,8 @@ export class DispatchAccounts implements Accounts {
   }
 
   /**
-   * A pause in force that a consumer put up itself, and knows of: it gave no call up since. A poller
-   * may have begun other dispatches by then.
+   * Returns a pause in force that a consumer set itself and knows of: it has not given up a call since. A poller may
+   * already have started other dispatches.
    */
   #pausedItself(by: Invocation, model: string): string | null {
     if (by.worker !== "consumer") return null;
@@ -111,7 +114,7 @@ export class DispatchAccounts implements Accounts {
       const { query, contexts } = version.content;
       const sent = request.contexts.map((context) => context.text);
       if (request.query !== query || sent.join("\n") !== contexts.join("\n"))
-        this.#world.fail(`${key} was sent with other texts than its own`);
+        this.#world.fail(`${key} was sent with texts that are not its own`);
       return [{ request, version, isPoison: isPoison(query), isUnanswerable: isUnanswerable(query) }];
     });
   }
@@ -122,7 +125,7 @@ export function isPoison(query: string): boolean {
   return query.startsWith("poison");
 }
 
-/** Whether the service has nothing usable for it, however often it is asked. */
+/** Whether the service never returns a usable result for a document. */
 export function isUnanswerable(query: string): boolean {
   return query.startsWith("unanswerable");
 }

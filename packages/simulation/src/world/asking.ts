@@ -15,7 +15,10 @@ export class Asking {
     this.#stack = stack;
   }
 
-  /** `answered` hears of an answer below 500, `ended` of each that comes, and of `null` where none does. */
+  /**
+   * Sends a request. `answered` is called with an answer below 500, `ended` with every answer, or `null` if there is
+   * none.
+   */
   ask(
     what: string,
     handle: Handler,
@@ -30,10 +33,10 @@ export class Asking {
       "producer",
       async (by) => answerOf(await handle(dependenciesOf(world, this.#stack, by), callFor(by))),
       (answer) => {
-        world.trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
+        world.trace.add("client", answer === null ? "gets no answer" : `gets ${answer.status}`);
         ended(answer);
         if (answer !== null && answer.status < 500) return answered(answer);
-        // While there is trouble, people act at other times too. Their last action is repeated until it is answered.
+        // During faults, people act again later anyway. Their last action is repeated until it is answered.
         if (!faults.isOn)
           timeline.after(random.spread(500, MINUTE), () => this.ask(what, handle, callFor, answered, ended));
       },
@@ -41,10 +44,10 @@ export class Asking {
   }
 }
 
-/** A call with a JSON body, which can be read once: each request has its own. */
+/** Builds a call with a JSON body. Each request gets a new body, because it can be read only once. */
 export function jsonCall(path: string, body: object): (by: Invocation) => Call {
   return (by) => {
-    const stream = bodyOf(by, [JSON.stringify(body)], { breaksOffAfter: null, pause: () => Promise.resolve() });
+    const stream = bodyOf(by, [JSON.stringify(body)], { disconnectsAfter: null, pause: () => Promise.resolve() });
     return callOf({ path, headers: { "content-type": "application/json" }, body: stream });
   };
 }

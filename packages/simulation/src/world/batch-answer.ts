@@ -10,23 +10,23 @@ export interface SentRequest {
   readonly external_reference: string;
 }
 
-/** A batch as a Worker sends it. */
+/** A batch that a Worker sends. */
 export interface SentBatch {
   readonly requests: readonly SentRequest[];
   /** By D1's clock. */
   readonly sentAt: number;
 }
 
-/** One document of a batch: what was sent, whose it is, and whether the service always refuses it. */
+/** One document of a batch: its request, its version, and whether the service always refuses it. */
 export interface BatchEntry {
   readonly request: SentRequest;
   readonly version: Version;
   readonly isPoison: boolean;
-  /** The service has nothing usable for it, however often it is asked. */
+  /** Whether the service never returns a usable result for it. */
   readonly isUnanswerable: boolean;
 }
 
-/** What the service says about one document that it has no scores for. */
+/** The service's result for a document without scores. */
 export interface Unusable {
   readonly version: Version;
   readonly code: string;
@@ -42,14 +42,14 @@ interface Item {
 
 export interface BatchAnswer {
   readonly items: number;
-  /** What its usage says; `null`: it has none. */
+  /** The tokens in its usage; `null` if it has none. */
   readonly tokens: number | null;
-  /** A new value at each poll: a stream can be read once. */
+  /** Returns a new value for each poll, because a stream can be read only once. */
   readonly give: () => unknown;
   readonly unusable: readonly Unusable[];
 }
 
-/** The answer to a batch, whose items lack, repeat and garble what the faults say. */
+/** Answers a batch. The faults decide which items are missing, repeated or garbled. */
 export function answerBatch(
   entries: readonly BatchEntry[],
   random: Random,
@@ -77,7 +77,7 @@ interface ItemWorld {
   readonly entries: readonly BatchEntry[];
 }
 
-/** Adds a document's items; gives the code that this comes to, or `null` where there are scores. */
+/** Adds a document's items. Returns the resulting failure code, or `null` if there are scores. */
 function itemsFor(entry: BatchEntry, index: number, world: ItemWorld, items: Item[]): string | null {
   const { random, faults, references, entries } = world;
   const good = scored(entry, index, references, random);
@@ -108,7 +108,7 @@ function itemsFor(entry: BatchEntry, index: number, world: ItemWorld, items: Ite
   }
   if (references && faults.strikes("item_mismatched")) {
     const other = random.pick(entries);
-    // Under this document's number, the whole result of another one.
+    // Another document's whole result, under this document's number.
     if (other !== entry) {
       items.push({ ...scored(other, index, true, random), index });
       return "mismatched_result";
@@ -135,7 +135,7 @@ function scored({ request }: BatchEntry, index: number, references: boolean, ran
   return { index, success: true, result, reference: references ? request.external_reference : null };
 }
 
-/** Scores of which one is no number, or one too few or too many. */
+/** Returns scores with one that is not a number, one missing, or one too many. */
 export function garbled({ request }: Pick<BatchEntry, "request">, random: Random): unknown[] {
   const scores = request.contexts.map(({ text }, id) => ({ id, score: scoreOf(request.query, text) as unknown }));
   const at = random.int(0, scores.length - 1);
@@ -152,7 +152,7 @@ export function garbled({ request }: Pick<BatchEntry, "request">, random: Random
   }
 }
 
-/** What a batch that failed half way did answer: at least one item, and not all. */
+/** Keeps some items of a partly failed batch: at least one, but not all. */
 function keepSome(
   items: readonly Item[],
   entries: readonly BatchEntry[],

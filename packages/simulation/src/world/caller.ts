@@ -1,9 +1,11 @@
-/** How far a Worker's clock may be off D1's once it has read that, either way, in milliseconds. */
+/**
+ * Maximum skew between a Worker's clock and D1's after the Worker has read D1's, in milliseconds, in either direction.
+ */
 export const MAX_CLOCK_SKEW = 20_000;
 
 export type WorkerName = "producer" | "consumer" | "poller" | "checker";
 
-/** One run of a Worker, as far as checks look at it. */
+/** One run of a Worker, as the checks see it. */
 export interface Caller {
   readonly name: string;
   readonly worker: WorkerName;
@@ -12,12 +14,12 @@ export interface Caller {
   readonly ranFor: number;
   readonly isRunning: boolean;
   readonly isDead: boolean;
-  /** Scopes that it paused, and when D1 had that. */
+  /** The scopes that it paused, with the time at which D1 recorded each. */
   readonly raised: Map<string, number>;
-  /** Tokens of the chain of runs that it has: those of messages that it got, and its own. */
+  /** The tokens of the chain of runs that it holds: its own, and those of the messages it received. */
   readonly chainTokens: Set<string>;
-  /** Bodies of messages that queues took from it, or lost. */
+  /** Bodies of the messages that queues accepted from it or lost. */
   readonly handedOver: ReadonlySet<unknown>;
-  /** When it last gave a call up: after tries in a row that each failed for a moment, or at once. */
+  /** When it last gave up a call: at once, or after consecutive transient errors. */
   readonly gaveUpAt: number;
 }

@@ -20,12 +20,12 @@ const pause = handlerOf("pause");
 const resume = handlerOf("resume");
 const retrySubmission = handlerOf("retrySubmission");
 
-/** Times that a seed may cancel, delete, retry or pause. */
+/** Maximum number of each action (cancel, delete, retry, pause) per seed. */
 const ACTIONS = 4;
-/** Of the retries that somebody asks for, how many are canceled soon after. */
+/** The share of requested retries that are canceled soon after. */
 const CANCELED_RETRIES = 0.1;
 
-/** A good part of a submission that is not in D1, larger than a message may be. */
+/** A valid part of a submission that is not in D1, larger than a message may be. */
 const PART_OF_NO_SUBMISSION = JSON.stringify({
   v: 1,
   kind: "part",
@@ -39,7 +39,7 @@ const PART_OF_NO_SUBMISSION = JSON.stringify({
   documents: [{ place: 0, id: "strange", bytes: 2_000, query: "query", contexts: ["text ".repeat(400)] }],
 });
 
-/** The people outside: they push, push again, cancel, delete, retry and pause, at times of the seed's choosing. */
+/** Clients that push, push again, cancel, delete, retry and pause at times that the seed determines. */
 export class Clients {
   readonly #world: World;
   readonly #stack: Stack;
@@ -63,12 +63,12 @@ export class Clients {
     return this.#pushing.pushes;
   }
 
-  /** Spreads a seed's actions over the time until `end`. */
+  /** Schedules a seed's actions until `end`. */
   plan(end: number): void {
     const { faults, random, timeline } = this.#world;
     if (faults.isLoad) return this.#planLoad();
     const sometime = () => drawTime(this.#world, end);
-    /** Does something once, or every minute as people do who see no change. */
+    /** Acts once, or every minute like people who see no change. */
     const act = (action: () => () => void) =>
       timeline.at(sometime(), () => {
         const again = action();
@@ -87,8 +87,8 @@ export class Clients {
   }
 
   /**
-   * The last actions, without a fault: unfinished pushes are sent again, pauses end, some of what failed is
-   * retried. Each is repeated until it is answered.
+   * Takes the last actions, without faults: sends unfinished pushes again, ends pauses and retries some failures. Each
+   * is repeated until it is answered.
    */
   settle(): void {
     const { mirror, random } = this.#world;
@@ -101,7 +101,7 @@ export class Clients {
 
   #planLoad(): void {
     const world = this.#world;
-    // A chain that broke off before: another may begin in its place.
+    // A chain that broke earlier. Another one may replace it.
     if (world.later.chance(0.7))
       world.sqlite.rows(
         "INSERT INTO heartbeats (name, at, token) VALUES ('chain', ?, 'broken')",
@@ -148,7 +148,7 @@ export class Clients {
     timeline.after(random.spread(10, 300_000), () => this.#cancelOne(submission));
   }
 
-  // These give the action that they drew: it may be done several times.
+  // These return the action that they drew, because it may run several times.
 
   #cancel(): () => void {
     const { mirror, random } = this.#world;
@@ -185,7 +185,7 @@ export class Clients {
     return () => this.#retry(id);
   }
 
-  /** Of every code, or of that which one of its documents failed with. */
+  /** Retries every code, or the code of one of its failed documents. */
   #retry(id: string): void {
     const { mirror, random } = this.#world;
     const codes = [...mirror.versions.values()].flatMap(({ submission, outcome }) =>
@@ -193,10 +193,10 @@ export class Clients {
     );
     const query = codes.length > 0 && random.chance(0.15) ? `?code=${random.pick(codes)}` : "";
     const call = callOf({ path: `/v1/submissions/${id}/retry${query}`, parameters: { id } });
-    this.#asking.ask("retries what failed", retrySubmission, () => call);
+    this.#asking.ask("retries failed documents", retrySubmission, () => call);
   }
 
-  /** A pause that is resumed after a while, or the end of one that may not even be there. */
+  /** Pauses and resumes later, or resumes a pause that may not exist. */
   #pause(): () => void {
     const { faults, mirror, random, timeline } = this.#world;
     const submissions = [...mirror.submissions.keys()];
@@ -210,7 +210,7 @@ export class Clients {
     timeline.after(random.int(1, 20) * MINUTE, () => this.#resume(target));
     return () => {
       const inForce = this.#world.asked.ask(scopeOf(target));
-      // One that was held up may take effect after it was resumed: who hears of it so late resumes again.
+      // A delayed pause may take effect after the resume. A client that gets its answer so late resumes again.
       this.#asking.ask("pauses dispatching", pause, jsonCall("/v1/pause", target), () => {
         inForce();
         if (!faults.isOn) this.#resume(target);
@@ -218,7 +218,7 @@ export class Clients {
     };
   }
 
-  /** Somebody pauses everything, or the model, while a batch is on its way to a service that may refuse it. */
+  /** Pauses everything, or the model, while a batch is in flight to a service that may refuse it. */
   #pauseAtSubmit(): void {
     const { faults, later, timeline } = this.#world;
     if (!faults.isOn || !later.chance(0.15)) return;
@@ -236,7 +236,7 @@ export class Clients {
     this.#asking.ask("resumes dispatching", resume, jsonCall("/v1/resume", target), answered);
   }
 
-  /** Somebody sends what was quarantined to its queue again. */
+  /** Replays a quarantined message to its queue. */
   #replayAny(): void {
     const { random, sqlite } = this.#world;
     const [row] = random.shuffled(sqlite.rows("SELECT queue, message_id FROM malformed_messages"));

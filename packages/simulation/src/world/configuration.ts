@@ -17,7 +17,7 @@ export interface ConsumerConfiguration {
   readonly dead_letter_queue?: string;
 }
 
-/** What the simulation reads of a wrangler.jsonc. */
+/** The part of a wrangler.jsonc that the simulation reads. */
 interface WorkerConfiguration {
   readonly vars?: Readonly<Record<string, string>>;
   readonly ai?: { readonly binding: string };
@@ -31,7 +31,7 @@ interface WorkerConfiguration {
 export type DeployedWorker = "producer" | "consumer" | "poller";
 export type Configuration = Readonly<Record<DeployedWorker, WorkerConfiguration>>;
 
-/** The wrangler.jsonc of each deployed Worker, as `patch` changes it. */
+/** Reads the wrangler.jsonc of each deployed Worker, changed by `patch`. */
 export function readConfiguration(patch: Patch = (_, text) => text): Configuration {
   const read = (worker: DeployedWorker) => {
     const file = `workers/${worker}/wrangler.jsonc`;

@@ -3,16 +3,16 @@ import { MINUTE, type World } from "./world.ts";
 
 const SWEEP_INTERVAL_MS = 5 * MINUTE;
 
-/** A poller as cron sees it. */
+/** A poller, as seen by cron. */
 export interface Cron {
-  /** Whether a run at this time would find something to do. */
+  /** Whether a run at this time would have work. */
   readonly isDue: (time: number) => boolean;
   readonly poll: () => void;
 }
 
 /**
- * Fires a poller while there is trouble: every minute, or not, or twice, or late. Runs that would find
- * nothing to do are mostly left out: they are one query each.
+ * Fires a poller every minute while faults last; a run may be missed, doubled or late. Most runs without work are
+ * skipped: each is a single query.
  */
 export function fireUntil(world: World, cron: Cron, end: number): void {
   const { faults, random, timeline } = world;
@@ -31,13 +31,13 @@ export function fireUntil(world: World, cron: Cron, end: number): void {
   });
 }
 
-/** Sluice's poller. */
+/** Returns the cron of Sluice's poller. */
 export function cronOf(world: World, stack: Stack): Cron {
   const { mirror } = world;
   return { isDue: (time) => mirror.nextDue() <= time + world.d1Clock.ahead, poll: () => stack.poll() };
 }
 
-/** When the poller has something to do next: a job that is due, or a submission that stands still. */
+/** Returns when the poller next has work: a due job or a stalled submission. */
 export function nextRun(world: World): number {
   const { mirror, timeline } = world;
   const soonest = timeline.now + 1;

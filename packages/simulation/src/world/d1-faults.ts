@@ -2,9 +2,9 @@ import type { Passage } from "./ports.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 interface DatabaseWorld extends Surroundings {
-  /** From when to when D1 does not answer at all. */
+  /** The period in which D1 does not answer at all. */
   readonly outage: { readonly from: number; readonly to: number };
-  /** Until when D1 fails every call, since it began to at one. */
+  /** The time until which D1 fails every call. It starts at a call. */
   d1DownUntil: number;
 }
 
@@ -16,7 +16,7 @@ const TRANSIENT = [
   "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
 ] as const;
 
-/** What becomes of one call to D1. */
+/** Decides the faults of one call to D1. */
 export function d1Passage(world: DatabaseWorld): Passage {
   const { faults, outage, random, timeline } = world;
   const passing = () => new Error(random.pick(TRANSIENT));
@@ -34,14 +34,14 @@ export function d1Passage(world: DatabaseWorld): Passage {
     return {
       fault: "d1_odd_error",
       lost: random.chance(0.5),
-      error: new Error("D1_ERROR: something that nobody has seen before"),
+      error: new Error("D1_ERROR: an error with an unknown text"),
     };
   }
   if (faults.strikes("d1_constraint")) {
     const error = new Error("D1_ERROR: CHECK constraint failed: submissions_recorded: SQLITE_CONSTRAINT");
     return { fault: "d1_constraint", lost: true, error };
   }
-  // Stalls of 60 to 80 s are reported; the caller has given up by then, and may have tried again.
+  // Stalls of 60 to 80 s have been reported. By then the caller has given up, and may have retried.
   const long = random.int(36_000, 80_000);
   if (faults.strikes("d1_stall_answered_late")) return { fault: "d1_stall_answered_late", back: long };
   if (faults.strikes("d1_stall_lost")) return { fault: "d1_stall_lost", lost: true, error: passing(), back: long };

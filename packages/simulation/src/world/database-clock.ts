@@ -4,23 +4,26 @@ import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
 const MINUTE = 60_000;
-/** Milliseconds by which a clock that is wrong is off, either way, at most. */
+/** The maximum error of a wrong clock, in milliseconds, in either direction. */
 export const MAX_WRONG = 30 * 60 * MINUTE;
 /**
- * Milliseconds by which D1's clock is set, either way, at most: some seconds, as when another machine takes the
- * database over, and now and then a minute, or hours where it is broken. Of those, two are less than the life of an
- * `Idempotency-Key`: one that is over by D1's clock opens another submission.
+ * The maximum adjustments of D1's clock, in milliseconds, in either direction: usually seconds, as when another machine
+ * takes over the database; sometimes a minute, or hours if the clock is broken. Two of the longest together are shorter
+ * than the life of an `Idempotency-Key`, because a key that has expired by D1's clock opens another submission.
  */
 const MAX_SET = [5_000, 5_000, 5_000, MINUTE, 11 * 60 * MINUTE] as const;
 const MAX_SETS = 2;
-/** How many seeds have it set. */
+/** The share of seeds that adjust it. */
 const SHARE = 0.25;
-/** Kinds without a fault, or where scores must come in time. */
+/** Kinds without faults, or with deadlines for scores. */
 const NEVER_SET = ["calm", "load"];
 
-/** D1's clock, which may be wrong from the start, and set while time passes: times in D1's rows are of it. */
+/**
+ * D1's clock, the source of the times in D1's rows. It may be wrong from the start, and may be adjusted while time
+ * passes.
+ */
 export class DatabaseClock {
-  /** Milliseconds by which it is ahead of the world's. */
+  /** How far it is ahead of the world's clock, in milliseconds. */
   ahead = 0;
   readonly #timeline: Timeline;
   readonly #faults: Faults;
@@ -37,7 +40,7 @@ export class DatabaseClock {
       this.ahead = world.random.int(-MAX_WRONG, MAX_WRONG);
       trace.add("d1", `has a clock that is ${this.ahead} ms ahead`);
     }
-    // Draws of its own, so that the rest of a seed is the same without.
+    // A separate generator, so that it does not affect the rest of a seed.
     const random = new Random(~seed);
     if (NEVER_SET.includes(faults.kind) || !random.chance(SHARE)) return;
     for (let sets = random.int(1, MAX_SETS); sets > 0; sets -= 1) {
@@ -47,7 +50,7 @@ export class DatabaseClock {
     }
   }
 
-  /** Sets it back, once in a seed. */
+  /** Sets it back, at most once per seed. */
   setBack(by: number): void {
     if (this.#wasSetBack) return;
     this.#wasSetBack = true;
@@ -59,14 +62,17 @@ export class DatabaseClock {
     this.#faults.count("d1_clock_set");
     this.ahead += by;
     this.#sets.push({ at: this.#timeline.now, by });
-    this.#trace.add("d1", `has its clock set by ${by} ms`, "d1_clock_set");
+    this.#trace.add("d1", `adjusts its clock by ${by} ms`, "d1_clock_set");
   }
 
   now(): number {
     return this.#timeline.now + this.ahead;
   }
 
-  /** Milliseconds by which it was set since this time of the world, both ways added up: nobody can distinguish them from time. */
+  /**
+   * Returns the sum of the absolute adjustments since this world time, in milliseconds. Callers cannot distinguish them
+   * from elapsed time.
+   */
   setSince(time: number): number {
     return this.#sets.reduce((sum, { at, by }) => (at >= time ? sum + Math.abs(by) : sum), 0);
   }

@@ -1,7 +1,7 @@
 import type { MessageDecision } from "@sluice/pipeline/message/delivery.ts";
 import type { QueuedMessage } from "./queued-message.ts";
 
-/** A delivery as a Worker's `queue` handler gets it. What it does not decide over is acknowledged when it returns. */
+/** A delivery to a Worker's `queue` handler. Messages without a decision are acknowledged when it returns. */
 export class Delivery {
   readonly batch: MessageBatch;
   readonly #decisions = new Map<string, MessageDecision>();

@@ -3,11 +3,11 @@ import type { Surroundings } from "./surroundings.ts";
 
 const MINUTE = 60_000;
 
-/** A batch that Workers AI took in, as far as its events report it. */
+/** An accepted batch, as reported by its events. */
 interface ReportedBatch {
   readonly requestId: string;
   readonly model: string;
-  /** Infinity: never. */
+  /** `Infinity` if never. */
   readonly readyAt: number;
   readonly hasFailed: boolean;
 }
@@ -15,11 +15,11 @@ interface ReportedBatch {
 type EventType = "queued" | "succeeded" | "failed";
 
 /**
- * Workers AI's event subscription, with every fault of it: events are lost, repeated, delayed, overtaken by others,
- * sent before an answer is ready, of another batch of the account, or malformed.
+ * Workers AI's event subscription, with all its faults: events are lost, repeated, delayed, reordered, sent before an
+ * answer is ready, malformed, or about another batch of the account.
  */
 export class SimulatedEvents {
-  /** Where they are sent; `null`: there is no subscription. */
+  /** The target of the events; `null` if there is no subscription. */
   queue: SimulatedQueue | null = null;
   readonly #world: Surroundings;
   /** Whether this seed has a subscription. */
@@ -31,7 +31,7 @@ export class SimulatedEvents {
     this.isOn = world.random.chance(0.75);
   }
 
-  /** Hears of a batch as it is taken in. */
+  /** Schedules the events of an accepted batch. */
   report({ requestId, model, readyAt, hasFailed }: ReportedBatch): void {
     const { faults, random, timeline } = this.#world;
     const now = timeline.now;

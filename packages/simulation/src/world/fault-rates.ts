@@ -1,6 +1,6 @@
-/** Every fault there is, with how likely it is where it may happen, in a seed of middling trouble. */
+/** Every fault, with its probability at each opportunity in an average seed. */
 export const FAULTS = {
-  // A Worker, at any call to the world outside.
+  // A Worker, at any external call.
   worker_death_before_call: 0.01,
   worker_death_in_flight: 0.01,
   worker_death_after_call: 0.01,
@@ -99,7 +99,7 @@ export const FAULTS = {
 export type ChosenFault = keyof typeof FAULTS;
 export type Fault = ChosenFault | ObservedFault;
 
-/** What comes about by itself where the faults above meet; and D1's clock being set, which has draws of its own. */
+/** Faults that arise from combinations of those above; and adjustments of D1's clock, which are drawn separately. */
 export const OBSERVED = [
   "d1_clock_set",
   "cron_overlapping",

@@ -2,7 +2,7 @@ import type { Random } from "../random.ts";
 import { FAULTS, type ChosenFault, type Fault } from "./fault-rates.ts";
 import { KINDS } from "./kinds.ts";
 
-/** Which faults a seed has, decides over each, and counts those that happened. */
+/** Chooses the faults of a seed, decides when each occurs, and counts the occurrences. */
 export class Faults {
   readonly kind: string;
   /** See `Kind`. */
@@ -12,12 +12,12 @@ export class Faults {
   readonly hasResumedPushes: boolean;
   readonly hasPausesAtSubmits: boolean;
   readonly hasFrozenRetries: boolean;
-  readonly met = new Map<Fault, number>();
+  readonly occurred = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
   #on = true;
 
-  /** `isCompared`: other designs run too, under what all of them have in common. */
+  /** `isCompared`: restricts the faults to those that every compared design supports. */
   constructor(random: Random, kindNamed: string | null, isCompared = false) {
     this.#random = random;
     let drawn = random.next();
@@ -36,7 +36,7 @@ export class Faults {
     }
   }
 
-  /** Whether the fault happens here and now. */
+  /** Decides whether the fault occurs now. */
   strikes(fault: ChosenFault): boolean {
     const rate = this.#on ? (this.#rates.get(fault) ?? 0) : 0;
     if (rate === 0 || !this.#random.chance(rate)) return false;
@@ -45,14 +45,14 @@ export class Faults {
   }
 
   count(fault: Fault): void {
-    this.met.set(fault, (this.met.get(fault) ?? 0) + 1);
+    this.occurred.set(fault, (this.occurred.get(fault) ?? 0) + 1);
   }
 
   get isOn(): boolean {
     return this.#on;
   }
 
-  /** From here on nothing fails any more. */
+  /** Ends all faults. */
   end(): void {
     this.#on = false;
   }

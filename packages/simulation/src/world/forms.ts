@@ -1,4 +1,4 @@
-/** A body as it arrives whose content type is not exactly `application/json`, cut anywhere. */
+/** Streams a body whose content type is not exactly `application/json`, split anywhere. */
 export function streamOf(text: string): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   let at = 0;

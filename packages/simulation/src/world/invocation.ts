@@ -2,10 +2,13 @@ import type { EventDelivery } from "../checks/event-rules.ts";
 import type { Caller, WorkerName } from "./caller.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** Tries of a call to D1 in all. */
-const TRIES = 4;
+/** Maximum attempts per call to D1. */
+const MAX_TRIES = 4;
 
-/** One run of a Worker: its memory, its clock, and whether it lives. While it runs and waits for nothing, the clock stands. */
+/**
+ * One run of a Worker: its memory, its clock, and whether it is alive. The virtual clock stops while it runs without
+ * waiting.
+ */
 export class Invocation implements Caller {
   readonly name: string;
   readonly worker: WorkerName;
@@ -13,17 +16,17 @@ export class Invocation implements Caller {
   readonly raised = new Map<string, number>();
   readonly chainTokens = new Set<string>();
   readonly handedOver = new Set<unknown>();
-  /** The submission that it opened. */
+  /** The submission that it opened, if any. */
   opened: string | null = null;
   gaveUpAt = -Infinity;
-  /** The delivery of events that it has; `null`: something else started it. */
+  /** The delivery of events that started it; `null` if something else did. */
   events: EventDelivery | null = null;
   #failedTries = 0;
   readonly #timeline: Timeline;
   readonly #skew: number;
   #awakeAt = 0;
   #statements = 0;
-  /** Calls and sleeps that only the clock can end. */
+  /** Pending calls and sleeps that only the clock can end. */
   #waits = 0;
   #state: "running" | "finished" | "dead" = "running";
 
@@ -44,35 +47,35 @@ export class Invocation implements Caller {
     return this.#state === "dead";
   }
 
-  /** Whether it runs and waits for nothing that the clock can end: then the clock waits for it. */
+  /** Whether it runs without waiting for the clock. The clock then waits for it. */
   get isWorking(): boolean {
     return this.isRunning && this.#waits === 0;
   }
 
-  /** The time by its own clock, in milliseconds since the epoch. */
+  /** Returns the time by its own clock, in milliseconds since the epoch. */
   readonly now = (): number => this.#timeline.now + this.#skew;
 
   get ranFor(): number {
     return this.#timeline.now - this.startedAt;
   }
 
-  /** Hears how a call ended, a try of one that is repeated included. */
+  /** Called with the result of each call, including each attempt of a retried one. */
   callEnded(fault: string | null): void {
     this.#failedTries = fault === null ? 0 : this.#failedTries + 1;
     const isRepeated = fault === "d1_error_before" || fault === "d1_error_after_commit";
-    if (fault !== null && (!isRepeated || this.#failedTries >= TRIES)) this.gaveUpAt = this.#timeline.now;
+    if (fault !== null && (!isRepeated || this.#failedTries >= MAX_TRIES)) this.gaveUpAt = this.#timeline.now;
   }
 
   finish(): void {
     if (this.isRunning) this.#stop("finished");
   }
 
-  /** From here on nothing it waits for comes, and nothing it does reaches anybody. */
+  /** Kills it: it receives no more answers, and its calls have no more effect. */
   die(): void {
     if (this.isRunning) this.#stop("dead");
   }
 
-  /** Counts statements that it asks D1 for. Gives how many those are so far. */
+  /** Counts statements that it sends to D1. Returns the total so far. */
   countStatements(count: number): number {
     this.#statements += count;
     return this.#statements;
@@ -89,7 +92,7 @@ export class Invocation implements Caller {
     if (this.isWorking) this.#timeline.beginWork();
   }
 
-  /** What `work` gives, which takes turns of the event loop and no virtual time: the clock stands until it ends. */
+  /** Runs `work`, which takes turns of the event loop but no virtual time. The clock stops until it ends. */
   async work<T>(work: () => Promise<T>): Promise<T> {
     this.#timeline.beginWork();
     try {
@@ -99,12 +102,12 @@ export class Invocation implements Caller {
     }
   }
 
-  /** Stands still: whatever comes, an answer or the end of a wait, comes to it after this many milliseconds at the soonest. */
+  /** Freezes it: answers and the ends of waits reach it after this many milliseconds at the earliest. */
   freeze(milliseconds: number): void {
     this.#awakeAt = Math.max(this.#awakeAt, this.#timeline.now + milliseconds);
   }
 
-  /** Runs `go` after a while, as soon as the Worker does not stand still, unless it is dead by then. */
+  /** Runs `go` after a delay and the end of any freeze, unless the Worker is dead by then. */
   later(delay: number, go: () => void): void {
     this.#timeline.after(delay, () => {
       if (this.isDead) return;
@@ -130,7 +133,10 @@ export class Invocation implements Caller {
     this.#state = state;
   }
 
-  /** What `call` gives, or what `late` throws where it takes longer. The limit counts as no wait: it outlasts most calls. */
+  /**
+   * Returns the result of `call`, or throws `late()` if it takes longer. The limit does not count as a wait, because
+   * most calls end before it.
+   */
   bounded<T>(call: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let settled = false;

@@ -2,22 +2,22 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Random } from "../random.ts";
 import type { Invocation } from "./invocation.ts";
 
-/** What the globals of a Worker lead to while an invocation runs. */
+/** The implementation of a Worker's globals while an invocation runs. */
 interface Isolate {
   readonly by: Invocation;
   readonly random: Random;
-  /** Hears each line that is logged. */
+  /** Called with each logged line. */
   readonly log: (line: string) => void;
 }
 
 const isolates = new AsyncLocalStorage<Isolate>();
 
-/** Runs an entry file's handler. The clock, timers, random numbers and the console are those of the simulation in it. */
+/** Runs an entry file's handler with the simulation's clock, timers, random numbers and console. */
 export function runIsolated<T>(isolate: Isolate, run: () => Promise<T>): Promise<T> {
   return isolates.run(isolate, run);
 }
 
-/** A timer of a Worker. It holds the Worker's clock as a wait until it ends or is cleared. */
+/** A timer of a Worker. It counts as a wait until it ends or is cleared. */
 class VirtualTimer {
   readonly #by: Invocation;
   #isOver = false;
@@ -30,7 +30,7 @@ class VirtualTimer {
     });
   }
 
-  /** Gives whether it was still to end. */
+  /** Returns whether it was still pending. */
   clear(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
@@ -39,7 +39,7 @@ class VirtualTimer {
   }
 }
 
-/** Replaces a member of a global object by `inside`, where a Worker runs, and leaves it as it is elsewhere. */
+/** Replaces a member of a global object by `inside` in code that a Worker runs, and keeps it unchanged elsewhere. */
 function replace<Owner extends object>(
   owner: Owner,
   name: keyof Owner & string,

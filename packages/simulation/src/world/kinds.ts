@@ -1,23 +1,23 @@
 import { FAULTS, type ChosenFault } from "./fault-rates.ts";
 
-/** Kinds of seeds: which faults may happen in one, each as likely as `among` says, and how much more often than usual. */
+/** A kind of seed: the faults it may have, the probability `among` of having each, and a factor for their rates. */
 export interface Kind {
   readonly name: string;
   readonly share: number;
   readonly of: readonly ChosenFault[];
   readonly among: number;
   readonly times: number;
-  /** Whether its pushes are long, streamed under a key, with many staged parts among inline ones. */
+  /** Whether its pushes are long and streamed under a key, with many staged parts among inline ones. */
   readonly pushesAreMixed?: true;
-  /** Whether it pushes hundreds of small documents, whose scores must come in time: no fault delays them for long. */
+  /** Whether it pushes hundreds of small documents whose scores have a deadline. No fault delays them for long. */
   readonly isLoad?: true;
-  /** Whether its pushes are small and come in groups, so that they share jobs. */
+  /** Whether its pushes are small and grouped, so that they share jobs. */
   readonly pushesShareJobs?: true;
-  /** Whether pushes that broke off are gone on with by others, who send another document. */
+  /** Whether other clients resume interrupted pushes with another document. */
   readonly hasResumedPushes?: true;
-  /** Whether a Worker may stand still between the reads and the writes of a retry, while another goes on with it. */
+  /** Whether a Worker may freeze between the reads and writes of a retry while another continues it. */
   readonly hasFrozenRetries?: true;
-  /** Whether people pause while batches are submitted, which takes long. */
+  /** Whether submits are slow and people pause during them. */
   readonly hasPausesAtSubmits?: true;
 }
 
@@ -43,10 +43,10 @@ const RACES: readonly ChosenFault[] = [
   "client_deletes_at_once",
 ];
 
-/** A fault of the product's own code: in seeds of one kind only. */
+/** Faults in the product's own code, limited to one kind of seed. */
 const OWN: ReadonlySet<ChosenFault> = new Set(["d1_constraint"]);
 const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fault));
-/** Longest that Workers AI takes for a batch in a seed of the kind `load`. */
+/** The longest time that Workers AI takes for a batch in a seed of the kind `load`. */
 export const MAX_LOAD_SERVICE_MS = 30_000;
 
 export const KINDS: readonly [Kind, ...Kind[]] = [
@@ -54,7 +54,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "mild", share: 0.11, of: ALL, among: 0.4, times: 0.7 },
   { name: "focused", share: 0.16, of: ALL, among: 0.12, times: 4 },
   { name: "awful", share: 0.15, of: ALL, among: 0.75, times: 1.5 },
-  // Workers that meet at the same job, and people who change their minds meanwhile.
+  // Workers that race for the same job, and people who change their minds.
   { name: "racing", share: 0.1, of: RACES, among: 0.7, times: 4 },
   {
     name: "deleting",
@@ -113,7 +113,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     times: 8,
     hasPausesAtSubmits: true,
   },
-  // Jobs of several submissions, some of which are paused while a dispatch is open.
+  // Jobs of several submissions, some of them paused during a dispatch.
   {
     name: "sharing",
     share: 0.04,
@@ -157,7 +157,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     times: 6,
     hasResumedPushes: true,
   },
-  // Pushes that break off between staged and inline parts, and are resumed.
+  // Pushes that are interrupted between staged and inline parts, and resumed.
   {
     name: "resuming",
     share: 0.04,
@@ -200,7 +200,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     times: 1,
     isLoad: true,
   },
-  // Batches that are accepted and bring nothing, up to the limit.
+  // Accepted batches that return nothing, up to the limit.
   {
     name: "unanswered",
     share: 0.04,

@@ -3,32 +3,32 @@ import { MAX_LOAD_SERVICE_MS } from "./kinds.ts";
 import { LOAD_MS } from "./load.ts";
 import { MINUTE, type World } from "./world.ts";
 
-/** Calls of Workers, each some milliseconds, with all that run beside them. */
+/** The time for the calls of Workers, a few milliseconds each, including concurrent ones. */
 const WORK_MS = 500;
-/** A message's time in a queue, and the wait for others of its delivery as wrangler.jsonc has it for each lane. */
+/** By lane: a message's time in a queue, plus the `max_batch_timeout` in wrangler.jsonc. */
 const QUEUED_MS: Readonly<Record<string, number>> = { interactive: 3_000 + 1_000, bulk: 3_000 + 5_000 };
-/** An event's way to the poller: it is sent within half a second, and takes as long in its queue. */
+/** An event's time to the poller: it is sent within half a second, and then waits in its queue as long as a message. */
 const EVENT_MS = 500 + 3_000 + 1_000;
-/** From one run of the poller to the next, which cron fires half a second late at most. */
+/** The interval between poller runs. Cron fires at most half a second late. */
 const RUN_MS = MINUTE + 500;
-/** By how much later it fires where a seed has such runs. */
+/** The extra delay of late cron runs, in seeds that have them. */
 const LATE_MS = 50_000;
-/** A batch that a run of the chain finds in progress is due again after this, and cron may fire just before. */
+/** How long until a batch that a run of the chain found in progress is due again. Cron may fire just before. */
 const CHAIN_WAIT_MS = 30_000;
-/** For how long the rate of submits, 56 in a minute here, holds up what is merged: of a load below it, and of a burst. */
+/** How long the submit rate, 56 a minute here, delays merged jobs: at a load below the rate, and in a burst. */
 const HELD_UP_MS = { steady: 15_000, burst: 45_000 };
-/** What Sluice promises to add at a steady load, for 99 of 100 documents. */
+/** The delay that Sluice promises to add at a steady load, at the 99th percentile. */
 const MAX_ADDED_MS = 75_000;
 
 /**
- * Checks of each document of a load that it is dispatched in time, and that its scores follow the service's answer in
- * time; and that 99 of 100 documents of a steady load have theirs as soon as promised. None waits longer because others
- * are pushed too. Together a document that is dispatched at once gets its scores 10 s after the service's time, of the
- * lane `bulk` 14 s, where the service sends events.
+ * Checks that each document of a load is dispatched in time, that its scores follow the service's answer in time, and
+ * that 99 of 100 documents of a steady load are scored as soon as promised. No document waits longer because others are
+ * pushed too. With events, a document that is dispatched at once gets its scores 10 s after the service's time, or 14 s
+ * in the lane `bulk`.
  */
 export function boundPushToScore(world: World, isBurst: boolean): void {
   const waits: number[] = [];
-  const lateMs = () => (world.faults.met.has("cron_late") ? LATE_MS : 0);
+  const lateMs = () => (world.faults.occurred.has("cron_late") ? LATE_MS : 0);
   const dispatchedWithin = (lane: string, { by }: Dispatch): number => {
     const atOnce = (QUEUED_MS[lane] ?? 0) + WORK_MS;
     if (by.worker === "consumer") return atOnce;
@@ -51,12 +51,12 @@ export function boundPushToScore(world: World, isBurst: boolean): void {
       world.fail(`${document} of ${submission} ${what} after ${Math.round(milliseconds / 1_000)} s`);
     const dispatched = dispatch.takenAt - acceptedAt;
     if (dispatched > dispatchedWithin(version.content.lane, dispatch)) tooLong("was dispatched", dispatched);
-    if (now > scoredBy(dispatch)) tooLong("got its scores, its answer ready,", now - dispatch.readyAt);
+    if (now > scoredBy(dispatch)) tooLong("got its scores, measured from its answer,", now - dispatch.readyAt);
   };
   if (isBurst) return;
   world.timeline.after(LOAD_MS - 1, () => {
     const p99 = waits.toSorted((a, b) => a - b)[Math.ceil(waits.length * 0.99) - 1] ?? Infinity;
     if (p99 > MAX_LOAD_SERVICE_MS + MAX_ADDED_MS + lateMs())
-      world.fail(`one of a hundred documents got its scores later than ${Math.round(p99 / 1_000)} s after its push`);
+      world.fail(`one of a hundred documents got its scores more than ${Math.round(p99 / 1_000)} s after its push`);
   });
 }

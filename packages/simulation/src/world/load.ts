@@ -3,11 +3,11 @@ import type { Random } from "../random.ts";
 import type { Push } from "./pushes.ts";
 import { MINUTE, type World } from "./world.ts";
 
-/** For how long a seed of the kind `load` pushes. */
+/** How long a seed of the kind `load` pushes. */
 const PUSHING_MS = 6 * MINUTE;
-/** For how long it runs like that: cron fires until the last scores must be there. */
+/** How long it runs in total. Cron fires until the deadline of the last scores. */
 export const LOAD_MS = PUSHING_MS + 4 * MINUTE;
-/** When a seed of the kind `load` pushes: some dozen times a minute, or all in one minute. */
+/** Draws the push times of a seed of the kind `load`: dozens a minute, or all within one minute. */
 export function drawLoadTimes({ random, timeline }: World): { readonly isBurst: boolean; readonly times: number[] } {
   const count = random.int(150, 250);
   const isBurst = random.chance(0.5);
@@ -15,7 +15,7 @@ export function drawLoadTimes({ random, timeline }: World): { readonly isBurst: 
   return { isBurst, times: Array.from({ length: count }, () => timeline.now + random.int(0, span)) };
 }
 
-/** A push of one document or two. */
+/** Draws a push of one or two documents. */
 export function drawSmallPush(number: number, random: Random): Push {
   const tag = `${number}-${random.int(0, 9_999)}`;
   const lane = random.pick(["interactive", "bulk"]);
@@ -46,6 +46,6 @@ export function drawSmallPush(number: number, random: Random): Push {
     firstSentAt: null,
     lastEndedAt: null,
     reported: null,
-    underWay: 0,
+    inProgress: 0,
   };
 }

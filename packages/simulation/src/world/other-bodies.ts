@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 
 const postDocuments = handlerOf("pushDocuments");
 
-/** Bodies under the key of a push that are not its own: none may be accepted. */
+/** Sends other bodies under the key of a push. None may be accepted. */
 export class OtherBodies {
   readonly #world: World;
   readonly #pushing: Pushing;
@@ -21,10 +21,10 @@ export class OtherBodies {
     this.#asking = asking;
   }
 
-  /** A body with another first document under the key of a push that went through: it must be refused. */
+  /** Sends a body with another first document under the key of an accepted push. It must be refused. */
   sendOther(push: Push): void {
     const row = this.#world.mirror.submissions.get(push.submission ?? "")?.row;
-    // Until all of it is recorded, another body may look like one that goes on with it.
+    // Until the push is fully recorded, another body may look like a continuation.
     if (!push.accepted || row?.recorded !== push.documents.length) return;
     const pieces = push.pieces.with(0, (push.pieces[0] ?? "").replace('"query":"', '"query":"other '));
     const given = push.pieces.findIndex((piece) => piece.includes('"query":"q'));
@@ -33,8 +33,8 @@ export class OtherBodies {
   }
 
   /**
-   * Goes on with a push that broke off, but for one letter of a document that D1 has: it must be refused. All else is
-   * as it was meant, so that the push can go on after that.
+   * Resumes an interrupted push with one letter changed in a document that D1 has. It must be refused. Everything else
+   * is unchanged, so that the push can be resumed correctly later.
    */
   resumeWithOtherPart(push: Push): void {
     const { later, mirror, sqlite } = this.#world;
@@ -47,15 +47,15 @@ export class OtherBodies {
     if (there.length === 0 || mirror.submissions.get(submission)?.row.closed_at !== null) return;
     const query = later.pick(there);
     const pieces = push.pieces.map((piece) => piece.replace(query, `${query.slice(0, -2)}?"`));
-    this.#sendAnother(push, pieces, "goes on with another part in the place of a recorded one");
+    this.#sendAnother(push, pieces, "resumes a push with a recorded part changed");
   }
 
   #sendAnother(push: Push, pieces: readonly string[], what: string): void {
     let startedAt = 0;
     const call = (by: Invocation) => {
       startedAt = by.startedAt;
-      push.underWay += 1;
-      const body = bodyOf(by, pieces, { breaksOffAfter: null, pause: () => Promise.resolve() });
+      push.inProgress += 1;
+      const body = bodyOf(by, pieces, { disconnectsAfter: null, pause: () => Promise.resolve() });
       return callOf({ path: push.path, headers: push.headers, body });
     };
     this.#asking.ask(

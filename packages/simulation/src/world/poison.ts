@@ -1,2 +1,2 @@
-/** How the service reports that a document is invalid: as it takes the batch in, for the whole batch later, or for itself. */
+/** How the service reports an invalid document: at the submit, later for the whole batch, or for its own item. */
 export type PoisonMode = "submit" | "batch" | "item";

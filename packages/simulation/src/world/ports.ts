@@ -4,23 +4,23 @@ import type { Invocation } from "./invocation.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
-/** How long calls take in a seed: most of them little, or now and then long, or any time at all. */
+/** How long calls take in a seed: mostly short, sometimes long, or anything. */
 export type Pace = "brisk" | "mixed" | "crawling";
 
-/** What becomes of one call besides its work. */
+/** The faults and delays of one call. */
 export interface Passage {
   /** For the trace. */
   readonly fault: string | null;
-  /** Milliseconds on the way there, and back. */
+  /** Milliseconds to the other side, and back. */
   readonly there?: number;
   readonly back?: number;
-  /** Never reaches the other side. */
+  /** Whether it never reaches the other side. */
   readonly lost?: boolean;
-  /** What the caller gets instead of the answer; where it is not `lost`, the work is done all the same. */
+  /** The error that the caller gets instead of the answer. The work is still done unless the call is `lost`. */
   readonly error?: Error;
 }
 
-/** The way between Workers and the world: every call takes it, and any Worker may die on it. */
+/** Carries every call between Workers and the world. A Worker may die at any of them. */
 export class Ports {
   readonly #timeline: Timeline;
   readonly #random: Random;
@@ -37,7 +37,7 @@ export class Ports {
     this.#pace = world.pace;
   }
 
-  /** Carries a call: `work` happens when it arrives, the promise settles when its answer is back. */
+  /** Carries a call. `work` runs when it arrives; the promise settles when its answer is back. */
   call<T>(by: Invocation, label: string, passage: Passage, work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (by.isDead) return;
@@ -84,7 +84,7 @@ export class Ports {
 
   #freeze(by: Invocation): void {
     const frozen = this.#random.spread(60_000, 1_000_000);
-    this.#trace.add(by.name, `stands still for ${Math.round(frozen / 1_000)} s`, "worker_frozen");
+    this.#trace.add(by.name, `freezes for ${Math.round(frozen / 1_000)} s`, "worker_frozen");
     by.freeze(frozen);
   }
 

@@ -10,36 +10,36 @@ export interface PushedDocument extends Content {
   readonly id: string | null;
 }
 
-/** A push as its client means it, and what became of it as far as the client knows. */
+/** A push as its client intends it, and its state as the client knows it. */
 export interface Push {
   readonly documents: readonly PushedDocument[];
   readonly collection: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body in pieces. */
+  /** The body in chunks. */
   readonly pieces: readonly string[];
-  /** Lines of it that are no document, from 1. */
+  /** Lines that are not documents, from 1. */
   readonly rejected: readonly number[];
   readonly isKeyed: boolean;
-  /** From D1, as its row appears. */
+  /** Read from D1 when its row appears. */
   submission: SubmissionId | null;
   /** Whether it was answered with 202. */
   accepted: boolean;
-  /** When it was sent first, and when its last request so far ended. */
+  /** When it was first sent, and when its latest request ended. */
   firstSentAt: number | null;
   lastEndedAt: number | null;
-  /** Since when answers say that it is under way, though the request that had it last has ended. */
+  /** Since when answers report it as in progress although the request that last held it has ended. */
   reported: { readonly holder: Caller; readonly since: number } | null;
-  /** Its requests that have not ended. */
-  underWay: number;
+  /** The number of its running requests. */
+  inProgress: number;
 }
 
-/** A time in the first four fifths of what is left until `end`. */
+/** Draws a time in the first four fifths of the period until `end`. */
 export function drawTime({ random, timeline }: World, end: number): number {
   return timeline.now + random.int(0, Math.floor((end - timeline.now) * 0.8));
 }
 
-/** When a seed pushes: at once, and some more times. */
+/** Draws when a seed pushes: at once, and a few more times. */
 export function drawTimes(world: World, end: number): number[] {
   const { faults, random, timeline } = world;
   const count = random.int(1, random.chance(0.2) ? 6 : 3);
@@ -52,15 +52,15 @@ export function drawTimes(world: World, end: number): number[] {
 }
 
 /**
- * In how many milliseconds a push comes in from a second side; `null`: it does not. Of two requests
- * with one key, one opens the submission.
+ * Draws the delay in milliseconds until a second client sends the same push; `null` if none does. Of two requests with
+ * one key, one opens the submission.
  */
 export function drawSecondSend(push: Push, random: Random, faults: Faults): number | null {
   if (!push.isKeyed || !faults.strikes("client_sends_twice")) return null;
   return random.pick([1, 1_000, 30_000, 70_000, 200_000]);
 }
 
-/** Draws a push: small or not so small, of new documents or of other texts for known ones. */
+/** Draws a small or larger push of new documents, or of new texts for known ones. */
 export function drawPush(number: number, random: Random, faults: Faults): Push {
   const { pushesAreMixed: isMixed, pushesShareJobs } = faults;
   const sizes = pushesShareJobs
@@ -93,7 +93,7 @@ export function drawPush(number: number, random: Random, faults: Faults): Push {
   return pushOf(documents, { collection, path, lines, isNdjson, key: isMixed || random.chance(0.7) ? tag : null });
 }
 
-/** A push of the same documents with other texts, as by someone who sees a mistake at once. */
+/** Draws a push of the same documents with other texts, as from a client that corrects a mistake at once. */
 export function drawCorrection(push: Push, number: number, random: Random, faults: Faults): Push {
   const tag = `${number}-${random.int(0, 9_999)}`;
   const documents = push.documents.map(({ id, lane }, index) =>
@@ -104,7 +104,7 @@ export function drawCorrection(push: Push, number: number, random: Random, fault
   return pushOf(documents, { collection, path, lines, isNdjson: false, key: push.isKeyed ? tag : null });
 }
 
-/** The lines of a body: `null` is a document. The others are refused, but for blank ones. */
+/** Draws the lines of a body: `null` is a document. Other lines are refused, except blank ones. */
 function drawLines(count: number, withOthers: boolean, random: Random): (string | null)[] {
   const lines = Array.from({ length: count }, (): (string | null)[] =>
     withOthers && random.chance(0.3) ? [random.pick(NO_DOCUMENTS), null] : [null],
@@ -130,7 +130,7 @@ function drawDocument({ isLong, tag, ...head }: DocumentHead, random: Random, fa
   );
   return {
     ...head,
-    query: `${nature(faults)} ${tag} ${index}`,
+    query: `${behavior(faults)} ${tag} ${index}`,
     contexts,
     contextIds: random.chance(0.4) ? contexts.map((_, number) => `c${number}-${index}`) : null,
     metadata: index % 2 === 0 ? metadataOf(index, tag) : null,
@@ -168,16 +168,16 @@ function pushOf(documents: readonly PushedDocument[], { collection, path, lines,
     firstSentAt: null,
     lastEndedAt: null,
     reported: null,
-    underWay: 0,
+    inProgress: 0,
   };
 }
 
-/** Metadata that is another once its numbers were parsed. */
+/** Returns metadata that changes if its numbers are parsed. */
 function metadataOf(index: number, tag: string): string {
   return `{"id":${1_546_130_668_394_913_801n + BigInt(index)},"version":1.0,"tag":"${tag}"}`;
 }
 
-/** A document as its client writes it. */
+/** Writes a document as its client does. */
 function jsonOf({ id, query, contexts, contextIds, metadata }: PushedDocument): string {
   const json = JSON.stringify({
     ...(id !== null && { id }),
@@ -189,27 +189,27 @@ function jsonOf({ id, query, contexts, contextIds, metadata }: PushedDocument): 
   return metadata === null ? json : `${json.slice(0, -1)},"metadata":${metadata}}`;
 }
 
-/** What the service will make of a document: refuse it, never answer for it, or score it. */
-function nature(faults: Faults): string {
+/** Draws how the service treats a document: it refuses it, never answers for it, or scores it. */
+function behavior(faults: Faults): string {
   if (faults.strikes("poison")) return "poison";
   return faults.strikes("document_never_answered") ? "unanswerable" : "query";
 }
 
 interface Transfer {
-  /** The client breaks off after this many pieces; `null`: never. */
-  readonly breaksOffAfter: number | null;
-  /** Virtual time before each piece. */
+  /** The client disconnects after this many chunks; `null` if never. */
+  readonly disconnectsAfter: number | null;
+  /** Waits virtual time before each chunk. */
   readonly pause: () => Promise<void>;
 }
 
 /**
- * The body of a request that `by` handles, in pieces. A piece may take turns of the event loop to make:
- * the clock stands meanwhile, also where the handler waits for a call at the same time.
+ * Streams the body of a request that `by` handles, in chunks. Producing a chunk may take turns of the event loop. The
+ * clock stops during that, even if the handler is waiting for a call.
  */
 export function bodyOf(
   by: Invocation,
   pieces: Iterable<string> | AsyncIterable<string>,
-  { breaksOffAfter, pause }: Transfer,
+  { disconnectsAfter, pause }: Transfer,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
@@ -218,7 +218,7 @@ export function bodyOf(
     {
       async pull(controller) {
         await pause();
-        if (sent === breaksOffAfter) return controller.error(new Error("the client is gone"));
+        if (sent === disconnectsAfter) return controller.error(new Error("the client disconnected"));
         const piece = await by.work(async () => source.next());
         sent += 1;
         if (piece.done === true) controller.close();

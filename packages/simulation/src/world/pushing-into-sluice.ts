@@ -10,7 +10,9 @@ import { handlerOf } from "./handlers.ts";
 
 const postDocuments = handlerOf("pushDocuments");
 
-/** Pushes through Sluice's own handler, with what its answers must say. The world learns whose each submission is. */
+/**
+ * Pushes through Sluice's handler and checks its answers. Reports to the world which push each submission belongs to.
+ */
 export function pushingIntoSluice(world: World, stack: Stack): Pushing {
   const pushing = new Pushing(world, {
     post: async (by, call) => answerOf(await postDocuments(dependenciesOf(world, stack, by), call)),
@@ -22,15 +24,15 @@ export function pushingIntoSluice(world: World, stack: Stack): Pushing {
 
 function checkAccepted(world: World, push: Push, { body }: Answer): void {
   const { id } = body["submission"] as { id: string };
-  if (id !== push.submission) world.fail(`a push into ${push.submission} was answered with ${id}`);
+  if (id !== push.submission) world.fail(`the answer to a push into ${push.submission} names ${id}`);
   if (body["accepted"] !== push.documents.length)
-    world.fail(`a push of ${push.documents.length} was answered as ${String(body["accepted"])}`);
+    world.fail(`the answer to a push of ${push.documents.length} documents reports ${String(body["accepted"])}`);
   const rejected = JSON.stringify((body["rejected"] as { line: number }[]).map(({ line }) => line));
   if (body["rejected_count"] !== push.rejected.length || rejected !== JSON.stringify(push.rejected))
-    world.fail(`a push with lines ${push.rejected.join()} to refuse was answered with ${rejected}`);
+    world.fail(`a push must have lines ${push.rejected.join()} rejected, but has ${rejected}`);
 }
 
-/** A submission's row is in D1: from here on its documents have keys. */
+/** Registers a submission whose row is in D1: its documents now have keys. */
 function learn(world: World, pushing: Pushing, id: SubmissionId, by: Invocation): void {
   const push = pushing.pushOf(by);
   if (by.opened !== null) {

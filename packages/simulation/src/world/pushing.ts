@@ -4,24 +4,24 @@ import { bodyOf, type Push } from "./pushes.ts";
 import { callOf, type Answer } from "./requests.ts";
 import { MINUTE, type World } from "./world.ts";
 
-/** Times that a push is sent again before its client gives up; once faults have stopped, each goes through. */
+/** Maximum retries of a push before its client gives up. After the faults stop, every push succeeds. */
 const MAX_REPEATS = 4;
 
 /**
- * How long a push may be said to be under way after the request that has it ended: a minute, two where D1's clock was
- * set back and passes that time once more, and as long as a call of it may be late.
+ * How long a push may be reported as in progress after its request has ended: a minute, another if D1's clock was set
+ * back and repeats it, plus the time by which its calls may be late.
  */
 const MAX_REPORTED_MS = 6 * MINUTE;
 
-/** Where pushes go in. */
+/** The entry point for pushes. */
 export interface Door {
   /** The handler of a push. */
   readonly post: (by: Invocation, call: Call) => Promise<Answer>;
-  /** Hears of each answer with 202. */
+  /** Called with each 202 answer. */
   readonly accepted: (push: Push, answer: Answer) => void;
 }
 
-/** Sends pushes as their clients do: the same one again where no good answer came, broken off half way, twice at once. */
+/** Sends pushes as clients do: again if there was no good answer, interrupted, or twice at once. */
 export class Pushing {
   readonly pushes: Push[] = [];
   readonly #world: World;
@@ -33,7 +33,7 @@ export class Pushing {
     this.#door = door;
   }
 
-  /** The push that a producer is at. */
+  /** Returns the push that a producer is handling. */
   pushOf(by: Invocation): Push | undefined {
     return this.#pushOf.get(by);
   }
@@ -43,12 +43,12 @@ export class Pushing {
     this.#send(push, 0);
   }
 
-  /** The same push from another side. */
+  /** Sends the same push from another client. */
   startAgain(push: Push): void {
     this.#send(push, MAX_REPEATS);
   }
 
-  /** Pushes under a key that were not accepted are sent once more, and go through now. */
+  /** Sends keyed pushes that were not accepted once more. They succeed now. */
   settle(): void {
     const { random, timeline } = this.#world;
     for (const push of this.pushes) {
@@ -59,12 +59,12 @@ export class Pushing {
   #send(push: Push, repeats: number): void {
     const world = this.#world;
     const { faults, random, timeline, trace } = world;
-    const breaksOffAfter = faults.strikes("client_break_off") ? random.int(0, push.pieces.length) : null;
+    const disconnectsAfter = faults.strikes("client_break_off") ? random.int(0, push.pieces.length) : null;
     const stallsAfter = faults.strikes("client_stalls") ? random.int(0, push.pieces.length) : null;
     trace.add("client", `pushes ${push.documents.length}${push.isKeyed ? " under a key" : ""}`);
     const startedAt = timeline.now;
     push.firstSentAt ??= startedAt;
-    push.underWay += 1;
+    push.inProgress += 1;
     world.invoke<Answer>(
       "producer",
       (by) => {
@@ -75,21 +75,24 @@ export class Pushing {
           sent += 1;
           if (random.chance(0.1)) await by.sleep(random.spread(1, 5_000));
         };
-        const body = bodyOf(by, push.pieces, { breaksOffAfter, pause });
+        const body = bodyOf(by, push.pieces, { disconnectsAfter, pause });
         return this.#door.post(by, callOf({ path: push.path, headers: push.headers, body }));
       },
       (answer) => {
-        trace.add("client", answer === null ? "hears nothing" : `hears ${answer.status}`);
+        trace.add("client", answer === null ? "gets no answer" : `gets ${answer.status}`);
         this.ended(push, answer, startedAt);
-        this.#hear(push, answer, repeats);
+        this.#onAnswer(push, answer, repeats);
       },
     );
   }
 
-  /** A request of a push has ended. If the answer names another one as under way, there is one, or was a moment ago. */
+  /**
+   * Checks a request of a push that has ended. If the answer reports another one in progress, there is one, or was a
+   * moment ago.
+   */
   ended(push: Push, answer: Answer | null, startedAt: number): void {
     const { timeline } = this.#world;
-    push.underWay -= 1;
+    push.inProgress -= 1;
     push.lastEndedAt = timeline.now;
     const holder = this.#world.mirror.submissions.get(push.submission ?? "")?.heldBy;
     if (!isOfAnother(answer) || push.accepted || holder === undefined || holder.isRunning) {
@@ -99,17 +102,19 @@ export class Pushing {
     if (push.reported?.holder !== holder) push.reported = { holder, since: timeline.now };
     const reported = startedAt - push.reported.since;
     if (reported > MAX_REPORTED_MS)
-      this.#world.fail(`${push.submission} is said to be pushed for ${reported} ms, though ${holder.name} has ended`);
+      this.#world.fail(
+        `${push.submission} is reported as in progress for ${reported} ms, but ${holder.name} has ended`,
+      );
   }
 
-  /** Whether D1 has a Worker at it, which was active a moment ago: one that died does not let it go. */
+  /** Whether D1 records a Worker that was recently active for it. A Worker that dies does not release it. */
   #isHeld({ submission }: Push): boolean {
     const row = this.#world.mirror.submissions.get(submission ?? "")?.row;
     const isOpen = row !== undefined && row.closed_at === null && row.holder !== null && row.holder !== "";
     return isOpen && Math.abs(this.#world.databaseNow() - row.active_at) < 2 * MINUTE;
   }
 
-  #hear(push: Push, answer: Answer | null, repeats: number): void {
+  #onAnswer(push: Push, answer: Answer | null, repeats: number): void {
     const { d1Clock, faults, later, random, timeline } = this.#world;
     if (answer === null && faults.hasResumedPushes && later.chance(0.7) && this.#isHeld(push))
       d1Clock.setBack(later.int(20, 60) * MINUTE);
@@ -121,7 +126,7 @@ export class Pushing {
     if (answer?.status === 422) return this.#world.fail(`a push was refused as ${String(answer.body["title"])}`);
     if (!push.isKeyed || push.accepted) return;
     if (faults.isOn && repeats >= MAX_REPEATS) {
-      // The other request is under way: ask again.
+      // The other request is in progress: retry.
       if (isOfAnother(answer) && faults.hasResumedPushes)
         timeline.after(later.int(1, 5) * MINUTE, () => this.#send(push, repeats));
       return;
@@ -133,7 +138,7 @@ export class Pushing {
   }
 }
 
-/** Whether the answer is that another request has its push. */
+/** Whether the answer reports that another request holds its push. */
 function isOfAnother(answer: Answer | null): boolean {
   return answer?.status === 409 && answer.body["submission"] === undefined;
 }

@@ -6,27 +6,27 @@ import type { QueuedMessage } from "./queued-message.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 interface QueueWorld extends Surroundings {
-  /** Hears of each message that a Queue took in, or lost. */
+  /** Called for each message that a Queue accepted or lost. */
   onSent(body: unknown, isLost: boolean): void;
 }
 
-/** What becomes of messages that a queue has delivered too often. */
+/** The target of messages that have used up their retries. */
 interface DeadLetters {
   readonly deadLetterQueue: (settings: ConsumerConfiguration) => SimulatedQueue | null;
   readonly isDeadLetterQueue: (settings: ConsumerConfiguration) => boolean;
 }
 
-/** Starts a Worker with a delivery; it calls `settle` in the end. */
+/** Starts a Worker with a delivery. The Worker calls `settle` when it ends. */
 type Consume = (batch: readonly QueuedMessage[]) => void;
 
-/** Longer than any message may live: what comes after this was counted as lost before. */
+/** Longer than any message may live. A message that arrives later was already counted as lost. */
 const BEYOND_LIFE_MS = 8.7 * 24 * 3_600_000;
-/** So that what fits one delivery of the configured size comes in several. */
+/** Small, so that messages that fit into one configured delivery arrive in several. */
 const MAX_BATCH = 8;
 
 /**
- * A Queue: at least once, in no order, acknowledged message by message, to the dead-letter queue
- * after its retries. It reports what it loses to the world, and to nobody else.
+ * A Queue that delivers at least once and in no order, with an acknowledgment per message, and a dead-letter queue
+ * after the retries. It reports lost messages only to the world.
  */
 export class SimulatedQueue {
   readonly settings: ConsumerConfiguration;
@@ -36,7 +36,7 @@ export class SimulatedQueue {
   readonly #messages = new Map<string, QueuedMessage>();
   #running = 0;
   #named = 0;
-  /** Until when it takes nothing. */
+  /** The time until which it refuses everything. */
   #downUntil = 0;
 
   constructor(world: QueueWorld, settings: ConsumerConfiguration, deadLetters: DeadLetters, consume: Consume) {
@@ -50,7 +50,7 @@ export class SimulatedQueue {
     return this.#messages.size;
   }
 
-  /** `sendBatch` as a Worker calls it. */
+  /** Implements `sendBatch` of a Worker's binding. */
   send(by: Invocation, bodies: readonly unknown[]): Promise<void> {
     const { faults, ports, random, timeline } = this.#world;
     let passage: Parameters<typeof ports.call>[2] = { fault: null };
@@ -64,7 +64,7 @@ export class SimulatedQueue {
       passage = { fault: "queue_send_error_after", error: new Error("Network connection lost.") };
     }
     return ports.call(by, `send ${this.settings.queue} x${bodies.length}`, passage, () => {
-      // An error may hide that a part of the batch was taken in.
+      // After an error, part of the batch may still have been accepted.
       const taken = passage.error === undefined ? bodies : bodies.slice(0, random.int(1, bodies.length));
       for (const body of taken) {
         by.handedOver.add(body);
@@ -83,7 +83,7 @@ export class SimulatedQueue {
     this.#world.onSent(body, false);
   }
 
-  /** What a handler decided; `null`: it died, or its invocation failed. */
+  /** Applies a handler's decisions; `null` if it died or its invocation failed. */
   settle(batch: readonly QueuedMessage[], decisions: ReadonlyMap<string, MessageDecision> | null): void {
     const { faults, timeline, random } = this.#world;
     this.#running -= 1;
@@ -103,18 +103,18 @@ export class SimulatedQueue {
     this.deliver();
   }
 
-  /** Starts as many deliveries as may run at once. */
+  /** Starts as many deliveries as may run concurrently. */
   deliver(): void {
     const { faults, timeline, random } = this.#world;
-    // Where load is tested, each message is a job of its own.
+    // In load tests, each message becomes its own job.
     const maxBatch = faults.isLoad ? 1 : Math.min(MAX_BATCH, this.settings.max_batch_size);
     while (this.#running < this.settings.max_concurrency) {
       const ready = [...this.#messages.values()].filter(
-        (message) => !message.underWay && message.visibleAt <= timeline.now,
+        (message) => !message.inProgress && message.visibleAt <= timeline.now,
       );
       if (ready.length === 0) return;
       const batch = random.shuffled(ready).slice(0, random.int(1, maxBatch));
-      for (const message of batch) message.underWay = true;
+      for (const message of batch) message.inProgress = true;
       this.#running += 1;
       this.#consume(batch);
     }
@@ -123,7 +123,7 @@ export class SimulatedQueue {
   #retry(message: QueuedMessage, delay: number): void {
     const { faults, timeline, random } = this.#world;
     const { queue, max_retries: maxRetries } = this.settings;
-    message.underWay = false;
+    message.inProgress = false;
     message.attempts += 1;
     const isLast = this.#deadLetters.isDeadLetterQueue(this.settings);
     if (message.attempts > maxRetries || (!isLast && faults.strikes("queue_dead_letter"))) {
@@ -146,7 +146,7 @@ export class SimulatedQueue {
       body,
       attempts: 0,
       visibleAt,
-      underWay: false,
+      inProgress: false,
     };
     this.#messages.set(message.id, message);
     this.#announce(visibleAt);
@@ -163,7 +163,7 @@ export class SimulatedQueue {
   }
 }
 
-/** What a message says it carries. */
+/** Reads which part a message carries. */
 export function carried(
   body: unknown,
 ): { readonly submission: string; readonly part: number; readonly documents: number } | null {

@@ -3,5 +3,5 @@ export interface QueuedMessage {
   readonly body: unknown;
   attempts: number;
   visibleAt: number;
-  underWay: boolean;
+  inProgress: boolean;
 }

@@ -2,12 +2,12 @@ import type { ApiContext, Handler } from "@sluice/producer/src/context.ts";
 import { answerOf, callOf, readerOf, type Answer } from "./requests.ts";
 import type { World } from "./world.ts";
 
-/** More than any list of a seed has. */
+/** More pages than any list of a seed has. */
 const MAX_PAGES = 500;
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** Reads through the producer's handlers once faults have stopped. */
+/** Reads through the producer's handlers after the faults stop. */
 export class Reader {
   readonly #dependencies: ApiContext;
 
@@ -19,7 +19,10 @@ export class Reader {
     return answerOf(await handle(this.#dependencies, callOf({ path, parameters })));
   }
 
-  /** The rows of a list, page by page to its end; `null` where a page is not answered with 200, or there is no end. */
+  /**
+   * Reads the rows of a list page by page. Returns `null` if a page is not answered with 200, or if the list does not
+   * end.
+   */
   async list<Row>(handle: Handler, path: string, parameters: Parameters = {}): Promise<Row[] | null> {
     const rows: Row[] = [];
     let cursor: string | null = null;
@@ -31,7 +34,7 @@ export class Reader {
       const data = body["data"] as Row[];
       const next = body["next_cursor"] as string | null;
       rows.push(...data);
-      // A feed's cursor leads on from its end, too.
+      // A feed returns a cursor at its end, too.
       if (next === null || (data.length === 0 && next === cursor)) return rows;
       cursor = next;
     }

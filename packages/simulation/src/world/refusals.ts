@@ -4,7 +4,7 @@ import { codedError, unclearError } from "./service-errors.ts";
 import type { PoisonMode } from "./poison.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Why the service does not take a call in, as it says so; `null`: it does. */
+/** Draws the error with which the service refuses a call; `null` if it accepts. */
 export function refusalOf(
   { faults, random, poisonMode }: Surroundings & { readonly poisonMode: PoisonMode },
   dispatch: Dispatch,

@@ -9,7 +9,7 @@ import type { Invocation } from "./invocation.ts";
 import type { Stack } from "./stack.ts";
 import type { World } from "./world.ts";
 
-/** What a client reads of an answer. */
+/** The part of an answer that a client reads. */
 export interface Answer {
   readonly status: number;
   readonly retryAfter: number | null;
@@ -38,15 +38,15 @@ interface Asked {
   readonly body?: ReadableStream<Uint8Array>;
 }
 
-/** A request behind the check of its key, as a handler of the producer gets it. */
+/** Builds a request for a handler of the producer, after the key check. */
 export function callOf({ path, parameters = {}, headers = {}, body }: Asked): Call {
   const url = new URL(path, "https://sluice.example");
-  // Only what handlers read of one: a real Request takes its body apart on the event loop.
+  // Only the fields that handlers read. A real Request reads its body on the event loop.
   const request = { url: url.href, headers: new Headers(headers), body: body ?? null } as unknown as Request;
   return { request, url, parameters, key: ADMIN };
 }
 
-/** What the producer is wired to, for one request. */
+/** Returns the producer's dependencies for one request. */
 export function dependenciesOf(world: World, stack: Stack, by: Invocation): ApiContext {
   const queue = (lane: "interactive" | "bulk") => ({
     sendBatch: (messages: Iterable<{ body: string }>) =>
@@ -68,12 +68,12 @@ export function dependenciesOf(world: World, stack: Stack, by: Invocation): ApiC
   };
 }
 
-/** What reads once faults have stopped: no call takes time, none fails, nothing is written. */
+/** Returns dependencies for reads after the faults stop: calls take no time, do not fail and write nothing. */
 export function readerOf(world: World): ApiContext {
   const d1 = simulatedD1(
     world.sqlite,
     async (_, work) => work(),
-    (refusal) => world.fail(`a read asked for what D1 refuses: ${refusal}`),
+    (refusal) => world.fail(`D1 refused a read: ${refusal}`),
     (changes) => {
       if (changes.length > 0) world.fail("a read changed something");
     },
@@ -92,7 +92,7 @@ export function readerOf(world: World): ApiContext {
   };
 }
 
-/** What is answered. The metadata of documents stays text: parsed, its numbers may be rounded. */
+/** Reads an answer. The metadata of documents stays text, because parsing may round its numbers. */
 export async function answerOf(result: Result<Response, Problem>): Promise<Answer> {
   const response = responseOf(result);
   const retryAfter = response.headers.get("retry-after");

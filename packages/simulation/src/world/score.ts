@@ -1,6 +1,6 @@
 /**
- * A pair's score, from its two texts alone (FNV-1a): a score under a wrong document or context is a
- * wrong number. In [0, 1).
+ * Computes a pair's score in [0, 1) from its two texts alone (FNV-1a), so that a score under a wrong document or
+ * context is a wrong number.
  */
 export function scoreOf(query: string, text: string): number {
   let hash = 0x811c9dc5;

@@ -1,7 +1,7 @@
 import type { Random } from "../random.ts";
 import { streamOf } from "./forms.ts";
 
-/** An error of Workers AI with a code, in one of the forms in which they come: thrown, returned, or streamed. */
+/** Draws the form of a Workers AI error with a code: thrown, returned or streamed. */
 export function codedError(random: Random, code: number, words: string): () => unknown {
   const body = { success: false, errors: [{ code, message: words }], result: null };
   const form = random.int(0, 3);
@@ -12,7 +12,7 @@ export function codedError(random: Random, code: number, words: string): () => u
   };
 }
 
-/** An error that leaves open whether the service acted on the call. */
+/** Draws an error after which it is unknown whether the service acted on the call. */
 export function unclearError(random: Random): Error {
   return random.pick([
     () => new Error(""),
@@ -30,7 +30,7 @@ export function unclearError(random: Random): Error {
   ])();
 }
 
-/** Something else than an answer, without an error. */
+/** Draws a value that is neither an answer nor an error. */
 export function unclearAnswer(random: Random): unknown {
   return random.pick<() => unknown>([
     () => ({}),

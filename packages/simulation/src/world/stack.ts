@@ -11,12 +11,12 @@ import { SimulatedQueue } from "./queue.ts";
 import type { QueuedMessage } from "./queued-message.ts";
 import type { World } from "./world.ts";
 
-/** The Workers that queues deliver to: their entry files. */
+/** The entry files of the Workers that queues deliver to. */
 const ENTRIES = { consumer, poller };
 
-/** The Workers as their entry files and their wrangler.jsonc wire them to queues, cron, D1 and Workers AI. */
+/** The Workers, wired to queues, cron, D1 and Workers AI by their entry files and their wrangler.jsonc. */
 export class Stack {
-  /** Where the producer sends to. */
+  /** The queues that the producer sends to. */
   readonly queues: Readonly<Record<Lane, SimulatedQueue>>;
   /** The producer's isolate. */
   readonly bodies = new BodiesInWork();
@@ -31,7 +31,7 @@ export class Stack {
     }
     world.events.queue = this.#all.get("sluice-events") ?? null;
     const [interactive, bulk] = lanes.map((lane) => this.#producedTo(lane.toUpperCase()));
-    if (interactive === undefined || bulk === undefined) throw new Error("the producer lacks a queue of a lane");
+    if (interactive === undefined || bulk === undefined) throw new Error("the producer lacks the queue of a lane");
     this.queues = { interactive, bulk };
   }
 
@@ -39,12 +39,12 @@ export class Stack {
     return [...this.#all.values()].reduce((sum, queue) => sum + queue.size, 0);
   }
 
-  /** Where messages go that a queue has delivered too often; `null`: nowhere. */
+  /** Returns the queue for messages that have used up their retries; `null` if there is none. */
   deadLetterQueue({ dead_letter_queue: name }: ConsumerConfiguration): SimulatedQueue | null {
     return name === undefined ? null : (this.#all.get(name) ?? null);
   }
 
-  /** Whether messages of other queues end in it. */
+  /** Whether it is the dead-letter queue of another queue. */
   isDeadLetterQueue({ queue }: ConsumerConfiguration): boolean {
     return [...this.#all.values()].some(({ settings }) => settings.dead_letter_queue === queue);
   }
@@ -104,7 +104,7 @@ export class Stack {
     return runIsolated({ by, random, log }, run);
   }
 
-  /** A Worker's bindings and variables, under the names that its configuration gives them. */
+  /** Builds a Worker's bindings and variables, under the names in its configuration. */
   #environment(worker: DeployedWorker, by: Invocation): never {
     const { vars, ai, d1_databases: databases, queues } = this.#world.configuration[worker];
     const environment: Record<string, unknown> = { ...vars };

@@ -5,7 +5,7 @@ import type { Ports } from "./ports.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
-/** What the parts of the world share. */
+/** The interface that the parts of the world share. */
 export interface Surroundings {
   readonly random: Random;
   readonly timeline: Timeline;
@@ -13,8 +13,8 @@ export interface Surroundings {
   readonly trace: Trace;
   readonly ports: Ports;
   readonly d1Clock: DatabaseClock;
-  /** A check does not hold: the first flaw ends the seed. */
+  /** Reports a failed check. The first one ends the seed. */
   fail(flaw: string): void;
-  /** The time by D1's clock: times in its rows are of that. */
+  /** Returns the time by D1's clock, the source of the times in its rows. */
   databaseNow(): number;
 }

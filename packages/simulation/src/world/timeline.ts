@@ -5,9 +5,9 @@ interface Event {
 }
 
 /**
- * Virtual time: what happens, happens in the order of its time, ties in the order they were asked
- * for. The clock jumps from one event to the next, but only when the code under test is idle: nothing
- * that was woken still runs, and all work that was announced with `beginWork` has ended.
+ * Virtual time. Events run in the order of their times, ties in the order of scheduling. The clock jumps from one event
+ * to the next, but only when the code under test is idle: no woken code still runs, and all work announced with
+ * `beginWork` has ended.
  */
 export class Timeline {
   /** Milliseconds since the epoch. */
@@ -16,11 +16,13 @@ export class Timeline {
   #asked = 0;
   #woken = false;
   #working = 0;
-  /** Real time that the clock waits for code under test, in milliseconds. A turn of the event loop takes microseconds. */
+  /**
+   * How long the clock waits for code under test, in real milliseconds. A turn of the event loop takes microseconds.
+   */
   maxWorkMs = 10_000;
   /** Called when announced work outlasts `maxWorkMs`. Unless this throws, the clock then moves on. */
   onHang: () => void = () => {
-    throw new Error(`code under test neither waits nor ends within ${this.maxWorkMs} ms`);
+    throw new Error(`code under test neither waited nor ended within ${this.maxWorkMs} ms`);
   };
 
   constructor(start: number) {
@@ -36,7 +38,7 @@ export class Timeline {
     this.#push({ time: Math.max(Math.ceil(time), this.now), order: this.#asked, run });
   }
 
-  /** Tells the clock that code under test can run on, from an event or from outside of one. */
+  /** Signals that code under test can continue, from inside or outside an event. */
   wake(): void {
     this.#woken = true;
   }
@@ -50,7 +52,7 @@ export class Timeline {
     this.#working -= 1;
   }
 
-  /** Runs everything up to `time`, or until `stop` says so. Code that was woken before the call runs first. */
+  /** Runs every event up to `time`, or until `stop` returns true. Code that was woken before the call runs first. */
   async runUntil(time: number, stop: () => boolean): Promise<void> {
     for (;;) {
       if (!this.#isIdle) await this.#idle();
@@ -68,7 +70,7 @@ export class Timeline {
     return !this.#woken && this.#working === 0;
   }
 
-  /** Resolves when the code under test can do nothing more before the clock moves. */
+  /** Resolves when the code under test can only continue after the clock moves. */
   async #idle(): Promise<void> {
     let startedAt: number | null = null;
     while (!this.#isIdle) {
@@ -119,7 +121,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.time < b.time || (a.time === b.time && a.order < b.order);
 }
 
-/** Resolves at the event loop's next turn: every promise's reactions run before it, however many there are. */
+/** Resolves at the event loop's next turn, after all pending promise reactions. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** What happened, in short lines; and a hash of it, which two runs of a seed must share. */
+/** Records events in short lines, and a hash of them that must be the same in every run of a seed. */
 export class Trace {
   readonly lines: string[] = [];
   readonly #keeps: boolean;

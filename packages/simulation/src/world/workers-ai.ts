@@ -19,7 +19,7 @@ interface ServiceWorld extends Surroundings {
   readonly events: SimulatedEvents;
   readonly poisonMode: PoisonMode;
   readonly later: Random;
-  /** Hears of a batch that is sent, before it arrives. */
+  /** Called when a batch is sent, before it arrives. */
   readonly onSubmit: () => void;
 }
 
@@ -29,21 +29,24 @@ interface Batch {
   readonly dispatch: Dispatch;
   readonly entries: readonly BatchEntry[];
   readonly takenAt: number;
-  /** Infinity: never answered. */
+  /** `Infinity` if never answered. */
   readonly readyAt: number;
-  /** From then on the service does not know it any more. */
+  /** When the service forgets it. */
   readonly forgottenAt: number;
-  /** Whether each poll of it fails. */
+  /** Whether every poll of it fails. */
   readonly isUnpollable: boolean;
   readonly end: "answered" | "failed" | "failed_in_part" | "invalid";
   answer: BatchAnswer | null;
 }
 
 const MINUTE = 60_000;
-/** Twice the longest time that a batch gets, whose polls fail: runs may be missed, and D1 down. */
+/**
+ * Twice the longest time after which a batch with failing polls is given up, because runs may be missed and D1 may be
+ * down.
+ */
 const MAX_POLLED_MS = 4 * STUCK_AFTER_MINUTES * MINUTE;
 
-/** Workers AI's Batch API behind `AI.run`, with every fault of it. Checks what it is sent against D1. */
+/** Workers AI's Batch API behind `AI.run`, with all its faults. Checks each call against D1. */
 export class SimulatedAi {
   readonly #world: ServiceWorld;
   readonly #batches = new Map<string, Batch>();
@@ -59,7 +62,7 @@ export class SimulatedAi {
         if (options?.queueRequest === true && Array.isArray(requests))
           return this.#submit(by, model, requests as SentRequest[]);
         if (options === undefined && typeof requestId === "string") return this.#poll(by, model, requestId);
-        this.#world.fail("Workers AI is sent neither a batch nor a poll");
+        this.#world.fail("a call to Workers AI is neither a batch nor a poll");
         return Promise.reject(new Error("5004: neither a batch nor a poll"));
       },
     };
@@ -106,7 +109,10 @@ export class SimulatedAi {
     this.#batches.set(requestId, batch);
     this.#world.events.report({ ...batch, hasFailed: batch.end === "failed" || batch.end === "invalid" });
     dispatch.requestId = requestId;
-    this.#world.trace.add("workers-ai", `takes ${dispatch.job.slice(-6)} dispatch ${dispatch.number} as ${requestId}`);
+    this.#world.trace.add(
+      "workers-ai",
+      `accepts ${dispatch.job.slice(-6)} dispatch ${dispatch.number} as ${requestId}`,
+    );
     if (faults.strikes("submit_without_request_id")) {
       if (!unheard) this.#turnAway(entries);
       return unclearAnswer(random);
@@ -140,12 +146,12 @@ export class SimulatedAi {
   #poll(by: Invocation, model: string, requestId: string): Promise<unknown> {
     const { d1Clock, faults, ports, random, timeline } = this.#world;
     const batch = this.#batches.get(requestId);
-    // Other designs keep no dispatches, and nobody said when they give a batch up.
+    // Other designs record no dispatches, and have no limit for giving up a batch.
     const isOurs = batch !== undefined && batch.dispatch.job !== "";
-    // A Worker that began before D1's clock was set plans the first poll by what it knew.
+    // A Worker that started before D1's clock was adjusted plans the first poll by the old time.
     const maxPolled = MAX_POLLED_MS + d1Clock.setSince(batch?.dispatch.by.startedAt ?? 0);
     if (isOurs && timeline.now - batch.takenAt > maxPolled)
-      this.#world.fail(`${requestId} is polled ${timeline.now - batch.takenAt} ms after it was taken`);
+      this.#world.fail(`${requestId} is polled ${timeline.now - batch.takenAt} ms after it was accepted`);
     const flaw = by.events?.pollFlaw(requestId) ?? null;
     if (flaw !== null) this.#world.fail(`${by.name} ${flaw}`);
     let passage: Passage = { fault: null };
@@ -160,7 +166,7 @@ export class SimulatedAi {
     const { faults, random, timeline } = this.#world;
     const batch = this.#batches.get(requestId);
     if (batch === undefined || batch.model !== model) {
-      this.#world.fail(`${requestId} was polled as a batch of ${model}, which it is not`);
+      this.#world.fail(`${requestId} was polled with the wrong model ${model}`);
       return codedError(random, 3042, "request_id not found")();
     }
     if (faults.strikes("poll_configuration")) return codedError(random, 10_000, "Authentication error")();
@@ -206,7 +212,7 @@ export class SimulatedAi {
         version.mayFailWith.add(code);
       }
     }
-    // A batch that failed and holds nothing has failed altogether.
+    // A failed batch without items has failed completely.
     dispatch.reported.add(end === "failed_in_part" && batch.answer.items === 0 ? "over" : "answered");
     return batch.answer.give();
   }

@@ -25,15 +25,15 @@ import type { PoisonMode } from "./poison.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { SimulatedAi } from "./workers-ai.ts";
 
-/** 2026-09-21, some hours before midnight UTC: a pause until then is part of most runs. */
+/** 2026-09-21, a few hours before midnight UTC, so that most runs include a pause until midnight. */
 const START = Date.UTC(2026, 8, 21, 20);
 export const MINUTE = 60_000;
-/** A Worker is ended after this long, whatever it waits for; one that answers a request is not. */
+/** The maximum duration of a Worker's run, except one that answers a request. */
 const WALL_TIME = 15 * MINUTE;
 const D1_CALL_LIMIT = 35_000;
-/** D1's limit for an invocation. Each statement of a batch counts, and each try. */
+/** D1's limit per invocation. Each statement of a batch counts, and each attempt. */
 const MAX_STATEMENTS = 1_000;
-/** What the Queue got of one part: copies that it took in, and copies that it lost. */
+/** The copies of one part that the Queue accepted and lost. */
 interface SentPart {
   readonly documents: number;
   taken: number;
@@ -42,18 +42,18 @@ interface SentPart {
 
 export interface SeedOptions {
   readonly keepsTrace: boolean;
-  /** The kind that it is to be of; `null`: the seed decides. */
+  /** Its kind; `null` if the seed determines it. */
   readonly kind: string | null;
-  /** Whether other designs run the same seed. */
+  /** Whether other designs run the same seed too. */
   readonly isCompared?: boolean;
-  /** That of the Workers; what their wrangler.jsonc says where it is not given. */
+  /** The Workers' configuration. The default is their wrangler.jsonc. */
   readonly configuration?: Configuration;
 }
 
-/** Everything outside of the Workers' code, in one seed's hands. */
+/** Everything outside the Workers' code, determined by one seed. */
 export class World implements Surroundings {
   readonly random: Random;
-  /** Draws of its own for what was added later, so that the rest of a seed is the same without. */
+  /** A separate generator for later additions, so that they do not affect the rest of a seed. */
   readonly later: Random;
   readonly timeline = new Timeline(START);
   readonly faults: Faults;
@@ -69,16 +69,17 @@ export class World implements Surroundings {
   readonly poisonMode: PoisonMode;
   readonly contents = new Map<VersionKey, Content>();
   readonly sentParts = new Map<string, SentPart>();
-  /** The first thing that was wrong. */
+  /** The first failed check. */
   flaw: string | null = null;
-  /** Until when D1 fails every call, since it began to at one. */
+  /** The time until which D1 fails every call. It starts at a call. */
   d1DownUntil = 0;
-  /** From when to when D1 does not answer at all. */
+  /** The period in which D1 does not answer at all. */
   readonly outage: { readonly from: number; readonly to: number };
   /** Called when a submission's row appears, with the producer that wrote it. */
   onSubmission: (id: string, by: Invocation) => void = () => undefined;
-  /** Called when a document is recorded, and when one of a submission fails. */
+  /** Called when a document is recorded. */
   onRecorded: (collection: string, id: string) => void = () => undefined;
+  /** Called when a document of a submission fails. */
   onFailed: (submission: string) => void = () => undefined;
   /** Called when a retry of a submission is requested. */
   onRetry: (submission: string) => void = () => undefined;
@@ -86,11 +87,11 @@ export class World implements Surroundings {
   onScored: (submission: string, document: string) => void = () => undefined;
   /** Called when a batch is sent, before it arrives. */
   onSubmit: () => void = () => undefined;
-  /** Called for each document that Workers AI takes in, each time. */
+  /** Called each time Workers AI accepts a document. */
   onPaid: (content: Content) => void = () => undefined;
-  /** Sluice's, unless another design is under test. */
+  /** Sluice's accounts, unless another design is under test. */
   accounts: Accounts = new DispatchAccounts(this);
-  /** Those of Workers that have not ended. */
+  /** The callbacks of Workers that have not ended. */
   readonly #ends = new Map<Invocation, (result: unknown) => void>();
   readonly #memory = new HeldMemory(isolateMemory);
   #invocations = 0;
@@ -119,7 +120,7 @@ export class World implements Surroundings {
     });
     this.timeline.onHang = () => {
       const hanging = [...this.#ends.keys()].filter((invocation) => invocation.isWorking);
-      this.fail(`waiting for nothing that will come: ${hanging.map(({ name }) => name).join(", ") || "a body"}`);
+      this.fail(`waiting for an event that never comes: ${hanging.map(({ name }) => name).join(", ") || "a body"}`);
     };
     this.ports.onDeath = (invocation) => this.#end(invocation, null);
     this.mirror = new Mirror({
@@ -131,7 +132,7 @@ export class World implements Surroundings {
     });
     this.ai = new SimulatedAi(this);
     this.events = new SimulatedEvents(this);
-    // One isolate that all Workers share here, fresh for each seed.
+    // All Workers share one isolate here, fresh for each seed.
     isolateMemory.clear();
     this.d1Clock = new DatabaseClock(seed, this);
     sqlite.now = () => this.databaseNow();
@@ -146,14 +147,14 @@ export class World implements Surroundings {
     this.trace.add("check", flaw);
   }
 
-  /** From here on nothing fails any more. */
+  /** Ends all faults. */
   endFaults(): void {
     this.trace.add("seed", "faults stop");
     this.faults.end();
     this.d1DownUntil = 0;
   }
 
-  /** Starts a Worker. `ended` hears what it returned, or `null` where it died or threw. */
+  /** Starts a Worker. `ended` is called with its result, or `null` if it died or threw. */
   invoke<T>(worker: WorkerName, run: (by: Invocation) => Promise<T>, ended: (result: T | null) => void): Invocation {
     this.#invocations += 1;
     const skew = this.#skew();
@@ -163,7 +164,7 @@ export class World implements Surroundings {
     const mayFail = this.faults.isOn;
     this.timeline.after(WALL_TIME, () => {
       if (!invocation.isRunning || worker === "producer") return;
-      if (!mayFail) this.fail(`${invocation.name} is cut off after its wall time, though nothing failed`);
+      if (!mayFail) this.fail(`${invocation.name} exceeded its wall time without a fault`);
       this.faults.count("worker_cut_off");
       this.ports.kill(invocation, "after its wall time");
     });
@@ -178,7 +179,7 @@ export class World implements Surroundings {
     return invocation;
   }
 
-  /** The time by D1's clock: times in its rows are of that. */
+  /** Returns the time by D1's clock, the source of the times in its rows. */
   databaseNow(): number {
     return this.d1Clock.now();
   }
@@ -188,15 +189,15 @@ export class World implements Surroundings {
     return this.faults.strikes("clocks_apart") ? this.random.int(-MAX_CLOCK_SKEW, MAX_CLOCK_SKEW) : 0;
   }
 
-  /** The binding as it is. */
+  /** Returns the D1 binding of a Worker. */
   d1(by: Invocation): D1Database {
     return simulatedD1(
       this.sqlite,
       (label, work, statements) => {
-        // Where D1 fails, the calls that a poller repeats are more than the small limit leaves room for.
+        // When D1 fails, a poller's retries exceed the small limit.
         const limit = this.faults.isLoad && by.worker === "poller" ? MAX_POLLER_STATEMENTS : MAX_STATEMENTS;
         if (by.countStatements(statements.length) > limit)
-          this.fail(`${by.name} makes more than ${limit} statements, the last ${label}`);
+          this.fail(`${by.name} makes more than ${limit} statements; the last is ${label}`);
         if (
           label === "SELECT retry_parts" &&
           this.faults.hasFrozenRetries &&
@@ -206,7 +207,7 @@ export class World implements Surroundings {
           by.freeze(this.later.spread(90_000, 14 * MINUTE));
         return this.ports.call(by, label, d1Passage(this), work);
       },
-      (refusal) => this.fail(`${by.name} asked for what D1 refuses: ${refusal}`),
+      (refusal) => this.fail(`D1 refused a statement of ${by.name}: ${refusal}`),
       (changes) => this.#take(changes, by),
     );
   }
