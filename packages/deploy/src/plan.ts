@@ -122,7 +122,10 @@ export function planRemoval(deployment: Deployment, account: Account): Result<Pl
       ? []
       : [
           step(`delete the D1 database ${deployment.database} with all scores`, [
-            ...["d1", "delete", deployment.database, "--skip-confirmation"],
+            "d1",
+            "delete",
+            deployment.database,
+            "--skip-confirmation",
           ]),
         ]),
   ];

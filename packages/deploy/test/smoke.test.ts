@@ -111,9 +111,9 @@ function fakeClient({ ticks = ["1", "2"], bulk, statsError }: Behavior): SmokeCl
       accepted: documents.length,
       submissions: [submission({ id: lane, status: "receiving" })],
     }),
-    wait: async (id, { onProgress } = {}) => {
+    wait: async (id, options) => {
       const last = id === "bulk" && bulk !== undefined ? bulk : submission({ id });
-      onProgress?.(last);
+      options?.onProgress?.(last);
       if (last.status === "completed") return last;
       throw new SluiceError({ status: null, code: "timeout", title: "t", detail: "d" });
     },

@@ -6,7 +6,7 @@ export function checkScores(pushed: SmokeDocument, found: Document | undefined, 
   const problem = (text: string) => [`${pushed.id}: ${text}`];
   if (found === undefined) return problem("not found");
   if (found.status !== "succeeded") {
-    return problem(found.error === null ? `${found.status}` : `${found.error.code}, ${found.error.message}`);
+    return problem(found.error === null ? found.status : `${found.error.code}, ${found.error.message}`);
   }
   const { scores } = found;
   const ids = scores.map(({ context_id }) => context_id).toSorted();
