@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     if (error instanceof TypeError) return refuse(error.message, 2);
     throw error;
   }
-  const io = { print, sleep: (ms: number) => sleep<void>(ms), now: () => Date.now() };
+  const io = { print, sleep: (ms: number) => sleep(ms), now: () => Date.now() };
   if (!(await runSmoke(client, minutes * MINUTE_MS, io))) process.exitCode = 1;
 }
 
