@@ -15,6 +15,8 @@ export class Harness {
   readonly questions: string[] = [];
   answer: string | null = null;
   accountId: string | undefined = undefined;
+  /** Each key differs, so that a second one would be noticed. */
+  #nextByte = 7;
 
   constructor(changes: Partial<FakeAccount> = {}) {
     this.account = emptyAccount(changes);
@@ -39,7 +41,7 @@ export class Harness {
         this.questions.push(question);
         return this.answer;
       },
-      random: () => new Uint8Array(24).fill(7),
+      random: () => new Uint8Array(24).fill(this.#nextByte++),
       accountId: this.accountId,
       folder: this.folder,
     };
