@@ -68,12 +68,16 @@ export function environmentConfiguration(
   environment: string,
   databaseId: string,
 ): Configuration {
-  const { $schema: _, ...rest } = source;
+  const { $schema: _, route, routes, ...rest } = source;
   const folder = dirname(configurationPath(worker));
   const rename = (name: string) => nameIn(environment, name);
   const ours = new Set(productionWorkers.map((one) => `sluice-${one}`));
+  // A route leads to one Worker: in another environment it would take production's requests.
+  const isProduction = environment === PRODUCTION;
   return {
     ...rest,
+    ...(isProduction && route !== undefined && { route }),
+    ...(isProduction && routes !== undefined && { routes }),
     ...(rest.name !== undefined && { name: rename(rest.name) }),
     ...(rest.main !== undefined && { main: resolve(folder, rest.main) }),
     ...(rest.assets?.directory !== undefined && {

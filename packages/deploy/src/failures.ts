@@ -107,7 +107,8 @@ const KNOWN: readonly Known[] = [
   },
   {
     codes: [10001, 10013],
-    words: /fetch failed|ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|internal error|service unavailable|\b50[0-4]\b/i,
+    words:
+      /fetch failed|ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|internal error|-> 50[0-4]\b|\b50[0-4] (bad|internal|service|gateway)/i,
     explanation: "Cloudflare's API could not be reached or failed. The command may have taken effect. Run this again.",
   },
 ];

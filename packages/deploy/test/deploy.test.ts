@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ROOT } from "@sluice/local/configuration";
 import { afterEach, describe, expect, it } from "vitest";
 import { deployEnvironment } from "../src/deploy-environment.ts";
+import type { Io } from "../src/io.ts";
 import { FREE_PLAN } from "../src/failures.ts";
 import type { FakeAccount } from "./fake/account.ts";
 import { Harness } from "./harness.ts";
@@ -262,6 +263,23 @@ describe("the free plan", () => {
 });
 
 describe("a Worker that is not reachable or not attached", () => {
+  it.each([
+    [["Producer for q", "api.example.com/* (zone name: example.com)"], "https://api.example.com"],
+    [["https://p.acme.workers.dev", "api.example.com (custom domain)"], "https://p.acme.workers.dev"],
+    [["Producer for sluice-bulk"], "URL"],
+  ])("with the targets %j is reached at %s", async (targets, url) => {
+    const routed = harness();
+    const io: Io = {
+      ...routed.io,
+      wrangler: async (args) => {
+        const run = await routed.wrangler(args);
+        return run.ok && args[0] === "deploy" ? { ok: true, value: { ...run.value, targets } } : run;
+      },
+    };
+    expect((await deployEnvironment(options, io)).ok).toBe(true);
+    expect(routed.output).toContain(`smoke --url ${url} --key`);
+  });
+
   it("explains a missing workers.dev subdomain, and the next run prints the key", async () => {
     const without = harness({ subdomain: null });
     expect(await deploy(without)).toMatchObject({ ok: false, error: expect.stringContaining("workers.dev subdomain") });

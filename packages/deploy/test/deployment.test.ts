@@ -51,6 +51,12 @@ describe("the configuration of an environment", () => {
     }
   });
 
+  it("keeps production's routes to production", () => {
+    const routed = { ...sources.producer, routes: ["api.example.com/*"] };
+    expect(environmentConfiguration("producer", routed, "production", "id").routes).toEqual(routed.routes);
+    expect(environmentConfiguration("producer", routed, "staging", "id")).not.toHaveProperty("routes");
+  });
+
   it("has the suffix in every name", () => {
     for (const worker of deploymentOrder) {
       const { name, queues, d1_databases } = environmentConfiguration(worker, sources[worker], "staging", "id");

@@ -39,6 +39,7 @@ describe("a known failure", () => {
       "no workers.dev subdomain",
     ],
     ["TypeError: fetch failed", "may have taken effect"],
+    ["POST /accounts/a1/queues -> 502 Bad Gateway", "may have taken effect"],
   ])("in the words %j is explained", (text, words) => {
     expect(explain(failure(null, text))).toContain(words);
   });
@@ -46,6 +47,10 @@ describe("a known failure", () => {
   it("is recognized by its code rather than by words beside it", () => {
     expect(explain(failure(11_004, "fetch failed"))).toContain("consumer");
   });
+});
+
+it("a failure of the API is not seen in the size of a bundle", () => {
+  expect(explain(failure(null, "Total Upload: 502.71 KiB / gzip: 108.06 KiB"))).toBeNull();
 });
 
 it("describes an unknown failure with wrangler's own words and what to do", () => {
