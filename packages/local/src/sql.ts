@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { harmlessJson, print, printError, shellCommand, whenReaderLeaves } from "@sluice/client/terminal";
 import { commandSettings, PNPM, refuse } from "./command.ts";
-import { configurationPath } from "./configuration.ts";
 import { readSqlArguments, type SqlCall } from "./sql/arguments.ts";
 import { checkStatements, type Checked } from "./sql/check-statements.ts";
 import { executeSql, type Target } from "./sql/execute.ts";
@@ -20,7 +19,8 @@ const HELP = `SQL on D1: ${PNPM} sql "SELECT … FROM scores …" [options]
   --yes          do not ask
   --json         print JSON, with every text in full
   --file PATH    SQL from a file; needs --write
-  --env NAME, --profile NAME, --preview
+  --env NAME     with --remote: an environment of deploy:cloudflare
+  --profile NAME, --preview
                  passed to wrangler d1 execute`;
 
 /** On a terminal. */
@@ -37,13 +37,13 @@ async function main(): Promise<void> {
   const { state } = settings.value;
   const problem = call.remote ? null : folderProblem(state);
   if (problem !== null) return refuse(unusable(state, problem), 1);
-  const configuration = call.remote
-    ? configurationPath("producer")
-    : join(state, "config", "producer", "wrangler.json");
+  const configuration = join(state, "config", "producer", "wrangler.json");
   if (!call.remote && !existsSync(configuration)) {
     return refuse(`There is no state in ${state} yet: run ${PNPM} demo first, or set SLUICE_STATE to its folder.`, 1);
   }
-  const target = { remote: call.remote, state, configuration, flags: call.flags };
+  const { environment } = call;
+  const database = environment === null || environment === "production" ? "sluice" : `sluice-${environment}`;
+  const target = { remote: call.remote, database, state, configuration, flags: call.flags };
   if (!call.write) {
     const refusal = checkReads(call, target);
     if (refusal !== null) return refuse(refusal.message, refusal.code);

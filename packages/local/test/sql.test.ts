@@ -94,8 +94,8 @@ describe("the arguments of sql", () => {
     [["-- note\nSELECT 1"], "-- note\nSELECT 1"],
     [["--note\nSELECT 1", "--json"], "--note\nSELECT 1"],
     [["--", "--json"], "--json"],
-    [["--env", "x", "SELECT 1"], "SELECT 1"],
-    [["-e", "x", "SELECT 1"], "SELECT 1"],
+    [["--env", "x", "SELECT 1", "--remote"], "SELECT 1"],
+    [["-e", "x", "SELECT 1", "--remote"], "SELECT 1"],
     [["SELECT 1", "--env=x", "--remote"], "SELECT 1"],
     [["--command", "-- note\nSELECT 1"], "-- note\nSELECT 1"],
     [["--command=SELECT 1"], "SELECT 1"],
@@ -103,8 +103,8 @@ describe("the arguments of sql", () => {
     expect(read(...args)).toMatchObject({ sql, file: null, write: false });
   });
 
-  it("pass the environment name to wrangler", () => {
-    expect(read("--env", "x", "SELECT 1", "--remote")).toMatchObject({ remote: true, flags: ["--env=x"] });
+  it("may name an environment of the deployment", () => {
+    expect(read("--env", "x", "SELECT 1", "--remote")).toMatchObject({ remote: true, environment: "x", flags: [] });
   });
 
   it("may name a file, which is not checked", () => {
@@ -119,6 +119,7 @@ describe("the arguments of sql", () => {
     [["SELECT 1", "--file=x.sql"]],
     [["SELECT 1", "--persist-to", "x"]],
     [["SELECT 1", "--remote", "--local"]],
+    [["SELECT 1", "--env", "x"]],
     [["-x", "SELECT 1"]],
     [[""]],
   ])("are refused unless they are one text and known options: %j", (args) => {

@@ -8,6 +8,8 @@ export interface SqlCall {
   readonly sql: string | null;
   readonly file: string | null;
   readonly remote: boolean;
+  /** The environment of `deploy:cloudflare`; `null`: production. */
+  readonly environment: string | null;
   readonly json: boolean;
   readonly write: boolean;
   readonly yes: boolean;
@@ -51,12 +53,13 @@ export function readSqlArguments(args: readonly string[]): Result<SqlCall | "hel
   }
   const { remote = false, local = false, json = false, write = false, yes = false } = values;
   if (remote && local) return err("--local and --remote cannot be combined");
+  if (values.env !== undefined && !remote) return err("--env needs --remote: the local state has one environment");
+  const environment = values.env ?? null;
   const flags = [
-    ...(values.env === undefined ? [] : [`--env=${values.env}`]),
     ...(values.profile === undefined ? [] : [`--profile=${values.profile}`]),
     ...(values.preview === true ? ["--preview"] : []),
   ];
-  return ok({ sql, file, remote, json, write, yes, flags });
+  return ok({ sql, file, remote, environment, json, write, yes, flags });
 }
 
 /** The same arguments with each value joined to its option, and SQL after `--`. */
