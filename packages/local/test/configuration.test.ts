@@ -77,7 +77,7 @@ describe("the deployed configuration", () => {
     }
   });
 
-  it.each(productionWorkers)("%s can be deployed on the free plan", (worker) => {
+  it.each(productionWorkers)("%s keeps the default limits of its plan", (worker) => {
     expect(readConfiguration(worker)).not.toHaveProperty("limits");
   });
 });
