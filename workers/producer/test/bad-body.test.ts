@@ -86,7 +86,7 @@ describe("an NDJSON push is refused", () => {
     const { response, problem } = await push('{"query":"q","contexts":[]}\n\nnot json\n');
     expect([response.status, problem.type]).toEqual([422, "/problems/nothing-acceptable"]);
     expect(problem.errors).toEqual([
-      { line: 1, detail: expect.stringMatching(/^\/contexts: contexts must hold at least one/) },
+      { line: 1, detail: expect.stringMatching(/^\/contexts: contexts must contain at least one/) },
       { line: 3, detail: "the line is not valid JSON" },
     ]);
   });

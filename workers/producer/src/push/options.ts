@@ -42,7 +42,7 @@ export const labelOption = z.string({ error: "label must be a string" }).check((
 
 function labelFlaw(text: string): string | null {
   if (text.length === 0 || utf8Length(text) > MAX_LABEL_BYTES) return `must have 1 to ${MAX_LABEL_BYTES} bytes`;
-  return hasControlCharacter(text) ? "must not hold control characters" : textFlaw(text);
+  return hasControlCharacter(text) ? "must not contain control characters" : textFlaw(text);
 }
 
 const fields = {
