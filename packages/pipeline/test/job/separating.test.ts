@@ -1,3 +1,4 @@
+import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import { pauseDispatching } from "../../src/job/sql/pause-dispatching.ts";
 import { cancelSubmission } from "../../src/submission/sql/cancel-submission.ts";
 import { submissionScope } from "../../src/job/pause-scopes.ts";
@@ -58,6 +59,15 @@ describe("separating submissions from a job", () => {
     expect(Number(rest?.["payload_bytes"]) + Number(moved?.["payload_bytes"])).toBe(before?.["payload_bytes"]);
   });
 
+  it("leaves the rest with its own weight, whatever was deleted", async () => {
+    const { a, b, job } = await mixed();
+    for (const id of ["a1", "b1"]) await deleteDocument(db, { collection: "default", id }, NOW);
+    expect(await separateSubmissions(db, job, [a], jobId(), NOW + 1)).toBe("some");
+    const [rest] = await rows(`SELECT members, document_count, context_count FROM jobs WHERE id = '${job.id}'`);
+    expect(JSON.parse(String(rest?.["members"]))[0]).toEqual([b, ["b0", "b1"]]);
+    expect(rest).toMatchObject({ document_count: 2, context_count: 4 });
+  });
+
   it.each([
     { what: "holds the moved documents by their pause", isCanceled: false },
     { what: "does not hold canceled documents", isCanceled: true },
@@ -98,12 +108,12 @@ describe("separating submissions from a job", () => {
     expect(await rows("SELECT * FROM jobs")).toEqual(started);
   });
 
-  it("reads rows in proportion to the moved documents", async () => {
+  it("reads two rows per document", async () => {
     const [a, b] = [await open(db, { total: 400 }), await open(db, { total: 400 })];
     const id = jobId();
     await record(db, id, [[part(a, 0, count(400, "a")), part(b, 0, count(400, "b"))]]);
     const { d1, counts } = countedDatabase(env.DB);
     await separateSubmissions(openDatabase(d1), { id, dispatchNumber: 0, status: "pending" }, [a], jobId(), NOW);
-    expect(counts.reduce((sum, one) => sum + one.read, 0)).toBeLessThanOrEqual(400 * 3 + 60);
+    expect(counts.reduce((sum, one) => sum + one.read, 0)).toBeLessThanOrEqual(800 * 2 + 60);
   });
 });

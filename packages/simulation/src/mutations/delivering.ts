@@ -52,6 +52,16 @@ export const DELIVERING: readonly Mutation[] = [
   withKind(
     "sharing",
     mutation(
+      "separated-with-deleted",
+      "a job keeps the weight of a deleted document whose submission is separated from it",
+      "separateSubmissions",
+      "SELECT count(*), coalesce(sum(d.context_count), 0), coalesce(sum(d.payload_bytes), 0) FROM json_each(j.members) g",
+      "SELECT j.document_count - a.document_count, j.context_count - a.context_count, j.payload_bytes - a.payload_bytes FROM json_each(j.members) g",
+    ),
+  ),
+  withKind(
+    "sharing",
+    mutation(
       "taken-apart-during-dispatch",
       "a pause removes documents from a job whose dispatch may still be confirmed",
       "separateSubmissions",

@@ -14,4 +14,8 @@ export const KEPT_SEEDS: readonly KeptSeed[] = [
   { seed: 331, found: "a push that the poller closed while a request took it over got 422" },
   { seed: 149, found: "a first attempt to open a submission, committed late by D1, opened a second one" },
   { seed: 428, found: "the same, between the read of the submission and that of its parts" },
+  {
+    seed: 98688326,
+    found: "a job kept the weight of a deleted document after a paused submission was separated from it",
+  },
 ];

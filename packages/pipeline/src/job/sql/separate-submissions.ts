@@ -12,7 +12,7 @@ const MOVED = columns("documents", "contexts", "bytes", "members");
  * Moves the documents of some submissions from a pending job into a separate job, held by their pause, so that the rest
  * can be dispatched. Returns how much the job keeps: `all` if it has none of their documents, `some`, or `none` if it
  * has only theirs, and then nothing is moved. Returns `under_way` if a dispatch was started, because its list must not
- * change. A repeated call with the same id changes nothing. Reads two rows per moved document.
+ * change. A repeated call with the same id changes nothing. Reads two rows per document.
  */
 export async function separateSubmissions(
   db: Database,
@@ -62,10 +62,16 @@ export async function separateSubmissions(
       FROM jobs j CROSS JOIN jobs a ON a.id = ${apart}
       WHERE ${held} AND j.unconfirmed_dispatches > 0
         AND submissions.id IN (SELECT ${memberSubmission} FROM json_each(j.members) g WHERE ${theirs})`,
+    // Counted again, because the list may have documents that were deleted since: subtracted, they would stay counted.
     sql`
       UPDATE jobs AS j SET
-        document_count = j.document_count - a.document_count, context_count = j.context_count - a.context_count,
-        payload_bytes = j.payload_bytes - a.payload_bytes,
+        (document_count, context_count, payload_bytes) = (
+          SELECT count(*), coalesce(sum(d.context_count), 0), coalesce(sum(d.payload_bytes), 0)
+          FROM json_each(j.members) g
+          CROSS JOIN submissions s ON s.id = ${memberSubmission}
+          CROSS JOIN ${memberDocuments} i
+          CROSS JOIN documents d ON ${isMemberDocument}
+          WHERE NOT ${theirs}),
         members = (SELECT json_group_array(json(g.value) ORDER BY g.key) FROM json_each(j.members) g
           WHERE NOT ${theirs})
       FROM jobs a
