@@ -54,3 +54,10 @@ export type JobStatus = (typeof jobStatuses)[number];
 /** Why dispatching is paused: requested, the day's neurons are used up, or the account has an error. */
 export const pauseReasons = ["requested", "daily_limit", "configuration"] as const;
 export type PauseReason = (typeof pauseReasons)[number];
+
+/**
+ * How full the database is, from the share of `MAX_DATABASE_BYTES` in use: `high` from 70 %, `pressure` from 85 % and
+ * `full` from 95 %. `full` ends below 90 %.
+ */
+export const databaseLevels = ["normal", "high", "pressure", "full"] as const;
+export type DatabaseLevel = (typeof databaseLevels)[number];

@@ -1,5 +1,6 @@
-import type { FailureCode, JobId, ModelName, SubmissionId } from "@sluice/core";
-import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { databaseLevels, type FailureCode, type JobId, type ModelName, type SubmissionId } from "@sluice/core";
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /* Tables for the operation of the pipeline and its counts, apart from those of documents and jobs. */
 
@@ -132,3 +133,83 @@ export const sentParts = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.submissionId, table.part] })],
 );
+
+/**
+ * The greatest number of each kind whose row was deleted. A new number is greater than those in its table and the one
+ * here, so no number is used twice. Raised by the transaction that deletes the greatest number of a table. One row.
+ */
+export const highWaterMarks = sqliteTable("high_water_marks", {
+  id: integer("id").primaryKey(),
+  contextsId: integer("contexts_id").notNull().default(0),
+  finalizedSequence: integer("finalized_sequence").notNull().default(0),
+  submissionId: text("submission_id").$type<SubmissionId | "">().notNull().default(""),
+});
+
+/**
+ * When texts expired: rows of `contexts` that retention deleted, as ranges of ids. In a range, every row that was left
+ * was deleted at that time.
+ */
+export const textExpiries = sqliteTable("text_expiries", {
+  lastId: integer("last_id").primaryKey(),
+  firstId: integer("first_id").notNull(),
+  expiredAt: integer("expired_at").notNull(),
+});
+
+/** How far each task of retention has come. Written by the poller. */
+export const retentionProgress = sqliteTable("retention_progress", {
+  task: text("task", { enum: ["list_parts", "texts", "history", "jobs", "scores"] }).primaryKey(),
+  /** JSON: the key of the last row that this pass has looked at; null between two passes. */
+  cursor: text("cursor"),
+  /** When the pass began, and when the last complete one ended. */
+  startedAt: integer("started_at"),
+  endedAt: integer("ended_at"),
+  /** Since the first run: rows of `contexts`, documents with outcomes, or jobs that were deleted. */
+  deleted: integer("deleted").notNull().default(0),
+});
+
+/** The size of the database, as the last run of the poller saw it. One row. */
+export const databaseSize = sqliteTable("database_size", {
+  id: integer("id").primaryKey(),
+  bytes: integer("bytes").notNull(),
+  level: text("level", { enum: databaseLevels }).notNull(),
+  /** When it reached this level. */
+  since: integer("since").notNull(),
+  measuredAt: integer("measured_at").notNull(),
+  /** `MAX_DATABASE_BYTES` of the poller. */
+  limit: integer("limit_bytes").notNull(),
+});
+
+/** The deletion of each collection, up to a submission fixed by the request. Advanced by producer and poller. */
+export const collectionDeletions = sqliteTable(
+  "collection_deletions",
+  {
+    collection: text("collection").primaryKey(),
+    /** Submissions up to this one are forgotten. */
+    through: text("through").$type<SubmissionId>().notNull(),
+    requestedAt: integer("requested_at").notNull(),
+    /** JSON: how far the deletion has come; null before its first step. */
+    cursor: text("cursor"),
+    /** Versions of documents deleted so far. */
+    deletedDocuments: integer("deleted_documents").notNull().default(0),
+    completedAt: integer("completed_at"),
+  },
+  (table) => [
+    index("collection_deletions_open")
+      .on(table.requestedAt)
+      .where(sql`completed_at IS NULL`),
+  ],
+);
+
+/** Alerts that are raised. A row is deleted when the alert ends. Written by the poller. */
+export const alerts = sqliteTable("alerts", {
+  /** The alert, and after a colon what it is about: `model_paused:@cf/baai/bge-m3`. */
+  name: text("name").primaryKey(),
+  since: integer("since").notNull(),
+});
+
+/** Rows that each Worker has read and written in D1, as D1 bills them. Written about once a minute per isolate. */
+export const rowUsage = sqliteTable("row_usage", {
+  worker: text("worker", { enum: ["producer", "consumer", "poller"] }).primaryKey(),
+  rowsRead: integer("rows_read").notNull().default(0),
+  rowsWritten: integer("rows_written").notNull().default(0),
+});

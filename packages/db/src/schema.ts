@@ -38,6 +38,8 @@ export const submissions = sqliteTable(
     canceled: integer("canceled").notNull().default(0),
     /** Documents whose message is considered lost: they count as failed and have no row. */
     lost: integer("lost").notNull().default(0),
+    /** Recorded documents whose row in `documents` was deleted, on request or by retention. */
+    forgotten: integer("forgotten").notNull().default(0),
     /** Whether the push was interrupted and closed with the documents sent so far. */
     incomplete: integer("incomplete", { mode: "boolean" }).notNull().default(false),
     /** Ended jobs and their usage. A job's tokens are divided by payload bytes. */
@@ -114,14 +116,29 @@ export const parts = sqliteTable(
  * The contexts of documents, written with their parts. They are separate from documents so that rows of `documents`
  * stay small and many fit in a page, and each text is stored once, unsplit.
  */
-export const contexts = sqliteTable("contexts", {
-  id: integer("id").primaryKey(),
-  /**
-   * JSON `[[text, …], …]`: a list for each document in this row, null for a deleted document. About 128 KB, from one
-   * part or several small ones; up to 1 MB for one document. No row has two documents with the same id and collection.
-   */
-  texts: text("texts").notNull(),
-});
+export const contexts = sqliteTable(
+  "contexts",
+  {
+    /** Greater than every id before it, including those of deleted rows: see `highWaterMarks`. */
+    id: integer("id").primaryKey(),
+    /**
+     * JSON `[[text, …], …]`: a list for each document in this row, null for a deleted document. About 128 KB, from one
+     * part or several small ones; up to 1 MB for one document. No row has two documents with the same id and collection.
+     */
+    texts: text("texts").notNull(),
+    /**
+     * JSON `[[submission_id, part], …]`: the parts whose documents are in this row, in order. Null in a row that an older
+     * version wrote, until retention has filled it in.
+     */
+    parts: text("parts"),
+  },
+  (table) => [
+    // Only rows of an older version: no row written today has an entry.
+    index("contexts_unlisted")
+      .on(table.id)
+      .where(sql`parts IS NULL`),
+  ],
+);
 
 /** A part too large for a message, from the push until it is recorded. Has a rowid: its key is a separate index. */
 export const stagedParts = sqliteTable(
