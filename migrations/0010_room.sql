@@ -51,5 +51,4 @@ CREATE TABLE `text_expiries` (
 --> statement-breakpoint
 ALTER TABLE `contexts` ADD `parts` text;--> statement-breakpoint
 CREATE INDEX `contexts_unlisted` ON `contexts` (`id`) WHERE parts IS NULL;--> statement-breakpoint
-ALTER TABLE `submissions` ADD `forgotten` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
-INSERT INTO `high_water_marks` (`id`) VALUES (1);
+ALTER TABLE `submissions` ADD `forgotten` integer DEFAULT 0 NOT NULL;

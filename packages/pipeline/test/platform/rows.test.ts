@@ -41,7 +41,7 @@ const claim = (db: Database, now: number) => claimDueJobs(db, claimLimits(now), 
 function byStatement(counts: readonly StatementCount[]): Map<string, number> {
   const read = new Map<string, number>();
   for (const count of counts) {
-    const statement = count.statement.replace(/(?:\(\?\), )+/, "");
+    const statement = count.statement.replace(/\(\d+, \?\)(?:, \(\d+, \?\))*/, "(…)");
     read.set(statement, (read.get(statement) ?? 0) + count.read);
   }
   return read;

@@ -3,6 +3,7 @@ import type { JobId, Lane, ModelName, SubmissionId } from "@sluice/core";
 import { type Database, transact } from "@sluice/db";
 import { MEMBER } from "../../job/sql/members.ts";
 import { columns } from "../../platform/sql/columns.ts";
+import { highWaterMark } from "../../platform/sql/high-water-marks.ts";
 
 /** The columns that fill `documents`: a row of `PartToRecord.rows`. */
 export const DOCUMENT = columns("id", "index", "bytes", "contextCount", "query", "contextIds", "metadata");
@@ -158,14 +159,23 @@ function areNew(keys: string, job: JobId): SQL {
 /** Maximum rows of texts in a statement, each one parameter: D1 binds at most 100, and the guard takes two. */
 const MAX_TEXTS = 90;
 
-/** Inserts the texts, one parameter per row of `contexts`, so that D1 parses nothing. Their ids are consecutive. */
+/**
+ * Inserts the texts, one parameter per row of `contexts`, so that D1 does not parse them. Their ids are consecutive, and
+ * greater than every id before.
+ */
 function insertContexts(rows: readonly ContextsRow[], guard: SQL): SQL[] {
   const statements: SQL[] = [];
   for (let next = 0; next < rows.length; next += MAX_TEXTS) {
-    const values = rows.slice(next, next + MAX_TEXTS).map((row) => sql`(${textsOf(row)})`);
-    statements.push(
-      sql`INSERT INTO contexts (texts) SELECT column1 FROM (VALUES ${sql.join(values, sql`, `)}) WHERE ${guard}`,
-    );
+    const group = rows.slice(next, next + MAX_TEXTS);
+    const values = group.map((row, index) => sql`(${sql.raw(`${index + 1}`)}, ${textsOf(row)})`);
+    // Few and small, unlike the texts: one parameter for all rows.
+    const parts = JSON.stringify(group.map((row) => row.parts.map(({ submission, part }) => [submission, part])));
+    statements.push(sql`
+      INSERT INTO contexts (id, texts, parts)
+      SELECT newest.id + column1, column2, ${parts} -> (column1 - 1)
+      FROM (SELECT max((SELECT coalesce(max(id), 0) FROM contexts), ${highWaterMark("contexts_id")}) AS id) newest
+      CROSS JOIN (VALUES ${sql.join(values, sql`, `)})
+      WHERE ${guard}`);
   }
   return statements;
 }

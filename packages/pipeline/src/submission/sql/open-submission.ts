@@ -2,6 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { IDEMPOTENCY_KEY_LIFE_MS } from "../lifetimes.ts";
 import type { Lane, ModelName, SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
+import { highWaterMark } from "../../platform/sql/high-water-marks.ts";
 import { type Database, transactTries } from "@sluice/db";
 
 export interface NewSubmission {
@@ -43,8 +44,8 @@ export const NOBODY = "";
 /**
  * Writes a submission's row and mints its id in the same statement. The id is made from `now` and `token`, or is the
  * newest submission's id plus one if that is greater (D1's clock was set back, or two in one millisecond), so a later
- * submission always has the greater id. `token` is `uuidTail` of random bytes: by it, a repeated try finds a row that
- * an error hid, and writes none. Reads one row. A repeated try reads the rows opened since the first. Ids ahead of the
+ * submission always has the greater id, even if the newest one was deleted. `token` is `uuidTail` of random bytes: by it, a repeated try finds a row that
+ * an error hid, and writes none. Reads two rows. A repeated try reads the rows opened since the first. Ids ahead of the
  * clock cost no reads.
  */
 export async function openSubmission(
@@ -116,7 +117,7 @@ function insertSubmission(submission: NewSubmission, token: string, now: Time, g
       CASE WHEN ${submission.closed ? 1 : 0} THEN now END, ${token}
     FROM (
       SELECT now, printf('sub_%08x-%04x-', now >> 16, now & 65535) || ${token} AS fresh,
-        coalesce((SELECT id FROM submissions ORDER BY id DESC LIMIT 1), '') AS newest
+        max(coalesce((SELECT id FROM submissions ORDER BY id DESC LIMIT 1), ''), ${highWaterMark("submission_id")}) AS newest
       FROM (SELECT CAST(${now} AS INTEGER) AS now)
     )
     WHERE ${guard}`;

@@ -1,0 +1,27 @@
+import { sql, type SQL } from "drizzle-orm";
+
+/** The kinds of numbers, as columns of `high_water_marks`, each with the value before any deletion. */
+const NONE = { contexts_id: "0", finalized_sequence: "0", submission_id: "''" } as const;
+
+type Mark = keyof typeof NONE;
+
+/**
+ * The greatest number of a kind whose row was deleted, or 0 (`''` for submissions). Reads one row. A new number is
+ * greater than this and every number in its table, so that no number is used twice: an old document would show another's
+ * text, and a feed would skip jobs.
+ */
+export function highWaterMark(mark: Mark): SQL {
+  return sql.raw(`coalesce((SELECT ${mark} FROM high_water_marks), ${NONE[mark]})`);
+}
+
+/**
+ * Raises a mark to at least `value`, an expression that is null if nothing is deleted. Part of the transaction that
+ * deletes the rows. Writes a row only if the mark changes.
+ */
+export function raiseHighWaterMark(mark: Mark, value: SQL): SQL {
+  const column = sql.raw(mark);
+  return sql`
+    INSERT INTO high_water_marks (id, ${column}) SELECT 1, value FROM (SELECT (${value}) AS value)
+    WHERE value > ${highWaterMark(mark)}
+    ON CONFLICT (id) DO UPDATE SET ${column} = excluded.${column}`;
+}
