@@ -91,6 +91,15 @@ describe("an NDJSON push is refused", () => {
     ]);
   });
 
+  it.each([
+    [1, 1, "The only line has no valid document: errors says why."],
+    [2, 2, "None of the 2 lines has a valid document: errors says why."],
+    [101, 100, "None of the 101 lines has a valid document: errors says why, for the first 100."],
+  ])("without a valid line: of %i, %i are listed", async (number, listed, detail) => {
+    const { problem } = await push("bad\n".repeat(number));
+    expect([problem.errors.length, problem.detail]).toEqual([listed, detail]);
+  });
+
   it("with an unknown option in the query", async () => {
     const { response, problem } = await push(JSON.stringify(VALID), "?documents=1");
     expect([response.status, problem.errors[0]?.pointer]).toEqual([422, "?documents"]);
