@@ -50,40 +50,40 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
 
   async document(collection: string, id: string, view: RpcView = {}): Promise<Document | null> {
     const query = parse(documentQuery, viewTexts(view));
-    const text = valueOrNull(await getDocument(contextOf(this.env), { key: BOUND, collection, id, query }));
+    const key = { key: BOUND, collection: idOf(collection, "collection"), id: idOf(id) };
+    const text = valueOrNull(await getDocument(contextOf(this.env), { ...key, query }));
     return text === null ? null : (parseAnswer(text) as Document);
   }
 
   async results(submission: string, options: RpcResultsOptions = {}): Promise<Page<Document> | null> {
-    const { status, limit, cursor, ...view } = options;
-    const query = parse(resultsQuery, { status, limit, cursor, ...viewTexts(view) });
-    const page = valueOrNull(await listResults(contextOf(this.env), { key: BOUND, id: submission, query }));
+    const query = parse(resultsQuery, viewTexts(options));
+    const page = valueOrNull(await listResults(contextOf(this.env), { key: BOUND, id: idOf(submission), query }));
     return page && { ...page, data: page.data.map((text) => parseAnswer(text) as Document) };
   }
 
   async submission(id: string): Promise<Submission | null> {
-    return valueOrNull(await getSubmission(contextOf(this.env), { key: BOUND, id }));
+    return valueOrNull(await getSubmission(contextOf(this.env), { key: BOUND, id: idOf(id) }));
   }
 
   async cancel(submission: string): Promise<Submission | null> {
-    return valueOrNull(await cancelSubmission(contextOf(this.env), { key: BOUND, id: submission }));
+    return valueOrNull(await cancelSubmission(contextOf(this.env), { key: BOUND, id: idOf(submission) }));
   }
 
   async stats(): Promise<Stats> {
     return valueOf(await getStats(contextOf(this.env), { key: BOUND }));
   }
 
-  async malformed({ limit, cursor }: RpcListOptions = {}): Promise<Page<MalformedMessage>> {
-    const query = parse(malformedQuery, { limit, cursor });
+  async malformed(options: RpcListOptions = {}): Promise<Page<MalformedMessage>> {
+    const query = parse(malformedQuery, { ...options });
     return valueOf(await listMalformed(contextOf(this.env), { key: BOUND, query }));
   }
 
   async replayMalformed(id: string): Promise<Replayed | null> {
-    return valueOrNull(await replayMalformed(contextOf(this.env), { key: BOUND, id }));
+    return valueOrNull(await replayMalformed(contextOf(this.env), { key: BOUND, id: idOf(id) }));
   }
 
   async discardMalformed(id: string): Promise<boolean> {
-    const discarded = await discardMalformed(contextOf(this.env), { key: BOUND, id });
+    const discarded = await discardMalformed(contextOf(this.env), { key: BOUND, id: idOf(id) });
     if (!discarded.ok && discarded.error.name === "not-found") return false;
     valueOf(discarded);
     return true;
@@ -120,8 +120,15 @@ function texts(options: Values): Record<string, string> {
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
-function viewTexts({ topK, include }: RpcView): Values {
-  return { top_k: topK, include: include === undefined || include.length === 0 ? undefined : include.join(",") };
+/** Options with the names that HTTP gives them. Those that it does not know stay, and are refused. */
+function viewTexts({ topK, include = [], ...others }: RpcResultsOptions): Values {
+  return { top_k: topK, include: include.length === 0 ? undefined : String(include), ...others };
+}
+
+/** An argument that is an id. Callers' types are not checked at run time. */
+function idOf(argument: unknown, name = "id"): string {
+  if (typeof argument === "string") return argument;
+  return valueOf(err(invalid([{ pointer: `{${name}}`, detail: "must be a string" }])));
 }
 
 function parse<Shape extends z.ZodRawShape>(
@@ -132,12 +139,13 @@ function parse<Shape extends z.ZodRawShape>(
   return valueOf(query.ok ? query : err(invalid(query.error)));
 }
 
-/** Throws a problem as a `SluiceError`. */
+/**
+ * Throws a problem as an `Error`. Its `name` stays as it is: a name of our own reaches only some callers, depending on
+ * their compatibility date and process, and for the others it becomes the beginning of the message.
+ */
 function valueOf<Value>(result: Result<Value, Problem>): Value {
   if (result.ok) return result.value;
-  const error = new Error(`${result.error.name}: ${result.error.detail}`);
-  error.name = "SluiceError";
-  throw error;
+  throw new Error(`${result.error.name}: ${result.error.detail}`);
 }
 
 /** `null`: not found. */

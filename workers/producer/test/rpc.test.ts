@@ -50,12 +50,12 @@ describe("over RPC", () => {
     const again = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });
     expect([again, await submissions()]).toEqual([first, 1]);
     const other = await thrown(() => sluice.push([{ ...FRANCE, query: "other" }], { idempotencyKey: 'k, "1"' }));
-    expect(other).toMatchObject({ name: "SluiceError", message: expect.stringMatching(/^idempotency-key-reused: /) });
+    expect(other).toMatchObject({ name: "Error", message: expect.stringMatching(/^idempotency-key-reused: /) });
   });
 
   it("bad input throws an error with a pointer", async () => {
     const refused = await thrown(() => sluice.push([{ ...FRANCE, contexts: [] }]));
-    expect(refused).toMatchObject({ name: "SluiceError", message: expect.stringContaining("/documents/0/contexts") });
+    expect(refused).toMatchObject({ name: "Error", message: expect.stringContaining("/documents/0/contexts") });
     expect(await submissions()).toBe(0);
   });
 
@@ -75,6 +75,9 @@ describe("over RPC", () => {
         () => sluice.document("default", "one", { topK: 0 }),
         () => sluice.results("sub_1", { limit: 1_001 }),
         () => sluice.malformed({ cursor: "x" }),
+        () => sluice.document("default", "one", { topk: 1 } as object),
+        () => sluice.results("sub_1", { include: ["texts"] } as object),
+        () => sluice.malformed({ queue: "x" } as object),
       ),
     ).toEqual([
       'invalid: /collection: collection must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and not "." or ".."',
@@ -84,8 +87,27 @@ describe("over RPC", () => {
       "invalid: ?top_k: must be a whole number from 1 to 1000",
       "invalid: ?limit: must be a whole number from 1 to 1000",
       "invalid: ?cursor: is not a cursor of this list: pass next_cursor unchanged",
+      "invalid: ?topk: unknown query parameter; allowed here: top_k, include",
+      "invalid: ?include: must be a list of: text, metadata, separated by commas",
+      "invalid: ?queue: unknown query parameter; allowed here: limit, cursor",
     ]);
     expect(await submissions()).toBe(0);
+  });
+
+  it("an id that is not a string throws an error, for every method that has one", async () => {
+    const missing = undefined as unknown as string;
+    const calls = [
+      () => sluice.document("default", missing),
+      () => sluice.results(missing),
+      () => sluice.submission(missing),
+      () => sluice.cancel(7 as unknown as string),
+      () => sluice.replayMalformed(missing),
+      () => sluice.discardMalformed(missing),
+    ];
+    for (const call of calls) expect(await thrown(call)).toMatchObject({ message: "invalid: {id}: must be a string" });
+    expect(await thrown(() => sluice.document(missing, "one"))).toMatchObject({
+      message: "invalid: {collection}: must be a string",
+    });
   });
 
   it("a document, a submission and its results are read; null stands for not found", async () => {
