@@ -42,6 +42,16 @@ export function waitingWords(waiting: Waiting, waiter: Waiter, now: number): str
   return waiting.until === null ? text : `${text}; next check ${until(waiting.until, now)}`;
 }
 
+/** The same of a submission; `null` if it waits for nothing. Documents of a canceled one are not dispatched any more. */
+export function submissionWaitingWords({ id, model, status, waiting }: Submission, now: number): string | null {
+  if (waiting === null) return null;
+  if (status === "canceling" && waiting.reason === "dispatch") return CANCELED_NEXT;
+  return waitingWords(waiting, { model, submission: id }, now);
+}
+
+/** What a document waits for that is canceled and was not dispatched. */
+export const CANCELED_NEXT = "the poller's next run cancels what is not dispatched";
+
 const BRIEF: Readonly<Record<string, string | undefined>> = {
   push: "the rest of its push",
   queue: "the Queue",

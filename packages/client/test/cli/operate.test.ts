@@ -16,7 +16,7 @@ test("retry, cancel, pause and resume report what they did", async ({ bench }) =
     "1 document queued again. Follow it: sluice status -- sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
     "Resumed everything, paused N ago (requested).\n",
-    "Nothing to resume: everything was not paused.\n",
+    "Nothing to resume: there was no pause of everything.\n",
     "sub_0001 is already completed. There is nothing to cancel.\n",
   ]);
   bench.api.looks = Infinity;

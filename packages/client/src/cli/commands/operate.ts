@@ -76,7 +76,7 @@ export async function resume(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
   }
   const { resumed, data } = answer;
   const target = flags.model ?? flags.submission ?? "everything";
-  if (resumed === null) out.print(`Nothing to resume: ${target} was not paused.`);
+  if (resumed === null) out.print(`Nothing to resume: there was no pause of ${target}.`);
   else out.print(`Resumed ${target}, paused ${ago(resumed.since, now())} (${whyPaused(resumed)}).`);
   if (data.length > 0) {
     out.print("Still paused:\n");

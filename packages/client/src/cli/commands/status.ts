@@ -15,7 +15,7 @@ import {
   retryWords,
   stalledWords,
   submissionCell,
-  waitingWords,
+  submissionWaitingWords,
   WAS,
 } from "../words.ts";
 
@@ -83,7 +83,7 @@ function printSubmissions(out: Output, submissions: readonly Submission[], now: 
 }
 
 export function printSubmission(out: Output, submission: Submission, now: number): void {
-  const { counts, usage, stalled, waiting } = submission;
+  const { counts, usage, stalled } = submission;
   const state = submissionCell(submission);
   const shown = typeof state === "string" ? state : out.style(state.text, state.style);
   out.print(`${out.style(submission.id, "bold")}  ${shown}\n`);
@@ -110,8 +110,8 @@ export function printSubmission(out: Output, submission: Submission, now: number
       `${count(usage.tokens)} tokens in ${plural(usage.jobs, "job")}${unconfirmed(usage.unconfirmed_dispatches)}`,
     ],
   ];
-  if (waiting !== null)
-    facts.push(["waits", waitingWords(waiting, { model: submission.model, submission: submission.id }, now)]);
+  const waiting = submissionWaitingWords(submission, now);
+  if (waiting !== null) facts.push(["waits", waiting]);
   if (submission.retry !== null) facts.push(["retry", retryWords(submission.retry)]);
   if (stalled !== null) {
     facts.push(["stalled", stalledWords(stalled)]);
