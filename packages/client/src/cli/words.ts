@@ -100,6 +100,25 @@ export function stalledWords({ missing }: NonNullable<Submission["stalled"]>): s
 /** The next step for documents that failed as `message_lost`. */
 export const PUSH_LOST_AGAIN = "Push the same file again to score them.";
 
+/** Documents of a submission that failed as `message_lost`: they were never recorded, so no list shows them. */
+export function lostOf({ failures }: Pick<Submission, "failures">): number {
+  return failures["message_lost"] ?? 0;
+}
+
+/** Describes lost documents and the next step. */
+export function lostWords(lost: number): string {
+  return `${pluralVerb(lost, "document", WAS)} lost in the Queue and cannot be queued again. ${PUSH_LOST_AGAIN}`;
+}
+
+/** What a document of each status is or did, as the predicate of a sentence. */
+export const DOCUMENT_STATUS: Readonly<Record<Document["status"], string>> = {
+  queued: "is queued",
+  processing: "is processing",
+  succeeded: "succeeded",
+  failed: "failed",
+  canceled: "was canceled",
+};
+
 /** A command about a document, to copy. */
 export function documentCommand(name: "scores" | "why", { id, collection }: Document): string {
   return shellCommand(["sluice", name, ...(collection === "default" ? [] : ["--collection", collection])], [id]);

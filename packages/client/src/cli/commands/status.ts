@@ -10,6 +10,7 @@ import { ago, count, plural, pluralVerb } from "../text.ts";
 import {
   ended,
   failuresWords,
+  lostOf,
   PUSH_LOST_AGAIN,
   receivingWords,
   retryWords,
@@ -116,7 +117,7 @@ export function printSubmission(out: Output, submission: Submission, now: number
   if (stalled !== null) {
     facts.push(["stalled", stalledWords(stalled)]);
   }
-  const lost = submission.failures["message_lost"] ?? 0;
+  const lost = lostOf(submission);
   if (lost > 0) facts.push(["lost", `${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`]);
   const receiving = receivingWords(submission);
   if (receiving !== null) facts.push(["receiving", receiving]);

@@ -7,8 +7,11 @@ import { shellCommand } from "../shell.ts";
 import { ago, count, oneLine, plural } from "../text.ts";
 import {
   CANCELED_NEXT,
+  DOCUMENT_STATUS,
   documentCommand,
   failuresWords,
+  lostOf,
+  lostWords,
   receivingWords,
   retryWords,
   stalledWords,
@@ -131,19 +134,11 @@ async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<J
   }
 }
 
-const STATUS_WORDS: Readonly<Record<Document["status"], string>> = {
-  queued: "is queued",
-  processing: "is processing",
-  succeeded: "succeeded",
-  failed: "failed",
-  canceled: "was canceled",
-};
-
 function ofDocument(document: Document, from: Submission | null, now: number): string[] {
   const { id, status, error, waiting, submission_id: submission } = document;
   const attempts = document.attempts === 0 ? "" : `, in attempt ${document.attempts}`;
   const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
-  const words = [`${id} ${STATUS_WORDS[status]}${since}.`];
+  const words = [`${id} ${DOCUMENT_STATUS[status]}${since}.`];
   if (document.stale) words.push("It still shows the scores from an older version.");
   switch (status) {
     case "succeeded":
@@ -198,13 +193,17 @@ function ofSubmission(submission: Submission, now: number): string[] {
   if (stalled !== null) words.push(`${stalledWords(stalled)}.`);
   const waiting = submissionWaitingWords(submission, now);
   if (waiting !== null) words.push(`Waiting: ${waiting}.`);
-  if (counts.failed > 0) {
-    words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
-    words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
-    if (retry !== null) words.push(retryInProgress(retry, now));
-    else if (status === "canceled" || status === "canceling")
-      words.push("It was canceled and cannot be retried. Push the documents again to score them.");
-    else words.push(`Retry:     ${shellCommand(["sluice", "retry"], [id])}`);
+  if (counts.failed === 0) return words;
+  const lost = lostOf(submission);
+  const recorded = counts.failed - lost;
+  words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
+  if (recorded > 0) words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
+  if (retry !== null) words.push(retryInProgress(retry, now));
+  else if (status === "canceled" || status === "canceling")
+    words.push("It was canceled and cannot be retried. Push the documents again to score them.");
+  else {
+    if (recorded > 0) words.push(`Retry:     ${shellCommand(["sluice", "retry"], [id])}`);
+    if (lost > 0) words.push(lostWords(lost));
   }
   return words;
 }
