@@ -1,8 +1,10 @@
 import { exports } from "cloudflare:workers";
-import { env } from "cloudflare:test";
+import { createExecutionContext, env } from "cloudflare:test";
 import type { DocumentIn, SluiceService } from "@sluice/client/types";
 import { describe, expect, it } from "vitest";
 import { dispatch, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
+import type { Env } from "../src/env.ts";
+import { Sluice } from "../src/rpc.ts";
 import { db, ids, recorded, scored } from "./stored.ts";
 
 // The entrypoint as another Worker's service binding has it.
@@ -128,6 +130,26 @@ describe("over RPC", () => {
       await sluice.cancel("no"),
     ]).toEqual([null, null, null, null]);
   });
+
+  it.each([
+    [
+      "D1_ERROR: Network connection lost.",
+      /^unavailable: The database is temporarily unavailable: .* request_id: \S+$/,
+    ],
+    ["D1_ERROR: no such table: documents", /^internal: The request failed because of an error in Sluice\..* \S+$/],
+  ])(
+    "an exception is the problem that HTTP answers with, and no text of it is shown: %s",
+    async (thrownText, message) => {
+      const prepare = () => {
+        throw new Error(thrownText);
+      };
+      const broken = { ...env, DB: { prepare, batch: prepare } } as unknown as Env;
+      const entrypoint = new Sluice(createExecutionContext(), broken);
+      expect(await thrown(() => entrypoint.document("default", "one"))).toMatchObject({
+        message: expect.stringMatching(message),
+      });
+    },
+  );
 
   it("a submission is canceled", async () => {
     const { submission, job } = await recorded(ids(0, 1));
