@@ -1,6 +1,4 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
-import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
-import { isTransient } from "@sluice/db";
 import { Hono, type Context } from "hono";
 import type { Call, ApiContext } from "./context.ts";
 import { hasBody } from "./http/body.ts";
@@ -9,12 +7,13 @@ import { encodingProblems } from "./http/encoding.ts";
 import { findKey, type ApiKey } from "./http/keys.ts";
 import { pathParameters } from "./http/path.ts";
 import { invalid, responseOf, type Problem } from "./http/problems.ts";
+import { unexpected } from "./http/unexpected.ts";
 import { openRoutes } from "./open-routes.ts";
 import { routes, type Route } from "./routes.ts";
 
 type Environment = { Bindings: ApiContext; Variables: { key: ApiKey } };
 
-/** `Retry-After` when D1 is unavailable or the rate limit is reached. */
+/** `Retry-After` when the rate limit is reached. */
 const RETRY_AFTER_SECONDS = "10";
 
 /** On every answer that does not set them itself. */
@@ -122,23 +121,4 @@ function otherMethod(method: string, methods: readonly string[]): Result<Respons
   const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
   if (method === "OPTIONS") return ok(new Response(null, { status: 204, headers: { allow } }));
   return err({ name: "method-not-allowed", detail: `This path supports ${methods.join(", ")}.`, headers: { allow } });
-}
-
-function unexpected(error: unknown, { log }: ApiContext): Problem {
-  const requestId = crypto.randomUUID();
-  const unavailable = isTransient(error);
-  log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
-  const members = { request_id: requestId };
-  return unavailable
-    ? {
-        name: "unavailable",
-        detail: "The database is temporarily unavailable: try again.",
-        headers: { "retry-after": RETRY_AFTER_SECONDS },
-        members,
-      }
-    : {
-        name: "internal",
-        detail: "The request failed because of an error in Sluice. The log has details under request_id.",
-        members,
-      };
 }

@@ -19,11 +19,11 @@ const ALWAYS: readonly ProblemName[] = [
 
 const HEADERS: Readonly<Record<string, string>> = {
   "Idempotency-Key":
-    "1 to 255 characters of printable ASCII, bare or as a quoted string; a key with a comma must be quoted. The same key " +
-    "and push replay the first answer, with `Idempotency-Replayed: true`. While the first push is running they are answered " +
-    "409 with `Retry-After`. If it was interrupted, they resume it under the same submission, after 60 s of inactivity at " +
-    "the latest; `Idempotency-Resumed` counts the documents that were already recorded. Another push with the key is " +
-    "answered 422. Keys belong to an API key and live 24 h.",
+    "1 to 255 characters of printable ASCII, bare or as a quoted string; a key with a comma must be quoted. The same push " +
+    "with the same key is answered like the first one, with `Idempotency-Replayed: true`. While the first push is running, " +
+    "it is answered 409 with `Retry-After`. If the first push was interrupted, it resumes that push under the same " +
+    "submission, after 60 s of inactivity at the latest; `Idempotency-Resumed` counts the documents that were already " +
+    "recorded. Another push with the same key is answered 422. A key belongs to an API key and lives 24 h.",
   "Content-Encoding": "`gzip`, or none.",
 };
 

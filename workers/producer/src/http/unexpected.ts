@@ -1,0 +1,27 @@
+import { isTransient } from "@sluice/db";
+import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
+import type { ApiContext } from "../context.ts";
+import type { Problem } from "./problems.ts";
+
+/** `Retry-After` when D1 is unavailable. */
+const RETRY_AFTER_SECONDS = "10";
+
+/** The problem of a request that ended with an exception, which is logged. */
+export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">): Problem {
+  const requestId = crypto.randomUUID();
+  const unavailable = isTransient(error);
+  log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
+  const members = { request_id: requestId };
+  return unavailable
+    ? {
+        name: "unavailable",
+        detail: "The database is temporarily unavailable: try again.",
+        headers: { "retry-after": RETRY_AFTER_SECONDS },
+        members,
+      }
+    : {
+        name: "internal",
+        detail: "The request failed because of an error in Sluice. The log has details under request_id.",
+        members,
+      };
+}
