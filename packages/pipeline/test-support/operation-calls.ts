@@ -27,6 +27,8 @@ import { recordParts } from "../src/message/sql/record-parts.ts";
 import { dropMalformedMessage, restageMalformedMessage } from "../src/message/sql/release-malformed-message.ts";
 import * as staging from "../src/message/sql/stage-parts.ts";
 import { D1_TIME } from "../src/platform/clock.ts";
+import { beginAlerts, endAlerts } from "../src/platform/sql/change-alerts.ts";
+import { readAlertFacts } from "../src/platform/sql/read-alert-facts.ts";
 import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
 import { readUpkeep } from "../src/platform/sql/read-upkeep.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
@@ -162,6 +164,9 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   unstagePart: [(db) => staging.unstagePart(db, SUBMISSION, 0)],
 
   readHeartbeat: [(db) => readHeartbeat(db)],
+  readAlertFacts: [(db) => readAlertFacts(db, NOW, 3_600_000)],
+  beginAlerts: [(db) => beginAlerts(db, [{ name: "jobs_stuck", since: NOW }]), beginAfterFault],
+  endAlerts: [(db) => endAlerts(db, [{ name: "jobs_stuck", since: NOW }])],
   readUpkeep: [(db) => readUpkeep(db)],
 
   finalizeJobs: [(db) => finalizeJobs(db, [{ job: dispatched, end }], NOW)],
@@ -214,4 +219,12 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
 async function openAfterFault(db: Database): Promise<unknown> {
   const { d1 } = unreliableDatabase(db.$client, (call) => (call === 1 ? "before" : null));
   return openSubmission(openDatabase(d1, { ...impatient, tries: 2 }), submissionToOpen, "cccc-cccccccccccc", NOW);
+}
+
+/** Raises and ends an alert whose first tries fail. The second tries have statements of their own. */
+async function beginAfterFault(db: Database): Promise<unknown> {
+  const { d1 } = unreliableDatabase(db.$client, (call) => (call % 2 === 1 ? "before" : null));
+  const unreliable = openDatabase(d1, { ...impatient, tries: 2 });
+  await beginAlerts(unreliable, [{ name: "poller_silent", since: NOW }]);
+  return endAlerts(unreliable, [{ name: "poller_silent", since: NOW }]);
 }

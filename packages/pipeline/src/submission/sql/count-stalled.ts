@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { type Database, query } from "@sluice/db";
 import { STALLED_AFTER_MS } from "../lifetimes.ts";
 
@@ -15,14 +15,16 @@ export interface Stalled {
  * the last five minutes may not be among them.
  */
 export async function countStalled(db: Database, now: number, limit: number): Promise<Stalled> {
-  const [row] = await query<Stalled>(
-    db,
-    sql`
+  const [row] = await query<Stalled>(db, stalledSubmissions(now, limit));
+  return row ?? { submissions: 0, documents: 0, since: null };
+}
+
+/** The statement of `countStalled`. */
+export function stalledSubmissions(now: number, limit: number): SQL {
+  return sql`
     SELECT count(*) AS submissions, coalesce(sum(s.total - s.recorded - s.lost), 0) AS documents,
       min(max(s.closed_at, s.active_at)) AS since
     FROM (SELECT submission_id FROM watched_submissions ORDER BY submission_id LIMIT ${limit}) w
     CROSS JOIN submissions s ON s.id = w.submission_id
-    WHERE s.recorded + s.lost < s.total AND max(s.closed_at, s.active_at) < ${now - STALLED_AFTER_MS}`,
-  );
-  return row ?? { submissions: 0, documents: 0, since: null };
+    WHERE s.recorded + s.lost < s.total AND max(s.closed_at, s.active_at) < ${now - STALLED_AFTER_MS}`;
 }
