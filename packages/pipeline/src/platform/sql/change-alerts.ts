@@ -30,7 +30,8 @@ export async function endAlerts(db: Database, alerts: readonly RaisedAlert[]): P
 
 /**
  * Raises an alert if the poller's last heartbeat is too old. Returns the time of that heartbeat if this statement raised
- * it. Sent before the next heartbeat, in one transaction with it, so that one run notices. Reads one row.
+ * it. Sent before the next heartbeat, in one transaction with it, so that one run notices. If D1 loses the answer, only
+ * the end of the alert is logged. Reads one row.
  */
 export function noticeSilence(now: Time): SQL {
   return sql`
