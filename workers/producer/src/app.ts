@@ -101,7 +101,8 @@ function noBodyHere({ method, path, query }: Route): string {
 }
 
 function unauthorized({ keys, log }: ApiContext): Problem {
-  if (keys.length === 0) log({ event: "no_api_keys", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
+  if (keys.length === 0)
+    log({ event: "no_api_keys", level: "error", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
   return {
     name: "unauthorized",
     detail:
@@ -128,7 +129,10 @@ function otherMethod(method: string, methods: readonly string[]): Result<Respons
 function unexpected(error: unknown, { log }: ApiContext): Problem {
   const requestId = crypto.randomUUID();
   const unavailable = isTransient(error);
-  log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
+  const event = unavailable
+    ? ({ event: "unavailable" } as const)
+    : ({ event: "unexpected_error", level: "error" } as const);
+  log({ ...event, request_id: requestId, ...describeError(error) });
   const members = { request_id: requestId };
   return unavailable
     ? {
