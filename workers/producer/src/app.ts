@@ -40,7 +40,8 @@ export function createApp(): Hono<Environment> {
   }
   app.use(async (c, next) => {
     // Paths outside the API are no secret: a request for one needs no key to get 404.
-    const key = c.req.path.startsWith("/v1/") ? await admit(c) : err(NO_ROUTE);
+    const isApi = c.req.path.startsWith("/v1/") || routes.some(({ path }) => path === c.req.path);
+    const key = isApi ? await admit(c) : err(NO_ROUTE);
     if (!key.ok) return responseOf(key);
     c.set("key", key.value);
     return next();
@@ -99,7 +100,8 @@ function noBodyHere({ method, path, query }: Route): string {
 }
 
 function unauthorized({ keys, log }: ApiContext): Problem {
-  if (keys.length === 0) log({ event: "no_api_keys", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
+  if (keys.length === 0)
+    log({ event: "no_api_keys", level: "error", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
   return {
     name: "unauthorized",
     detail:

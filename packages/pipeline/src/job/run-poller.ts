@@ -10,6 +10,7 @@ import { dispatchBytes } from "../platform/memory.ts";
 import { holdPaused } from "./keep-back-paused.ts";
 import { mergePending } from "./merge-pending.ts";
 import { withDatabaseClock } from "../platform/database-clock.ts";
+import { logSilence, raiseAlerts } from "../platform/raise-alerts.ts";
 import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { runMaintenance } from "../submission/maintenance.ts";
@@ -51,7 +52,10 @@ export async function runPoller(context: PollerContext): Promise<void> {
   if (!isRetrying && !isSweep) return;
   const clocked = await withDatabaseClock(context);
   if (isRetrying) await continueRetries(clocked);
-  if (isSweep) await runMaintenance(clocked, budget);
+  if (!isSweep) return;
+  // First, so that a failing maintenance does not hide what is wrong.
+  await raiseAlerts(clocked, context.stuckAfter);
+  await runMaintenance(clocked, budget);
 }
 
 /**
@@ -97,6 +101,7 @@ export async function workThrough(
     };
     const started = first === null ? null : await claimAtStart(context.db, limits, now, first.pausesEndedBy);
     if (started !== null) state.isRetrying = started.isRetrying;
+    if (started !== null && started.silentSince !== null) logSilence(context, started.silentSince);
     const jobs = started?.jobs ?? (await claimDueJobs(context.db, limits, now));
     if (jobs.length > 0 && context === isolate) context = await withDatabaseClock(isolate);
     const leaseUntil = context.now() - (isolate.now() - claimedAt) + dispatchLease(context.runInterval);

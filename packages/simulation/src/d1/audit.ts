@@ -55,6 +55,7 @@ export const AUDITED = {
   pauses: ["scope", "reason", "until"],
   retries: ["submission_id", "code", "token", "documents", "queued"],
   heartbeats: ["name", "token", "at"],
+  alerts: ["name", "since"],
   malformed_messages: ["queue", "message_id", "body"],
 } as const;
 

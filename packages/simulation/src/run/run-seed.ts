@@ -8,7 +8,7 @@ import type { Fault } from "../world/fault-rates.ts";
 import { LOAD_MS } from "../world/load.ts";
 import { Stack } from "../world/stack.ts";
 import { MINUTE, World, type SeedOptions } from "../world/world.ts";
-import { becomeQuiet } from "./become-quiet.ts";
+import { becomeQuiet, endAlerts } from "./become-quiet.ts";
 
 export interface SeedResult {
   readonly seed: number;
@@ -42,6 +42,7 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
     world.endFaults();
     clients.settle();
     await becomeQuiet(world, stack, stop);
+    if (!stop()) await endAlerts(world, stack, stop);
   }
   const flaw = world.flaw ?? finalFlaw(world, clients.pushes) ?? (await readBackFlaw(world)) ?? world.flaw;
   if (flaw !== null) world.fail(flaw);

@@ -10,7 +10,10 @@ const RETRY_AFTER_SECONDS = "10";
 export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">): Problem {
   const requestId = crypto.randomUUID();
   const unavailable = isTransient(error);
-  log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
+  const event = unavailable
+    ? ({ event: "unavailable" } as const)
+    : ({ event: "unexpected_error", level: "error" } as const);
+  log({ ...event, request_id: requestId, ...describeError(error) });
   const members = { request_id: requestId };
   return unavailable
     ? {

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { openRoutes, type OpenRoute } from "../open-routes.ts";
 import { PROBLEMS, type ProblemName } from "../http/problems.ts";
+import { JSON_TYPE } from "../http/respond.ts";
 import { NDJSON, routes, type Route } from "../routes.ts";
 import { problemSchema } from "../shapes/answers.ts";
 import { headersOf, headersOfProblems } from "./headers.ts";
@@ -33,7 +34,7 @@ const TAGS = {
   results: "The feed of documents as they end.",
   jobs: "Batch API calls, for operators.",
   dispatching: "Pausing and resuming.",
-  stats: "Statistics over all collections.",
+  stats: "Statistics and metrics over all collections.",
   malformed: "Quarantined messages.",
   health: "Routes that need no key.",
 } as const;
@@ -75,6 +76,7 @@ export function openApiDocument(): JsonSchema {
 function tagOf(route: Route): Tag {
   const [, , first = ""] = route.path.split("/");
   if (first === "pause" || first === "resume") return "dispatching";
+  if (route.path === "/metrics") return "stats";
   return Object.hasOwn(TAGS, first) ? (first as Tag) : "documents";
 }
 
@@ -85,7 +87,7 @@ export function problemsOf(route: Route): ProblemName[] {
 
 function operationOf(route: Route): JsonSchema {
   const answer = route.answer !== null && {
-    "application/json": { schema: refTo(route.answer) },
+    [route.type ?? JSON_TYPE]: { schema: refTo(route.answer) },
     ...(route.line !== undefined && { [NDJSON]: { schema: refTo(route.line) } }),
   };
   return {

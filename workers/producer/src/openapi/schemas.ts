@@ -4,6 +4,7 @@ import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
 import { malformedMessageSchema } from "../shapes/malformed.ts";
 import { healthSchema } from "../shapes/health.ts";
+import { metricsSchema } from "../shapes/metrics.ts";
 import { pauseBody, pauseSchema, resumeBody } from "../shapes/pause.ts";
 import { acceptedSchema } from "../shapes/push.ts";
 import { statsSchema } from "../shapes/stats.ts";
@@ -21,6 +22,7 @@ const OUT: Readonly<Record<string, z.ZodType>> = {
   Job: jobSchema,
   Pause: pauseSchema,
   Stats: statsSchema,
+  Metrics: metricsSchema,
   Health: healthSchema,
   Accepted: acceptedSchema,
   Retried: answers.retriedSchema,

@@ -3,6 +3,7 @@ import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { PollWaits } from "../schedule.ts";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transactAll } from "@sluice/db";
+import { noticeSilence } from "../../platform/sql/change-alerts.ts";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
 import { anyRetry } from "../../submission/sql/request-retry.ts";
 import { releaseEndedPauses } from "./pause-dispatching.ts";
@@ -59,22 +60,25 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
 
 /**
  * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, releases the jobs of pauses that
- * expired before `pausesEndedBy`, and reads whether a retry is in progress, which takes one row.
+ * expired before `pausesEndedBy`, and reads whether a retry is in progress, which takes one row. `silentSince` is the
+ * time of the heartbeat before, if it is so old that this call raised an alert.
  */
 export async function claimAtStart(
   db: Database,
   limits: ClaimLimits,
   now: Time,
   pausesEndedBy: Time,
-): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean }> {
+): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean; readonly silentSince: number | null }> {
   const results = await transactAll<ClaimedRow>(db, [
+    noticeSilence(now),
     beatOfPoller(db, now),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
     anyRetry,
   ]);
   const [claimed = [], retries = []] = results.slice(-2);
-  return { jobs: claimed.map(claimedJob), isRetrying: retries.length > 0 };
+  const [silence] = (results[0] ?? []) as readonly { readonly since?: number }[];
+  return { jobs: claimed.map(claimedJob), isRetrying: retries.length > 0, silentSince: silence?.since ?? null };
 }
 
 function claim(limits: ClaimLimits, now: Time): SQL {
