@@ -1,6 +1,7 @@
 import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { deleteDocument } from "../src/document/sql/delete-document.ts";
+import { countDocuments, isKnownCollection } from "../src/document/sql/read-collection.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
 import * as readFeed from "../src/document/sql/read-feed.ts";
 import * as chain from "../src/job/sql/poller-chain.ts";
@@ -187,6 +188,9 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   completeDeletion: [(db) => forgetting.completeDeletion(db, deletion, NOW)],
   requestDeletion: [(db) => deletions.requestDeletion(db, "default", NOW)],
   readDeletion: [(db) => deletions.readDeletion(db, "default")],
+  isSubmissionDeleted: [(db) => deletions.isSubmissionDeleted(db, SUBMISSION)],
+  countDocuments: [(db) => countDocuments(db, "default", 10)],
+  isKnownCollection: [(db) => isKnownCollection(db, "default")],
   listDeletions: [(db) => deletions.listDeletions(db, 10)],
   cancelSubmission: [(db) => cancelSubmission(db, SUBMISSION, NOW)],
   closeSubmission: [(db) => closeSubmission(db, SUBMISSION, NOW)],

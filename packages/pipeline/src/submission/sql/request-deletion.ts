@@ -3,6 +3,7 @@ import type { SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
 import { columns } from "../../platform/sql/columns.ts";
 import { highWaterMark } from "../../platform/sql/high-water-marks.ts";
+import { isDeleted } from "./is-forgotten.ts";
 import { query, transact, type Database } from "@sluice/db";
 
 /** The deletion of a collection: what it covers, and how far it has come. Times in milliseconds. */
@@ -69,6 +70,12 @@ export async function requestDeletion(db: Database, collection: string, now: Tim
 export async function readDeletion(db: Database, collection: string): Promise<CollectionDeletion | null> {
   const [row] = await query<CollectionDeletion>(db, selectDeletion(collection));
   return row ?? null;
+}
+
+/** Whether a deletion of its collection covers a submission. Reads two rows. */
+export async function isSubmissionDeleted(db: Database, id: SubmissionId): Promise<boolean> {
+  const rows = await query(db, sql`SELECT 1 FROM submissions s WHERE s.id = ${id} AND ${isDeleted(sql`s`)}`);
+  return rows.length > 0;
 }
 
 /** One row if a deletion of a collection is in progress. */
