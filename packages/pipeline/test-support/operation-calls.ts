@@ -1,6 +1,7 @@
 import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { deleteDocument } from "../src/document/sql/delete-document.ts";
+import { countDocuments, isKnownCollection } from "../src/document/sql/read-collection.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
 import * as readFeed from "../src/document/sql/read-feed.ts";
 import * as chain from "../src/job/sql/poller-chain.ts";
@@ -32,6 +33,10 @@ import { readAlertFacts } from "../src/platform/sql/read-alert-facts.ts";
 import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
 import { readUpkeep } from "../src/platform/sql/read-upkeep.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
+import * as forgetting from "../src/submission/sql/forget-collection.ts";
+import { cancelNext } from "../src/submission/sql/cancel-collection.ts";
+import * as deletions from "../src/submission/sql/request-deletion.ts";
+import { recordForgottenParts } from "../src/message/sql/record-forgotten-parts.ts";
 import { cancelSubmission } from "../src/submission/sql/cancel-submission.ts";
 import { closeSubmission, reopenSubmission } from "../src/submission/sql/close-submission.ts";
 import { countStalled } from "../src/submission/sql/count-stalled.ts";
@@ -62,6 +67,16 @@ const key = { queue: "sluice-bulk", id: "message-1" };
 const idempotencyKey = { apiKey: "key", key: "k1" };
 const retry = { submission: SUBMISSION, code: "model_error", token: "t" } as const;
 const retryPart = { root: JOB, part: 0, documentCount: 1 };
+const deletion = {
+  collection: "default",
+  through: SUBMISSION,
+  requestedAt: NOW,
+  deletedDocuments: 0,
+  completedAt: null,
+  cursor: null,
+};
+const cursor = { canceledThrough: "", submission: "", part: -1, documents: null };
+const version = { documentId: "d1", version: SUBMISSION };
 const submissionToOpen: NewSubmission = {
   collection: "default",
   model: MODEL,
@@ -156,6 +171,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
         NOW,
       ),
   ],
+  recordForgottenParts: [(db) => recordForgottenParts(db, JOB, [part(SUBMISSION, 0, [{ id: "d1" }])], NOW)],
   dropMalformedMessage: [(db) => dropMalformedMessage(db, key)],
   restageMalformedMessage: [(db) => restageMalformedMessage(db, key, { submission: SUBMISSION, part: 0 }, NOW)],
   stagePart: [(db) => staging.stagePart(db, SUBMISSION, { part: 0, body: "{}", total: 1 }, NOW)],
@@ -171,6 +187,21 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
 
   finalizeJobs: [(db) => finalizeJobs(db, [{ job: dispatched, end }], NOW)],
 
+  cancelNext: [(db) => cancelNext(db, deletion, cursor, NOW)],
+  listNextParts: [(db) => forgetting.listNextParts(db, deletion, cursor)],
+  forgetParts: [[], [{ submission: SUBMISSION, part: 0 }]].map(
+    (parts) => (db) => forgetting.forgetParts(db, deletion, parts, cursor, NOW),
+  ),
+  listNextVersions: [null, version].map((after) => (db) => forgetting.listNextVersions(db, deletion, after)),
+  forgetVersions: [(db) => forgetting.forgetVersions(db, deletion, null, version, cursor, NOW)],
+  hasStagedParts: [(db) => forgetting.hasStagedParts(db, deletion)],
+  completeDeletion: [(db) => forgetting.completeDeletion(db, deletion, NOW)],
+  requestDeletion: [(db) => deletions.requestDeletion(db, "default", NOW)],
+  readDeletion: [(db) => deletions.readDeletion(db, "default")],
+  isSubmissionDeleted: [(db) => deletions.isSubmissionDeleted(db, SUBMISSION)],
+  countDocuments: [(db) => countDocuments(db, "default", 10)],
+  isKnownCollection: [(db) => isKnownCollection(db, "default")],
+  listDeletions: [(db) => deletions.listDeletions(db, 10)],
   cancelSubmission: [(db) => cancelSubmission(db, SUBMISSION, NOW)],
   closeSubmission: [(db) => closeSubmission(db, SUBMISSION, NOW)],
   reopenSubmission: [(db) => reopenSubmission(db, SUBMISSION)],

@@ -5,6 +5,7 @@ import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transactAll } from "@sluice/db";
 import { noticeSilence } from "../../platform/sql/change-alerts.ts";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
+import { anyDeletion } from "../../submission/sql/request-deletion.ts";
 import { anyRetry } from "../../submission/sql/request-retry.ts";
 import { releaseEndedPauses } from "./pause-dispatching.ts";
 import { nextPoll } from "./next-poll.ts";
@@ -58,27 +59,40 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
   return (await query<ClaimedRow>(db, claim(limits, now))).map(claimedJob);
 }
 
+/** What the first call of a run finds. */
+interface Started {
+  readonly jobs: ClaimedJob[];
+  readonly isRetrying: boolean;
+  readonly isDeleting: boolean;
+  readonly silentSince: number | null;
+}
+
 /**
  * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, releases the jobs of pauses that
- * expired before `pausesEndedBy`, and reads whether a retry is in progress, which takes one row. `silentSince` is the
- * time of the heartbeat before, if it is so old that this call raised an alert.
+ * expired before `pausesEndedBy`, and reads whether a retry or the deletion of a collection is in progress, which takes
+ * one row each. `silentSince` is the time of the heartbeat before, if it is so old that this call raised an alert.
  */
 export async function claimAtStart(
   db: Database,
   limits: ClaimLimits,
   now: Time,
   pausesEndedBy: Time,
-): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean; readonly silentSince: number | null }> {
-  const results = await transactAll<ClaimedRow>(db, [
+): Promise<Started> {
+  const results = await transactAll(db, [
     noticeSilence(now),
     beatOfPoller(db, now),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
-    anyRetry,
+    sql`SELECT EXISTS (${anyRetry}) AS isRetrying, EXISTS (${anyDeletion}) AS isDeleting`,
   ]);
-  const [claimed = [], retries = []] = results.slice(-2);
+  const [claimed, [open]] = results.slice(-2) as [ClaimedRow[], { isRetrying: 0 | 1; isDeleting: 0 | 1 }[]];
   const [silence] = (results[0] ?? []) as readonly { readonly since?: number }[];
-  return { jobs: claimed.map(claimedJob), isRetrying: retries.length > 0, silentSince: silence?.since ?? null };
+  return {
+    jobs: claimed.map(claimedJob),
+    isRetrying: open?.isRetrying === 1,
+    isDeleting: open?.isDeleting === 1,
+    silentSince: silence?.since ?? null,
+  };
 }
 
 function claim(limits: ClaimLimits, now: Time): SQL {
