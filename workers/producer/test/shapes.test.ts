@@ -25,6 +25,7 @@ const submissionRow = (more: Partial<SubmissionRow> = {}): SubmissionRow => ({
   failed: 0,
   canceled: 0,
   lost: 0,
+  forgotten: 0,
   incomplete: false,
   jobs: 0,
   tokens: 0,
