@@ -3,6 +3,7 @@ import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { PollWaits } from "../schedule.ts";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transactAll } from "@sluice/db";
+import { anySize, recordSize, type DatabaseSize, type MeasuredSize } from "../../platform/sql/database-size.ts";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
 import { anyRetry } from "../../submission/sql/request-retry.ts";
 import { releaseEndedPauses } from "./pause-dispatching.ts";
@@ -57,24 +58,35 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
   return (await query<ClaimedRow>(db, claim(limits, now))).map(claimedJob);
 }
 
+export interface StartedRun {
+  readonly jobs: ClaimedJob[];
+  /** The recorded size of the database; `null` before the first record. */
+  readonly size: DatabaseSize | null;
+  readonly isRetrying: boolean;
+}
+
 /**
- * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, releases the jobs of pauses that
- * expired before `pausesEndedBy`, and reads whether a retry is in progress, which takes one row.
+ * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, records the size of the database
+ * if a recent one is known, releases the jobs of pauses that expired before `pausesEndedBy`, and reads the recorded size
+ * and whether a retry is in progress, which takes one row each.
  */
 export async function claimAtStart(
   db: Database,
   limits: ClaimLimits,
   now: Time,
   pausesEndedBy: Time,
-): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean }> {
-  const results = await transactAll<ClaimedRow>(db, [
+  measured: MeasuredSize | null = null,
+): Promise<StartedRun> {
+  const results = await transactAll(db, [
     beatOfPoller(db, now),
+    ...(measured === null ? [] : [recordSize(measured, now)]),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
+    anySize(now),
     anyRetry,
   ]);
-  const [claimed = [], retries = []] = results.slice(-2);
-  return { jobs: claimed.map(claimedJob), isRetrying: retries.length > 0 };
+  const [claimed, sizes, retries] = results.slice(-3) as [ClaimedRow[], DatabaseSize[], unknown[]];
+  return { jobs: claimed.map(claimedJob), size: sizes[0] ?? null, isRetrying: retries.length > 0 };
 }
 
 function claim(limits: ClaimLimits, now: Time): SQL {
