@@ -15,3 +15,15 @@ export function fullDatabase(d1: D1Database, isFull: () => boolean): { d1: D1Dat
   });
   return { d1: full, refused };
 }
+
+/** A D1 binding whose answers have no size of the database. */
+export function unsizedDatabase(d1: D1Database): D1Database {
+  const unsized = <T>(result: T): T => {
+    const { meta } = result as Partial<D1Result>;
+    return meta === undefined ? result : { ...result, meta: { ...meta, size_after: 0 } };
+  };
+  return aroundDatabase(d1, async (_, run) => {
+    const answer = await run();
+    return Array.isArray(answer) ? (answer.map(unsized) as typeof answer) : unsized(answer);
+  });
+}
