@@ -26,7 +26,7 @@ import { recordParts } from "../src/message/sql/record-parts.ts";
 import { dropMalformedMessage, restageMalformedMessage } from "../src/message/sql/release-malformed-message.ts";
 import * as staging from "../src/message/sql/stage-parts.ts";
 import { D1_TIME } from "../src/platform/clock.ts";
-import { readDatabaseSize, recordDatabaseSize } from "../src/platform/sql/database-size.ts";
+import { hasRetentionPassed, readDatabaseSize, recordDatabaseSize } from "../src/platform/sql/database-size.ts";
 import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import { cancelSubmission } from "../src/submission/sql/cancel-submission.ts";
@@ -100,6 +100,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   claimDueJobs: [(db) => claimDueJobs(db, claimLimits(NOW), NOW)],
   claimAtStart: [null, measured].map((size) => (db) => claimAtStart(db, claimLimits(NOW), D1_TIME, NOW, size)),
   recordDatabaseSize: [(db) => recordDatabaseSize(db, measured, D1_TIME)],
+  hasRetentionPassed: [(db) => hasRetentionPassed(db, NOW)],
   readDatabaseSize: [(db) => readDatabaseSize(db, D1_TIME)],
   claimReportedJobs: [(db) => claimReportedJobs(db, [REQUEST], { waitMs: 1, eagerMs: 1 }, NOW)],
   confirmDispatch: [(db) => confirmDispatch(db, dispatched, REQUEST, NOW)],

@@ -3,7 +3,7 @@ import * as answers from "../shapes/answers.ts";
 import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
 import { malformedMessageSchema } from "../shapes/malformed.ts";
-import { healthSchema } from "../shapes/health.ts";
+import { healthSchema, readinessSchema } from "../shapes/health.ts";
 import { pauseBody, pauseSchema, resumeBody } from "../shapes/pause.ts";
 import { acceptedSchema } from "../shapes/push.ts";
 import { statsSchema } from "../shapes/stats.ts";
@@ -22,6 +22,7 @@ const OUT: Readonly<Record<string, z.ZodType>> = {
   Pause: pauseSchema,
   Stats: statsSchema,
   Health: healthSchema,
+  Readiness: readinessSchema,
   Accepted: acceptedSchema,
   Retried: answers.retriedSchema,
   Deleted: answers.deletedSchema,

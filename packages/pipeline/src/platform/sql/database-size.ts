@@ -55,6 +55,26 @@ export async function readDatabaseSize(db: Database, now: Time): Promise<Databas
   return row ?? null;
 }
 
+/** The tasks of retention that run whatever its settings. */
+const TASKS = ["texts", "history", "jobs"] as const;
+
+/**
+ * Whether each task of retention has completed a pass that began after this time: under pressure, it has deleted all that
+ * may go. Reads a row per task.
+ */
+export async function hasRetentionPassed(db: Database, since: number): Promise<boolean> {
+  const [row] = await query<{ passed: number }>(
+    db,
+    sql`
+    SELECT count(*) AS passed FROM retention_progress
+    WHERE task IN (${sql.join(
+      TASKS.map((task) => sql`${task}`),
+      sql`, `,
+    )}) AND cursor IS NULL AND started_at >= ${since} AND ended_at >= started_at`,
+  );
+  return row?.passed === TASKS.length;
+}
+
 /** Records a size by itself. */
 export async function recordDatabaseSize(db: Database, measured: MeasuredSize, now: Time): Promise<void> {
   await query(db, recordSize(measured, now));
