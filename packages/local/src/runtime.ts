@@ -71,6 +71,7 @@ export async function startStack(
     mode: settings.localAi,
     tickSeconds: settings.tickSeconds,
     events: settings.events,
+    maxDatabaseBytes: settings.maxDatabaseBytes,
     apiKeys: [fullKey("local", apiKey)],
   };
   const folder = join(settings.state, "config");

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
+import { MAX_D1_BYTES } from "@sluice/pipeline/platform/database-level.ts";
 import { BLOCKED_PORTS } from "./blocked-ports.ts";
 import { localAiModes, ROOT, type LocalAiMode } from "./configuration.ts";
 
@@ -16,12 +17,17 @@ export interface Settings {
   readonly events: boolean;
   /** `null`: a key is created and stored with the state. */
   readonly apiKey: string | null;
+  /** The size of the database at which nothing more is accepted; `null`: as deployed. */
+  readonly maxDatabaseBytes: number | null;
 }
 
 export const DEFAULT_PORT = 8787;
 export const DEFAULT_STATE = join(ROOT, ".sluice");
 /** The longest interval that makes sense for the poller: one hour. */
 const MAX_TICK_SECONDS = 3_600;
+
+/** An empty database has about half of this. */
+const MIN_DATABASE_BYTES = 1_000_000;
 
 /** The environment variables of `dev` and `demo`, for their `--help`. */
 export function describeEnvironment(tickSeconds: number): string {
@@ -33,7 +39,9 @@ export function describeEnvironment(tickSeconds: number): string {
                        words), instant (constant work)               (default minilm)
   SLUICE_EVENTS        on: the poller learns of a batch's end at once;
                        off: the next poller run finds it             (default on)
-  SLUICE_API_KEY       the API key                                   (default: one is created and stored)`;
+  SLUICE_API_KEY       the API key                                   (default: one is created and stored)
+  SLUICE_MAX_DATABASE_BYTES
+                       the size that the database must stay below    (default 9500000000)`;
 }
 
 /**
@@ -76,6 +84,12 @@ export function readSettings(
   if (!/^[\x21-\x7e]{0,256}$/.test(apiKey)) {
     errors.push("SLUICE_API_KEY must be 1 to 256 printable ASCII characters without spaces");
   }
+  const sizeText = env["SLUICE_MAX_DATABASE_BYTES"] ?? "";
+  const size = /^\d{1,11}$/.test(sizeText) ? Number(sizeText) : Number.NaN;
+  if (sizeText !== "" && !(size >= MIN_DATABASE_BYTES && size <= MAX_D1_BYTES)) {
+    const range = `a whole number from ${MIN_DATABASE_BYTES} to ${MAX_D1_BYTES}`;
+    errors.push(`SLUICE_MAX_DATABASE_BYTES must be ${range}, got ${JSON.stringify(sizeText)}`);
+  }
   const state = env["SLUICE_STATE"] ?? "";
   if (errors.length > 0 || mode === undefined) return err(errors);
   return ok({
@@ -85,5 +99,6 @@ export function readSettings(
     localAi: mode,
     events: eventsText !== "off",
     apiKey: apiKey === "" ? null : apiKey,
+    maxDatabaseBytes: sizeText === "" ? null : size,
   });
 }

@@ -69,6 +69,7 @@ describe("a Worker outside the workspace, beside a running stack", () => {
       localAi: "lexical",
       events: false,
       apiKey: null,
+      maxDatabaseBytes: null,
     } as const;
     migrateState(settings.state);
     const started = await startStack(settings, KEY, new AbortController().signal);

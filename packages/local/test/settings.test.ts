@@ -22,7 +22,15 @@ async function isBlocked(port: number): Promise<boolean> {
 
 describe("settings", () => {
   it("have defaults, also for empty variables", () => {
-    const value = { port: 8787, state: DEFAULT_STATE, tickSeconds: 60, localAi: "minilm", events: true, apiKey: null };
+    const value = {
+      port: 8787,
+      state: DEFAULT_STATE,
+      tickSeconds: 60,
+      localAi: "minilm",
+      events: true,
+      apiKey: null,
+      maxDatabaseBytes: null,
+    };
     expect(read({})).toEqual({ ok: true, value });
     expect(
       read({ SLUICE_PORT: "", SLUICE_STATE: "", SLUICE_LOCAL_AI: "", SLUICE_EVENTS: "", SLUICE_API_KEY: "" }),
@@ -40,6 +48,7 @@ describe("settings", () => {
       SLUICE_LOCAL_AI: "instant",
       SLUICE_EVENTS: "off",
       SLUICE_API_KEY: "key",
+      SLUICE_MAX_DATABASE_BYTES: "2000000",
     };
     const value = {
       port: 0,
@@ -48,6 +57,7 @@ describe("settings", () => {
       localAi: "instant",
       events: false,
       apiKey: "key",
+      maxDatabaseBytes: 2_000_000,
     };
     expect(read(env)).toEqual({ ok: true, value });
   });
@@ -61,6 +71,11 @@ describe("settings", () => {
     [{ SLUICE_TICK_SECONDS: "0.5" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
     [{ SLUICE_LOCAL_AI: "gpt" }, "SLUICE_LOCAL_AI must be one of minilm, lexical, instant"],
     [{ SLUICE_EVENTS: "no" }, "SLUICE_EVENTS must be on or off"],
+    [
+      { SLUICE_MAX_DATABASE_BYTES: "2 GB" },
+      "SLUICE_MAX_DATABASE_BYTES must be a whole number from 1000000 to 10000000000",
+    ],
+    [{ SLUICE_MAX_DATABASE_BYTES: "10000000001" }, "SLUICE_MAX_DATABASE_BYTES must be a whole number"],
     [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 printable ASCII characters"],
   ])("refuse %j in one line with the allowed values", (env, line) => {
     const settings = read(env);

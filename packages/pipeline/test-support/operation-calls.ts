@@ -30,6 +30,7 @@ import * as staging from "../src/message/sql/stage-parts.ts";
 import { D1_TIME } from "../src/platform/clock.ts";
 import { beginAlerts, endAlerts } from "../src/platform/sql/change-alerts.ts";
 import { readAlertFacts } from "../src/platform/sql/read-alert-facts.ts";
+import { hasRetentionPassed, readDatabaseSize, recordDatabaseSize } from "../src/platform/sql/database-size.ts";
 import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
 import { readUpkeep } from "../src/platform/sql/read-upkeep.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
@@ -86,6 +87,7 @@ const submissionToOpen: NewSubmission = {
   total: 1,
   closed: true,
 };
+const measured = { bytes: 1, limit: 2 };
 const dispatchError = { reason: "late", message: "m" };
 const end = {
   outcomes: [
@@ -116,7 +118,10 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   takeChain: [(db) => chain.takeChain(db, "a", "b", NOW)],
   endChain: [(db) => chain.endChain(db, "a")],
   claimDueJobs: [(db) => claimDueJobs(db, claimLimits(NOW), NOW)],
-  claimAtStart: [(db) => claimAtStart(db, claimLimits(NOW), D1_TIME, NOW)],
+  claimAtStart: [null, measured].map((size) => (db) => claimAtStart(db, claimLimits(NOW), D1_TIME, NOW, size)),
+  recordDatabaseSize: [(db) => recordDatabaseSize(db, measured, D1_TIME)],
+  hasRetentionPassed: [(db) => hasRetentionPassed(db, NOW)],
+  readDatabaseSize: [(db) => readDatabaseSize(db, D1_TIME)],
   claimReportedJobs: [(db) => claimReportedJobs(db, [REQUEST], { waitMs: 1, eagerMs: 1 }, NOW)],
   countOpenJobs: [(db) => countOpenJobs(db, 10)],
   confirmDispatch: [(db) => confirmDispatch(db, dispatched, REQUEST, NOW)],

@@ -15,6 +15,8 @@ export const impatient: RetryPolicy = { tries: 1, bounded: (call) => call(), res
 /** The outside world of a step, controlled by a test. */
 export interface TestContext extends Context {
   readonly stuckAfter: number;
+  readonly maxDatabaseBytes: number;
+  readonly retain: null;
   readonly continueLater: (token: string) => Promise<void>;
   /** Advances the clock. */
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -53,6 +55,8 @@ export function testContext(
     randomBytes: risingBytes,
     runInterval: RUN,
     stuckAfter: 60 * 60_000,
+    maxDatabaseBytes: 9_500_000_000,
+    retain: null,
     continueLater: async (token) => {
       continued.push(token);
     },

@@ -1,12 +1,14 @@
 import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
 import { runPoller, type PollerContext } from "@sluice/pipeline/job/run-poller.ts";
 import { settleDelivery } from "@sluice/pipeline/message/delivery.ts";
-import { milliseconds, contextOf, type ContextEnv } from "@sluice/pipeline/platform/context-of.ts";
+import { contextOf, databaseLimit, milliseconds, type ContextEnv } from "@sluice/pipeline/platform/context-of.ts";
 import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
 
 interface PollerEnv extends ContextEnv {
   /** Minutes after which a batch without an answer is dispatched again. */
   readonly STUCK_AFTER_MINUTES: string;
+  /** Retention and pushback keep the database below this size. */
+  readonly MAX_DATABASE_BYTES: string;
   /** The queue for Workers AI's events, and for the messages that continue a run. */
   readonly EVENTS: Queue;
 }
@@ -15,6 +17,9 @@ function pollerContext(env: PollerEnv): PollerContext {
   return {
     ...contextOf(env),
     stuckAfter: milliseconds("STUCK_AFTER_MINUTES", env.STUCK_AFTER_MINUTES, 60_000),
+    maxDatabaseBytes: databaseLimit(env.MAX_DATABASE_BYTES),
+    // RETENTION: the only place that names it. `RoomKeeper` calls it, first in a run if the database is under pressure.
+    retain: null,
     continueLater: async (token) => {
       await env.EVENTS.send({ kind: "continue_run", token });
     },

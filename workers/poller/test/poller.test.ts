@@ -49,6 +49,7 @@ async function deliver(bodies: readonly unknown[], d1 = env.DB) {
     AI: service,
     RUN_INTERVAL_SECONDS: "60",
     STUCK_AFTER_MINUTES: "60",
+    MAX_DATABASE_BYTES: "9500000000",
     EVENTS: env.EVENTS,
   });
   const result: QueueResult = await getQueueResult(batch, context);
@@ -93,6 +94,7 @@ describe("the poller", () => {
       AI: service,
       RUN_INTERVAL_SECONDS: "60",
       STUCK_AFTER_MINUTES: "60",
+      MAX_DATABASE_BYTES: "9500000000",
       EVENTS: env.EVENTS,
     });
     expect(await onlyJob(env.DB)).toMatchObject({

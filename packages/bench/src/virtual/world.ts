@@ -167,6 +167,8 @@ export class VirtualWorld {
     return {
       ...this.#contextOf("poller", by),
       stuckAfter: 60 * MINUTE_MS,
+      maxDatabaseBytes: 9_500_000_000,
+      retain: null,
       continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
       sleep: (milliseconds) =>
         new Promise((resolve) => {

@@ -78,6 +78,7 @@ export class Machine {
       // Only the test triggers poller runs.
       events: false,
       apiKey: null,
+      maxDatabaseBytes: null,
     } as const;
     const adapt: Adapt = (worker, configuration) => killable(worker, configuration, machine.director.url);
     const stack = await startStack(settings, KEY, signal, adapt, async (adapted, paths, log) => {

@@ -1,4 +1,4 @@
-import { isTransient } from "@sluice/db";
+import { isDatabaseFull, isTransient } from "@sluice/db";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import type { ApiContext } from "../context.ts";
 import type { Problem } from "./problems.ts";
@@ -9,7 +9,8 @@ const RETRY_AFTER_SECONDS = "10";
 /** The problem of a request that ended with an exception, which is logged. */
 export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">): Problem {
   const requestId = crypto.randomUUID();
-  const unavailable = isTransient(error);
+  const isFull = isDatabaseFull(error);
+  const unavailable = isFull || isTransient(error);
   const event = unavailable
     ? ({ event: "unavailable" } as const)
     : ({ event: "unexpected_error", level: "error" } as const);
@@ -18,7 +19,9 @@ export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">): Pr
   return unavailable
     ? {
         name: "unavailable",
-        detail: "The database is temporarily unavailable: try again.",
+        detail: isFull
+          ? "D1 refuses writes because the database has reached its maximum size: try again once old data has been deleted."
+          : "The database is temporarily unavailable: try again.",
         headers: { "retry-after": RETRY_AFTER_SECONDS },
         members,
       }
