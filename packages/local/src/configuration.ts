@@ -26,6 +26,8 @@ export interface LocalOptions {
   readonly tickSeconds: number;
   /** Whether the stand-in sends events when batches end. */
   readonly events: boolean;
+  /** Variables of the poller instead of the deployed ones. */
+  readonly retention?: Readonly<Record<string, string>>;
   /** The secret `SLUICE_API_KEYS`. Without it the producer refuses every request. */
   readonly apiKeys?: readonly ApiKey[];
 }
@@ -135,8 +137,9 @@ function localVars(worker: LocalWorker, options: LocalOptions): Record<string, s
     case "producer":
       return { SLUICE_API_KEYS: JSON.stringify(options.apiKeys ?? []), SLUICE_SCORER: options.mode };
     case "consumer":
-    case "poller":
       return { RUN_INTERVAL_SECONDS: String(options.tickSeconds) };
+    case "poller":
+      return { RUN_INTERVAL_SECONDS: String(options.tickSeconds), ...options.retention };
     case "local-ai":
       return { MODE: options.mode, MODEL_URL: options.modelUrl ?? "", SEND_EVENTS: options.events ? "on" : "off" };
   }

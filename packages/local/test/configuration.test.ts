@@ -20,6 +20,7 @@ const options: LocalOptions = {
   mode: "minilm",
   modelUrl: "http://127.0.0.1:4321",
   tickSeconds: 7,
+  retention: { RETAIN_TEXTS_DAYS: "0.5" },
   events: true,
   apiKeys: [fullKey("local", "secret")],
 };
@@ -117,7 +118,13 @@ describe("the local configuration", () => {
   });
 
   it("sets the variables that each Worker needs", () => {
-    expect(local.poller.vars).toEqual({ RUN_INTERVAL_SECONDS: "7", STUCK_AFTER_MINUTES: "60" });
+    expect(local.poller.vars).toEqual({
+      RUN_INTERVAL_SECONDS: "7",
+      STUCK_AFTER_MINUTES: "60",
+      RETAIN_TEXTS_DAYS: "0.5",
+      RETAIN_HISTORY_DAYS: "30",
+      RETAIN_SCORES_DAYS: "",
+    });
     expect(local.producer.vars).toMatchObject({ SLUICE_SCORER: "minilm" });
     expect(local["local-ai"].vars).toMatchObject({
       MODE: "minilm",

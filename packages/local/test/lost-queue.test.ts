@@ -45,7 +45,15 @@ describe("a stack stopped with messages in its Queue", () => {
   }, LIMIT_MS);
 
   async function start(adapt?: Adapt): Promise<Sluice> {
-    const settings = { port: 0, state, tickSeconds: 1, localAi: "lexical", events: false, apiKey: null } as const;
+    const settings = {
+      port: 0,
+      state,
+      tickSeconds: 1,
+      localAi: "lexical",
+      events: false,
+      retention: {},
+      apiKey: null,
+    } as const;
     const started = await startStack(settings, KEY, new AbortController().signal, adapt, startBundled);
     if (!started.ok) throw new Error(started.error);
     stack = started.value;

@@ -22,7 +22,15 @@ async function isBlocked(port: number): Promise<boolean> {
 
 describe("settings", () => {
   it("have defaults, also for empty variables", () => {
-    const value = { port: 8787, state: DEFAULT_STATE, tickSeconds: 60, localAi: "minilm", events: true, apiKey: null };
+    const value = {
+      port: 8787,
+      state: DEFAULT_STATE,
+      tickSeconds: 60,
+      localAi: "minilm",
+      events: true,
+      retention: {},
+      apiKey: null,
+    };
     expect(read({})).toEqual({ ok: true, value });
     expect(
       read({ SLUICE_PORT: "", SLUICE_STATE: "", SLUICE_LOCAL_AI: "", SLUICE_EVENTS: "", SLUICE_API_KEY: "" }),
@@ -39,6 +47,8 @@ describe("settings", () => {
       SLUICE_TICK_SECONDS: "1",
       SLUICE_LOCAL_AI: "instant",
       SLUICE_EVENTS: "off",
+      SLUICE_RETAIN_TEXTS_DAYS: "0.01",
+      SLUICE_RETAIN_SCORES_DAYS: "365",
       SLUICE_API_KEY: "key",
     };
     const value = {
@@ -47,6 +57,7 @@ describe("settings", () => {
       tickSeconds: 1,
       localAi: "instant",
       events: false,
+      retention: { RETAIN_TEXTS_DAYS: "0.01", RETAIN_SCORES_DAYS: "365" },
       apiKey: "key",
     };
     expect(read(env)).toEqual({ ok: true, value });
@@ -61,6 +72,9 @@ describe("settings", () => {
     [{ SLUICE_TICK_SECONDS: "0.5" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
     [{ SLUICE_LOCAL_AI: "gpt" }, "SLUICE_LOCAL_AI must be one of minilm, lexical, instant"],
     [{ SLUICE_EVENTS: "no" }, "SLUICE_EVENTS must be on or off"],
+    [{ SLUICE_RETAIN_TEXTS_DAYS: "-1" }, "SLUICE_RETAIN_TEXTS_DAYS must be a number of days from 0 to 36500"],
+    [{ SLUICE_RETAIN_HISTORY_DAYS: "1e3" }, "SLUICE_RETAIN_HISTORY_DAYS must be a number of days from 0 to 36500"],
+    [{ SLUICE_RETAIN_SCORES_DAYS: "never" }, "SLUICE_RETAIN_SCORES_DAYS must be a number of days from 0 to 36500"],
     [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 printable ASCII characters"],
   ])("refuse %j in one line with the allowed values", (env, line) => {
     const settings = read(env);

@@ -1,6 +1,8 @@
 import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { deleteDocument } from "../src/document/sql/delete-document.ts";
+import { expireTexts, listTexts } from "../src/document/sql/expire-texts.ts";
+import * as listing from "../src/document/sql/list-parts-of-texts.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
 import * as readFeed from "../src/document/sql/read-feed.ts";
 import * as chain from "../src/job/sql/poller-chain.ts";
@@ -39,6 +41,7 @@ import * as totals from "../src/submission/sql/read-totals.ts";
 import { readUnfinished } from "../src/submission/sql/read-unfinished.ts";
 import { listRetries, readRetryProgress, requestRetry } from "../src/submission/sql/request-retry.ts";
 import * as retrying from "../src/submission/sql/retry-failed.ts";
+import * as progress from "../src/submission/sql/retention-progress.ts";
 import { rollUpTotals } from "../src/submission/sql/roll-up-totals.ts";
 import { listStagedParts, sweepSubmissions } from "../src/submission/sql/sweep-submissions.ts";
 import { releasePush, readCountedParts, takeOverPush } from "../src/submission/sql/take-over-push.ts";
@@ -66,6 +69,7 @@ const submissionToOpen: NewSubmission = {
   total: 1,
   closed: true,
 };
+const move = { task: "texts", cursor: "1", isFirst: true, isLast: true } as const;
 const dispatchError = { reason: "late", message: "m" };
 const end = {
   outcomes: [
@@ -81,6 +85,15 @@ const end = {
 /** Calls of every operation in the `sql` folders, by name: one per branch, so that every statement is sent. */
 export const operationCalls: Readonly<Record<string, readonly ((db: Database) => Promise<unknown>)[]>> = {
   deleteDocument: [(db) => deleteDocument(db, document, NOW)],
+  listTexts: [(db) => listTexts(db, 0, 10)],
+  expireTexts: [
+    (db) => expireTexts(db, { deleted: [1], rewritten: [2], before: NOW, failedToo: false }, move, NOW),
+    (db) => expireTexts(db, { deleted: [1], rewritten: [], before: NOW, failedToo: true }, move, NOW),
+  ],
+  lastUnlistedTexts: [(db) => listing.lastUnlistedTexts(db)],
+  listPartKeys: [(db) => listing.listPartKeys(db, { submission: SUBMISSION, part: 0 }, 10)],
+  addPartsToTexts: [(db) => listing.addPartsToTexts(db, [{ submission: SUBMISSION, part: 0 }], move, NOW)],
+  endListing: [(db) => listing.endListing(db, 1, move, NOW)],
   readDocument: [true, false].map((texts) => (db) => readDocument.readDocument(db, document, texts)),
   readDocuments: [(db) => readDocument.readDocuments(db, "default", ["d1"], true)],
   readVersions: [(db) => readDocument.readVersions(db, [{ ...document, submission: SUBMISSION }], true)],
@@ -200,6 +213,8 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   listStagedParts: [(db) => listStagedParts(db, NOW, 10)],
   takeOverPush: [(db) => takeOverPush(db, SUBMISSION, "t", NOW)],
   releasePush: [(db) => releasePush(db, SUBMISSION, null)],
+  readRetentionProgress: [(db) => progress.readRetentionProgress(db)],
+  advanceRetention: [(db) => progress.advanceRetention(db, move, NOW)],
   readCountedParts: [(db) => readCountedParts(db, SUBMISSION)],
 };
 

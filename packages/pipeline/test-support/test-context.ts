@@ -1,6 +1,7 @@
 import { countStatements, openDatabase, type RetryPolicy } from "@sluice/db";
 import type { BatchBinding } from "@sluice/inference";
 import { MemoryLimit } from "../src/platform/memory.ts";
+import { retentionSettings, type RetentionSettings } from "../src/submission/retention-rules.ts";
 import type { LogEvent, Context } from "../src/platform/context.ts";
 
 /** 2026-09-21T14:13:20Z. */
@@ -14,6 +15,7 @@ export const impatient: RetryPolicy = { tries: 1, bounded: (call) => call(), res
 /** The outside world of a step, controlled by a test. */
 export interface TestContext extends Context {
   readonly stuckAfter: number;
+  readonly retention: RetentionSettings;
   readonly continueLater: (token: string) => Promise<void>;
   /** Advances the clock. */
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -54,6 +56,7 @@ export function testContext(
     randomBytes: risingBytes,
     runInterval: RUN,
     stuckAfter: 60 * 60_000,
+    retention: retentionSettings({ RETAIN_TEXTS_DAYS: "7", RETAIN_HISTORY_DAYS: "30", RETAIN_SCORES_DAYS: "" }),
     continueLater: async (token) => {
       continued.push(token);
     },

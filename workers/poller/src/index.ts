@@ -2,9 +2,10 @@ import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
 import { runPoller, type PollerContext } from "@sluice/pipeline/job/run-poller.ts";
 import { settleDelivery } from "@sluice/pipeline/message/delivery.ts";
 import { milliseconds, contextOf, type ContextEnv } from "@sluice/pipeline/platform/context-of.ts";
+import { retentionSettings, type RetentionVariables } from "@sluice/pipeline/submission/retention-rules.ts";
 import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
 
-interface PollerEnv extends ContextEnv {
+interface PollerEnv extends ContextEnv, RetentionVariables {
   /** Minutes after which a batch without an answer is dispatched again. */
   readonly STUCK_AFTER_MINUTES: string;
   /** The queue for Workers AI's events, and for the messages that continue a run. */
@@ -14,6 +15,7 @@ interface PollerEnv extends ContextEnv {
 function pollerContext(env: PollerEnv): PollerContext {
   return {
     ...contextOf(env),
+    retention: retentionSettings(env),
     stuckAfter: milliseconds("STUCK_AFTER_MINUTES", env.STUCK_AFTER_MINUTES, 60_000),
     continueLater: async (token) => {
       await env.EVENTS.send({ kind: "continue_run", token });

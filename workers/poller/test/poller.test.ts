@@ -17,6 +17,8 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../src/index.ts";
 
+const RETENTION = { RETAIN_TEXTS_DAYS: "7", RETAIN_HISTORY_DAYS: "30", RETAIN_SCORES_DAYS: "" };
+
 let service: BatchService;
 let context: TestContext;
 beforeEach(() => {
@@ -49,6 +51,7 @@ async function deliver(bodies: readonly unknown[], d1 = env.DB) {
     AI: service,
     RUN_INTERVAL_SECONDS: "60",
     STUCK_AFTER_MINUTES: "60",
+    ...RETENTION,
     EVENTS: env.EVENTS,
   });
   const result: QueueResult = await getQueueResult(batch, context);
@@ -93,6 +96,7 @@ describe("the poller", () => {
       AI: service,
       RUN_INTERVAL_SECONDS: "60",
       STUCK_AFTER_MINUTES: "60",
+      ...RETENTION,
       EVENTS: env.EVENTS,
     });
     expect(await onlyJob(env.DB)).toMatchObject({

@@ -92,6 +92,7 @@ const score = object<Score>({
   context_id: string,
   context_index: number,
   text: optional(nullable(string)),
+  text_expired_at: optional(nullable(time)),
 });
 
 export const documentShape = object<Document>({

@@ -127,8 +127,10 @@ export interface Score {
   readonly context_id: string;
   /** From 0. */
   readonly context_index: number;
-  /** Only with `include=text`; `null` if the input of that version is deleted. */
+  /** Only with `include=text`; `null` if the text expired or the input of that version is deleted. */
   readonly text?: string | null | undefined;
+  /** Only with `include=text`: when retention deleted the text. */
+  readonly text_expired_at?: string | null | undefined;
 }
 
 /**

@@ -77,6 +77,7 @@ export class Machine {
       localAi: "lexical",
       // Only the test triggers poller runs.
       events: false,
+      retention: {},
       apiKey: null,
     } as const;
     const adapt: Adapt = (worker, configuration) => killable(worker, configuration, machine.director.url);

@@ -1,6 +1,6 @@
 import { dispatchLease, pollWaits } from "./schedule.ts";
 import { isSweepDue } from "../submission/lifetimes.ts";
-import { uuidTail } from "@sluice/core";
+import { uuidTail, type DatabaseLevel } from "@sluice/core";
 import { claimAtStart, claimDueJobs, type DispatchedJob, type UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { endChain, handOnChain } from "./sql/poller-chain.ts";
@@ -13,6 +13,8 @@ import { withDatabaseClock } from "../platform/database-clock.ts";
 import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { runMaintenance } from "../submission/maintenance.ts";
+import { retain, RETENTION_STATEMENTS } from "../submission/retention.ts";
+import { isUnderPressure } from "../submission/retention-rules.ts";
 import { pollJobs } from "./poll-jobs.ts";
 import type { PendingAges } from "./poll-order.ts";
 import type { PollerContext } from "./poller-context.ts";
@@ -39,19 +41,37 @@ const MERGE_STATEMENTS = 40;
 /** Statements of one sweep of submissions. */
 const SWEEP_STATEMENTS = 100;
 
-/** Runs the poller by cron: processes due jobs until none is left or its budget is used up. */
-export async function runPoller(context: PollerContext): Promise<void> {
+/**
+ * Runs the poller by cron: processes due jobs until none is left or its budget is used up. `level` is the database's, as
+ * the last run saw it: under pressure, retention comes first, and in every run.
+ */
+export async function runPoller(context: PollerContext, level: DatabaseLevel = "normal"): Promise<void> {
   const startedAt = context.now();
   const budget = new RunBudget(context);
+  const isPressed = isUnderPressure(level);
+  if (isPressed) await retainApart(context, level, budget);
   const isSweep = isSweepDue(startedAt, context.runInterval);
-  const unreserve = budget.reserve(RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
+  const unreserve = budget.reserve(
+    RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS + (isPressed ? 0 : RETENTION_STATEMENTS) : 0),
+  );
   const pausesEndedBy = timeAfter(context.databaseTime(), -context.runInterval);
   const { isRetrying } = await workThrough(context, budget, null, { pausesEndedBy });
   unreserve?.();
   if (!isRetrying && !isSweep) return;
   const clocked = await withDatabaseClock(context);
   if (isRetrying) await continueRetries(clocked);
-  if (isSweep) await runMaintenance(clocked, budget);
+  if (!isSweep) return;
+  await runMaintenance(clocked, budget);
+  if (!isPressed) await retain(clocked, context.retention, level, budget);
+}
+
+/** Runs retention before the jobs, which an error of it must not stop. */
+async function retainApart(context: PollerContext, level: DatabaseLevel, budget: RunBudget): Promise<void> {
+  try {
+    await retain(await withDatabaseClock(context), context.retention, level, budget);
+  } catch (error) {
+    context.log({ event: "retention_broke_off", ...describeError(error) });
+  }
 }
 
 /**

@@ -16,6 +16,7 @@ export function newSubmissionRow(
     failed: 0,
     canceled: 0,
     lost: 0,
+    forgotten: 0,
     incomplete: false,
     jobs: 0,
     tokens: 0,

@@ -1,0 +1,124 @@
+import type { DatabaseLevel } from "@sluice/core";
+import { expireTextsStep } from "../document/expire-texts.ts";
+import { listPartsStep } from "../document/list-parts-of-texts.ts";
+import type { RunBudget } from "../job/run-budget.ts";
+import type { Context } from "../platform/context.ts";
+import { isUnderPressure, passInterval, retentionLimits, type RetentionSettings } from "./retention-rules.ts";
+import type { RetentionStep, StepEnd } from "./retention-step.ts";
+import {
+  advanceRetention,
+  readRetentionProgress,
+  type RetentionMove,
+  type RetentionProgress,
+  type RetentionTask,
+} from "./sql/retention-progress.ts";
+
+/** Maximum statements in one run. */
+export const RETENTION_STATEMENTS = 150;
+/** Maximum statements of one step. */
+const STEP_STATEMENTS = 12;
+/** A run starts no step after this. */
+const MAX_RETENTION_MS = 20_000;
+
+/** A task in a run. */
+interface Work {
+  readonly task: RetentionTask;
+  readonly step: RetentionStep;
+}
+
+/**
+ * Deletes what is old enough, or what the level of the database demands, in small guarded steps, until nothing is left,
+ * the time is up or the budget is used up. Under pressure, age does not matter, and each task waits for the one before.
+ * Deletes first: in a full database, that makes room for its progress. If nothing is old enough, sends one statement per
+ * task and two more, and writes nothing.
+ */
+export async function retain(
+  context: Context,
+  settings: RetentionSettings,
+  level: DatabaseLevel,
+  budget: Pick<RunBudget, "statementsLeft">,
+): Promise<void> {
+  const startedAt = context.now();
+  const before = context.statements();
+  const canStep = () =>
+    context.statements() - before + STEP_STATEMENTS <= RETENTION_STATEMENTS &&
+    budget.statementsLeft >= STEP_STATEMENTS &&
+    context.now() - startedAt < MAX_RETENTION_MS;
+  const known = await readRetentionProgress(context.db);
+  const interval = passInterval(settings, level);
+  const tasks = tasksOf(settings, level, startedAt).map(
+    (work) => new Pass(context, work, known.get(work.task), interval),
+  );
+  let steps = 0;
+  // Incomplete lists would let texts of documents in progress expire.
+  for (const turn of [[new Pass(context, LISTING, known.get("list_parts"), 0)], ...turnsOf(tasks, level)]) {
+    for (let left = turn; left.length > 0; left = left.filter((task) => !task.isDone)) {
+      for (const task of left) {
+        if (!canStep()) return logged();
+        await task.step();
+        steps += task.isDone ? 0 : 1;
+      }
+    }
+  }
+  return logged();
+
+  function logged(): void {
+    if (steps > 0) context.log({ event: "retained", level, steps, milliseconds: context.now() - startedAt });
+  }
+}
+
+const LISTING: Work = { task: "list_parts", step: listPartsStep };
+
+function tasksOf(settings: RetentionSettings, level: DatabaseLevel, now: number): Work[] {
+  const limits = retentionLimits(settings, level, now);
+  const pressed: Work[] = isUnderPressure(level)
+    ? [{ task: "failed_texts", step: expireTextsStep(limits.texts, true) }]
+    : [];
+  return [{ task: "texts", step: expireTextsStep(limits.texts, false) }, ...pressed];
+}
+
+/** Under pressure, one task after another: what is missed least goes first. Otherwise, all share the time. */
+function turnsOf(tasks: readonly Pass[], level: DatabaseLevel): Pass[][] {
+  return isUnderPressure(level) ? tasks.map((task) => [task]) : [[...tasks]];
+}
+
+/**
+ * A pass of a task over its rows, the oldest first. After its end, later runs continue with rows that have become old
+ * enough, until the next pass begins.
+ */
+class Pass {
+  readonly #context: Context;
+  readonly #work: Work;
+  #cursor: string | null;
+  #isFirst: boolean;
+  #isEnded: boolean;
+  isDone = false;
+
+  constructor(context: Context, work: Work, known: RetentionProgress | undefined, interval: number) {
+    const { cursor = null, startedAt = null, endedAt = null } = known ?? {};
+    const age = context.now() - (startedAt ?? 0);
+    this.#context = context;
+    this.#work = work;
+    this.#isEnded = startedAt !== null && endedAt !== null && endedAt >= startedAt;
+    // A time ahead of now was written by a wrong clock.
+    this.#isFirst = cursor === null || (this.#isEnded && (age >= interval || age < 0));
+    this.#cursor = this.#isFirst ? null : cursor;
+    if (this.#isFirst) this.#isEnded = false;
+  }
+
+  async step(): Promise<void> {
+    const { db } = this.#context;
+    const now = this.#context.now();
+    let moves = 0;
+    const move = (end: StepEnd): RetentionMove => {
+      moves += 1;
+      return { task: this.#work.task, isFirst: this.#isFirst, ...end };
+    };
+    const end = await this.#work.step(db, this.#cursor, move, now);
+    // A pass that ended without a change is noted, so that the next one can begin.
+    if (moves === 0 && end.isLast && !this.#isEnded && end.cursor !== null) await advanceRetention(db, move(end), now);
+    this.#cursor = end.cursor;
+    if (moves > 0) this.#isFirst = false;
+    this.isDone = end.isLast;
+  }
+}
