@@ -158,7 +158,7 @@ export const textExpiries = sqliteTable("text_expiries", {
 /** How far each task of retention has come. Written by the poller. */
 export const retentionProgress = sqliteTable("retention_progress", {
   task: text("task", {
-    enum: ["list_parts", "texts", "failed_texts", "history", "jobs", "submissions", "scores"],
+    enum: ["list_parts", "texts", "failed_texts", "history", "jobs", "submissions", "malformed", "scores"],
   }).primaryKey(),
   /** JSON: the key of the last row that the pass has looked at. Rows behind it were too young. */
   cursor: text("cursor"),

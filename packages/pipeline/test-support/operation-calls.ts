@@ -2,6 +2,7 @@ import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { deleteDocument } from "../src/document/sql/delete-document.ts";
 import { expireTexts, listTexts } from "../src/document/sql/expire-texts.ts";
+import * as versions from "../src/document/sql/forget-versions.ts";
 import * as listing from "../src/document/sql/list-parts-of-texts.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
 import * as readFeed from "../src/document/sql/read-feed.ts";
@@ -9,6 +10,7 @@ import * as chain from "../src/job/sql/poller-chain.ts";
 import { claimAtStart, claimDueJobs } from "../src/job/sql/claim-due-jobs.ts";
 import { claimReportedJobs } from "../src/job/sql/claim-reported-jobs.ts";
 import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";
+import * as endedJobs from "../src/job/sql/delete-ended-jobs.ts";
 import { isPieceOfInvalid } from "../src/job/sql/is-piece-of-invalid.ts";
 import { mergeJobs, weighMergeableJobs } from "../src/job/sql/merge-jobs.ts";
 import * as pauses from "../src/job/sql/pause-dispatching.ts";
@@ -21,6 +23,7 @@ import { releaseJobs, releasePolls } from "../src/job/sql/release-jobs.ts";
 import { separateSubmissions } from "../src/job/sql/separate-submissions.ts";
 import { deferJob, startDispatch } from "../src/job/sql/start-dispatch.ts";
 import { timesOutWhileOthersDoNot } from "../src/job/sql/times-out-while-others-do-not.ts";
+import * as oldMessages from "../src/message/sql/delete-old-messages.ts";
 import { lookUpParts } from "../src/message/sql/look-up-parts.ts";
 import { quarantineMessage } from "../src/message/sql/quarantine-message.ts";
 import * as malformed from "../src/message/sql/read-malformed-messages.ts";
@@ -32,6 +35,8 @@ import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import { cancelSubmission } from "../src/submission/sql/cancel-submission.ts";
 import { closeSubmission, reopenSubmission } from "../src/submission/sql/close-submission.ts";
+import { deleteExpiredKeys } from "../src/submission/sql/delete-expired-keys.ts";
+import * as oldSubmissions from "../src/submission/sql/delete-submissions.ts";
 import { endQueue } from "../src/submission/sql/end-queue.ts";
 import { openKeyedSubmission, openSubmission, type NewSubmission } from "../src/submission/sql/open-submission.ts";
 import { raiseTotal } from "../src/submission/sql/raise-total.ts";
@@ -39,7 +44,12 @@ import { keepAnswer, readIdempotencyKey } from "../src/submission/sql/read-idemp
 import * as submissions from "../src/submission/sql/read-submission.ts";
 import * as totals from "../src/submission/sql/read-totals.ts";
 import { readUnfinished } from "../src/submission/sql/read-unfinished.ts";
-import { listRetries, readRetryProgress, requestRetry } from "../src/submission/sql/request-retry.ts";
+import {
+  countExpiredFailures,
+  listRetries,
+  readRetryProgress,
+  requestRetry,
+} from "../src/submission/sql/request-retry.ts";
 import * as retrying from "../src/submission/sql/retry-failed.ts";
 import * as progress from "../src/submission/sql/retention-progress.ts";
 import { rollUpTotals } from "../src/submission/sql/roll-up-totals.ts";
@@ -90,6 +100,25 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
     (db) => expireTexts(db, { deleted: [1], rewritten: [2], before: NOW, failedToo: false }, move, NOW),
     (db) => expireTexts(db, { deleted: [1], rewritten: [], before: NOW, failedToo: true }, move, NOW),
   ],
+  listOldParts: [(db) => versions.listOldParts(db, { submission: SUBMISSION, part: 0 }, NOW, 10)],
+  forgetVersions: [
+    (db) =>
+      versions.forgetVersions(
+        db,
+        [{ submission: SUBMISSION, part: 0 }],
+        { versions: NOW, hidden: NOW, parts: NOW },
+        move,
+        NOW,
+      ),
+  ],
+  listJobsAfter: [(db) => endedJobs.listJobsAfter(db, JOB, 10)],
+  deleteEndedJobs: [(db) => endedJobs.deleteEndedJobs(db, [JOB], NOW, move, NOW)],
+  listSubmissionsAfter: [(db) => oldSubmissions.listSubmissionsAfter(db, SUBMISSION, NOW, 10)],
+  deleteSubmissions: [(db) => oldSubmissions.deleteSubmissions(db, [SUBMISSION], NOW, move, NOW)],
+  listMalformedKeys: [(db) => oldMessages.listMalformedKeys(db, key, 10)],
+  deleteOldMessages: [(db) => oldMessages.deleteOldMessages(db, [key], NOW, move, NOW)],
+  deleteExpiredKeys: [(db) => deleteExpiredKeys(db, NOW, 10)],
+  countExpiredFailures: [(db) => countExpiredFailures(db, retry)],
   lastUnlistedTexts: [(db) => listing.lastUnlistedTexts(db)],
   listPartKeys: [(db) => listing.listPartKeys(db, { submission: SUBMISSION, part: 0 }, 10)],
   addPartsToTexts: [(db) => listing.addPartsToTexts(db, [{ submission: SUBMISSION, part: 0 }], move, NOW)],

@@ -193,7 +193,12 @@ export const pushAcceptedShape = object<PushAccepted>({
   rejected: list(rejectedLine),
 });
 
-export const retryAcceptedShape = object<RetryAccepted>({ submission: submissionShape, queued: number, lost: number });
+export const retryAcceptedShape = object<RetryAccepted>({
+  submission: submissionShape,
+  queued: number,
+  lost: number,
+  expired: optional(number),
+});
 
 export const deletedDocumentShape = object<DeletedDocument>({ deleted: number });
 

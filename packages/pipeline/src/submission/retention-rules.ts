@@ -26,6 +26,10 @@ const ANY_AGE = Number.MAX_SAFE_INTEGER;
 /** Jobs are kept at least this long even under pressure: whoever follows the feed reads them there. */
 const FEED_LIFE_MS = DAY_MS;
 
+/** A pass over history reads every version and submission, one over texts only rows with texts. */
+const PASS_MS = { texts: 6 * HOUR_MS, history: DAY_MS } as const;
+const PRESSED_PASS_MS = { texts: HOUR_MS / 4, history: HOUR_MS } as const;
+
 /** Reads the settings from the poller's variables. Throws an error that names the variable if one is invalid. */
 export function retentionSettings(variables: RetentionVariables): RetentionSettings {
   const { RETAIN_TEXTS_DAYS: texts, RETAIN_HISTORY_DAYS: history, RETAIN_SCORES_DAYS: scores } = variables;
@@ -87,8 +91,13 @@ export function retentionLimits(settings: RetentionSettings, level: DatabaseLeve
  * Milliseconds after which a pass begins again at the oldest row. In between, it looks only at rows that have become
  * old enough. Rows that a pass left, because a document had not ended, are found by the next one.
  */
-export function passInterval({ texts, history }: RetentionSettings, level: DatabaseLevel): number {
-  return Math.min(isUnderPressure(level) ? HOUR_MS / 4 : 6 * HOUR_MS, texts, history);
+export function passInterval(
+  { texts, history }: RetentionSettings,
+  level: DatabaseLevel,
+  kind: "texts" | "history",
+): number {
+  const pause = isUnderPressure(level) ? PRESSED_PASS_MS : PASS_MS;
+  return Math.min(pause[kind], texts, history);
 }
 
 /** A row of `contexts` with the state of its documents. */

@@ -1,10 +1,15 @@
 import type { DatabaseLevel } from "@sluice/core";
 import { expireTextsStep } from "../document/expire-texts.ts";
+import { forgetVersionsStep } from "../document/forget-versions.ts";
 import { listPartsStep } from "../document/list-parts-of-texts.ts";
+import { deleteJobsStep } from "../job/delete-ended-jobs.ts";
 import type { RunBudget } from "../job/run-budget.ts";
+import { deleteMessagesStep } from "../message/delete-old-messages.ts";
 import type { Context } from "../platform/context.ts";
+import { deleteSubmissionsStep } from "./delete-submissions.ts";
 import { isUnderPressure, passInterval, retentionLimits, type RetentionSettings } from "./retention-rules.ts";
 import type { RetentionStep, StepEnd } from "./retention-step.ts";
+import { deleteExpiredKeys } from "./sql/delete-expired-keys.ts";
 import {
   advanceRetention,
   readRetentionProgress,
@@ -20,9 +25,13 @@ const STEP_STATEMENTS = 12;
 /** A run starts no step after this. */
 const MAX_RETENTION_MS = 20_000;
 
+/** Maximum idempotency keys that a run deletes. */
+const MAX_KEYS = 1_000;
+
 /** A task in a run. */
 interface Work {
   readonly task: RetentionTask;
+  readonly kind: "texts" | "history";
   readonly step: RetentionStep;
 }
 
@@ -45,13 +54,11 @@ export async function retain(
     budget.statementsLeft >= STEP_STATEMENTS &&
     context.now() - startedAt < MAX_RETENTION_MS;
   const known = await readRetentionProgress(context.db);
-  const interval = passInterval(settings, level);
-  const tasks = tasksOf(settings, level, startedAt).map(
-    (work) => new Pass(context, work, known.get(work.task), interval),
+  const tasks = [LISTING, ...tasksOf(settings, level, startedAt)].map(
+    (work) => new Pass(context, work, known.get(work.task), passInterval(settings, level, work.kind)),
   );
   let steps = 0;
-  // Incomplete lists would let texts of documents in progress expire.
-  for (const turn of [[new Pass(context, LISTING, known.get("list_parts"), 0)], ...turnsOf(tasks, level)]) {
+  for (const turn of turnsOf(tasks, level)) {
     for (let left = turn; left.length > 0; left = left.filter((task) => !task.isDone)) {
       for (const task of left) {
         if (!canStep()) return logged();
@@ -60,6 +67,7 @@ export async function retain(
       }
     }
   }
+  if (canStep()) await deleteExpiredKeys(context.db, startedAt, MAX_KEYS);
   return logged();
 
   function logged(): void {
@@ -67,19 +75,29 @@ export async function retain(
   }
 }
 
-const LISTING: Work = { task: "list_parts", step: listPartsStep };
+/** Comes first: incomplete lists would let texts of documents in progress expire. */
+const LISTING: Work = { task: "list_parts", kind: "texts", step: listPartsStep };
 
+/** The tasks, those whose rows are missed least first. */
 function tasksOf(settings: RetentionSettings, level: DatabaseLevel, now: number): Work[] {
   const limits = retentionLimits(settings, level, now);
   const pressed: Work[] = isUnderPressure(level)
-    ? [{ task: "failed_texts", step: expireTextsStep(limits.texts, true) }]
+    ? [{ task: "failed_texts", kind: "texts", step: expireTextsStep(limits.texts, true) }]
     : [];
-  return [{ task: "texts", step: expireTextsStep(limits.texts, false) }, ...pressed];
+  return [
+    { task: "texts", kind: "texts", step: expireTextsStep(limits.texts, false) },
+    { task: "history", kind: "history", step: forgetVersionsStep(limits) },
+    ...pressed,
+    { task: "jobs", kind: "history", step: deleteJobsStep(limits.jobs) },
+    { task: "submissions", kind: "history", step: deleteSubmissionsStep(limits.submissions) },
+    { task: "malformed", kind: "history", step: deleteMessagesStep(limits.malformed) },
+  ];
 }
 
-/** Under pressure, one task after another: what is missed least goes first. Otherwise, all share the time. */
-function turnsOf(tasks: readonly Pass[], level: DatabaseLevel): Pass[][] {
-  return isUnderPressure(level) ? tasks.map((task) => [task]) : [[...tasks]];
+/** Under pressure, one task after another. Otherwise, all but the first share the time. */
+function turnsOf([listing, ...tasks]: readonly Pass[], level: DatabaseLevel): Pass[][] {
+  const first = listing === undefined ? [] : [[listing]];
+  return isUnderPressure(level) ? [...first, ...tasks.map((task) => [task])] : [...first, tasks];
 }
 
 /**

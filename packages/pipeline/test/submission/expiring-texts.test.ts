@@ -118,9 +118,9 @@ describe("texts of documents that ended", () => {
     await retainAt(EXPIRY + DAY);
     // A later pass moves, and writes nothing else.
     const writing = counts.filter(({ written }) => written > 0);
-    expect(writing.map(({ statement, written }) => [statement.slice(0, 30), written])).toEqual([
-      ["INSERT INTO retention_progress", 1],
-    ]);
+    expect(new Set(writing.map(({ statement }) => statement.slice(0, 30)))).toEqual(
+      new Set(["INSERT INTO retention_progress"]),
+    );
 
     await deleteDocument(db, { collection: "default", id: "b" }, NOW);
     await retainAt(EXPIRY + 2 * DAY);
@@ -174,27 +174,24 @@ describe("texts of documents that ended", () => {
   });
 
   it("cost at most 0.02 rows written per document, and as many statements for any number", async () => {
-    const PARTS = 100;
-    const submission = await open(db, { total: PARTS * 80 });
-    const id = jobId();
-    const parts = Array.from({ length: PARTS }, (_, number) =>
-      part(
-        submission,
-        number,
-        Array.from({ length: 80 }, () => ({})),
-        number * 80,
-      ),
-    );
-    await record(db, id, [parts]);
-    await succeed(db, id, await dispatch(db, id));
-    const { d1, counts } = countedDatabase(env.DB);
-    context = testContext(d1, new BatchService());
-    await retainAt(EXPIRY);
-    expect(await texts()).toEqual([]);
-    const sum = (what: "read" | "written") => counts.reduce((total, count) => total + count[what], 0);
-    expect(sum("written") / (PARTS * 80)).toBeLessThanOrEqual(0.02);
-    expect(sum("read") / (PARTS * 80)).toBeLessThanOrEqual(7);
-    expect(counts.length).toBeLessThanOrEqual(12);
+    const statements: number[] = [];
+    for (const parts of [20, 100]) {
+      const submission = await open(db, { total: parts * 80 });
+      const id = jobId();
+      const documents = Array.from({ length: 80 }, () => ({}));
+      await record(db, id, [Array.from({ length: parts }, (_, n) => part(submission, n, documents, n * 80))]);
+      await succeed(db, id, await dispatch(db, id));
+      const { d1, counts } = countedDatabase(env.DB);
+      context = testContext(d1, new BatchService());
+      await env.DB.prepare("DELETE FROM retention_progress").run();
+      await retainAt(EXPIRY);
+      expect(await texts()).toEqual([]);
+      const sum = (what: "read" | "written") => counts.reduce((total, count) => total + count[what], 0);
+      expect(sum("written") / (parts * 80)).toBeLessThanOrEqual(0.02);
+      expect(sum("read") / (parts * 80)).toBeLessThanOrEqual(7);
+      statements.push(counts.length);
+    }
+    expect(statements[1]).toBe(statements[0]);
   });
 });
 

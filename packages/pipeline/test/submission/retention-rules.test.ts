@@ -67,10 +67,12 @@ describe("retention limits", () => {
     expect(limits).toMatchObject({ versions: NOW - 30 * DAY, jobs: NOW - DAY, scores: NOW - 90 * DAY });
   });
 
-  it("begin a pass every six hours, more often under pressure or if things are kept for less", () => {
-    expect(passInterval(settings, "normal")).toBe(6 * HOUR);
-    expect(passInterval(settings, "full")).toBe(HOUR / 4);
-    expect(passInterval({ ...settings, texts: 1_000 }, "normal")).toBe(1_000);
+  it("begin a pass over texts every six hours and one over history every day, more often under pressure or if things are kept for less", () => {
+    expect(passInterval(settings, "normal", "texts")).toBe(6 * HOUR);
+    expect(passInterval(settings, "normal", "history")).toBe(DAY);
+    expect(passInterval(settings, "full", "texts")).toBe(HOUR / 4);
+    expect(passInterval(settings, "full", "history")).toBe(HOUR);
+    expect(passInterval({ ...settings, texts: 1_000 }, "normal", "history")).toBe(1_000);
   });
 });
 
