@@ -2,6 +2,7 @@ import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { deleteDocument } from "../src/document/sql/delete-document.ts";
 import { expireTexts, listTexts } from "../src/document/sql/expire-texts.ts";
+import * as scores from "../src/document/sql/expire-scores.ts";
 import * as versions from "../src/document/sql/forget-versions.ts";
 import * as listing from "../src/document/sql/list-parts-of-texts.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
@@ -100,6 +101,8 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
     (db) => expireTexts(db, { deleted: [1], rewritten: [2], before: NOW, failedToo: false }, move, NOW),
     (db) => expireTexts(db, { deleted: [1], rewritten: [], before: NOW, failedToo: true }, move, NOW),
   ],
+  listOutcomes: [(db) => scores.listOutcomes(db, { ...document, submission: SUBMISSION }, NOW, 10)],
+  expireScores: [(db) => scores.expireScores(db, [{ ...document, submission: SUBMISSION }], NOW, move, NOW)],
   listOldParts: [(db) => versions.listOldParts(db, { submission: SUBMISSION, part: 0 }, NOW, 10)],
   forgetVersions: [
     (db) =>

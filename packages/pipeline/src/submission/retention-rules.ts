@@ -92,12 +92,12 @@ export function retentionLimits(settings: RetentionSettings, level: DatabaseLeve
  * old enough. Rows that a pass left, because a document had not ended, are found by the next one.
  */
 export function passInterval(
-  { texts, history }: RetentionSettings,
+  { texts, history, scores }: RetentionSettings,
   level: DatabaseLevel,
   kind: "texts" | "history",
 ): number {
   const pause = isUnderPressure(level) ? PRESSED_PASS_MS : PASS_MS;
-  return Math.min(pause[kind], texts, history);
+  return Math.min(pause[kind], texts, history, scores ?? Number.POSITIVE_INFINITY);
 }
 
 /** A row of `contexts` with the state of its documents. */

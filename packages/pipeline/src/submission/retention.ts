@@ -1,4 +1,5 @@
 import type { DatabaseLevel } from "@sluice/core";
+import { expireScoresStep } from "../document/expire-scores.ts";
 import { expireTextsStep } from "../document/expire-texts.ts";
 import { forgetVersionsStep } from "../document/forget-versions.ts";
 import { listPartsStep } from "../document/list-parts-of-texts.ts";
@@ -91,6 +92,9 @@ function tasksOf(settings: RetentionSettings, level: DatabaseLevel, now: number)
     { task: "jobs", kind: "history", step: deleteJobsStep(limits.jobs) },
     { task: "submissions", kind: "history", step: deleteSubmissionsStep(limits.submissions) },
     { task: "malformed", kind: "history", step: deleteMessagesStep(limits.malformed) },
+    ...(limits.scores === null
+      ? []
+      : [{ task: "scores", kind: "history", step: expireScoresStep(limits.scores) } as const]),
   ];
 }
 

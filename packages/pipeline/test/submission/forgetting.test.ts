@@ -289,6 +289,40 @@ describe("a retry of failed documents whose texts expired under pressure", () =>
   });
 });
 
+describe("scores", () => {
+  const retainScoresAt = async (now: number) => {
+    context = { ...context, retention: { ...context.retention, scores: 40 * DAY } };
+    await retainAt(now);
+  };
+
+  it("stay forever unless they are to expire, and then go with their documents", async () => {
+    const submission = await succeeded(["a"]);
+    await succeeded(["b"], NOW + DAY);
+    await retainAt(NOW + 400 * DAY);
+    expect(await count("scores")).toBe(4);
+    await retainScoresAt(NOW + 40 * DAY);
+    expect(await count("scores")).toBe(4);
+    await env.DB.prepare("DELETE FROM retention_progress").run();
+    await retainScoresAt(NOW + 40 * DAY + 1);
+    expect(await rows("SELECT document_id FROM documents")).toEqual([{ document_id: "b" }]);
+    expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
+    expect(await readSubmission(db, submission)).toMatchObject({ succeeded: 1, forgotten: 1 });
+  });
+
+  it("stay while an older version would show instead", async () => {
+    const [first, job] = await recorded(["a"]);
+    const second = await succeeded(["a"]);
+    // The older version ended long after the newer one.
+    await succeed(db, job, await dispatch(db, job), NOW + 20 * DAY);
+    context = { ...context, retention: { texts: 300 * DAY, history: 300 * DAY, scores: 40 * DAY } };
+    await retainAt(NOW + 50 * DAY);
+    expect((await versions()).map((row) => row["submission_id"])).toEqual([first, second]);
+    await env.DB.prepare("DELETE FROM retention_progress").run();
+    await retainAt(NOW + 61 * DAY);
+    expect(await versions()).toEqual([]);
+  });
+});
+
 it("quarantined messages are deleted after 30 days, and idempotency keys after one", async () => {
   const claim = { apiKey: "k", key: "key", fingerprint: null };
   const submission = {
