@@ -18,6 +18,7 @@ const steps: readonly (readonly [name: string, command: string, ...args: string[
   ["format", "oxfmt", "-c", ".config/oxfmt.jsonc", "--check", "."],
   ["lint", "oxlint", "-c", ".config/oxlint.jsonc", "--type-aware", "--deny-warnings", "."],
   ["unused code", "knip", "-c", ".config/knip.jsonc", "--no-progress"],
+  ["licenses", "node", ".config/check-licenses.ts"],
   ...projects.map((project) => [`types of ${dirname(project)}`, "tsc", "-p", project] as const),
   ...deployed.map(
     (worker) =>

@@ -1,5 +1,7 @@
 import {
+  collectionShape,
   deletedDocumentShape,
+  deletionShape,
   documentListShape,
   documentPageShape,
   documentShape,
@@ -32,11 +34,13 @@ import type {
   ResultsOptions,
   SubmissionFilter,
 } from "./options.ts";
-import { cutIds, documentsPath, pauseBody, toTime, view } from "./parameters.ts";
+import { collectionPath, cutIds, documentsPath, pauseBody, toTime, view } from "./parameters.ts";
 import { push, type PushOptions } from "./push/push.ts";
 import type { PushResult } from "./push/result.ts";
 import type { PushInput } from "./push/source.ts";
 import type {
+  Collection,
+  CollectionDeletion,
   DeletedDocument,
   Document,
   DocumentList,
@@ -170,6 +174,16 @@ export class Sluice {
       { method: "DELETE", path, answer: deletedDocumentShape, signal: options.signal },
       { deleted: 0 },
     );
+  }
+
+  /** Counts a collection's documents, and reads the progress of its deletion. */
+  collection(name: string, options: CallOptions = {}): Promise<Collection> {
+    return this.#get(collectionShape, collectionPath(name), options.signal);
+  }
+
+  /** Deletes all documents that were pushed into a collection so far. `collection` reports the progress. */
+  deleteCollection(name: string, options: CallOptions = {}): Promise<CollectionDeletion> {
+    return this.#call({ method: "DELETE", path: collectionPath(name), answer: deletionShape, signal: options.signal });
   }
 
   /** Follows documents as they end, across submissions. Canceled documents are not included. */

@@ -10,8 +10,12 @@ const MAX_IDS = 100;
  */
 const MAX_ID_CHARACTERS = 6_000;
 
+export function collectionPath(collection: string): string {
+  return `/v1/collections/${encodeURIComponent(collection)}`;
+}
+
 export function documentsPath(collection: string): string {
-  return `/v1/collections/${encodeURIComponent(collection)}/documents`;
+  return `${collectionPath(collection)}/documents`;
 }
 
 export function view({ topK, include }: DocumentOptions): {

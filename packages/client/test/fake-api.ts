@@ -1,5 +1,6 @@
 import type { Fetch } from "../src/index.ts";
 import type {
+  CollectionDeletion,
   Document,
   DocumentIn,
   MalformedMessage,
@@ -10,7 +11,7 @@ import type {
   Scorer,
   Submission,
 } from "../src/types.ts";
-import { documentOf, jobOf, statsOf, submissionOf } from "./shapes.ts";
+import { collectionOf, documentOf, jobOf, statsOf, submissionOf } from "./shapes.ts";
 
 /** A request as it arrived, with its body unpacked. */
 export interface Received {
@@ -24,6 +25,7 @@ type Responder = (request: Request) => Response | Promise<Response>;
 
 export const KEY = "sluice_test";
 const MAX_REJECTED = 100;
+const STARTED = { requested_at: "2026-01-01T00:00:00.000Z", through: "sub_0001", completed_at: null };
 
 export function problem(
   status: number,
@@ -57,6 +59,7 @@ export class FakeApi {
   readonly malformed: MalformedMessage[] = [];
   /** Ids of quarantined messages that no queue accepts. */
   readonly unplaceable = new Set<string>();
+  readonly deletions = new Map<string, CollectionDeletion>();
   looks = 1;
   #awaited: { left: number; readonly resolve: () => void }[] = [];
 
@@ -96,6 +99,7 @@ export class FakeApi {
     if (method === "POST" && root === "documents") return this.#push(request, url, text);
     if (root === "submissions" && id === "") return this.#listSubmissions(url);
     if (root === "submissions") return this.#submission(method, id, action, url);
+    if (root === "collections" && action === "") return this.#collection(method, id);
     if (root === "collections" && action === "documents") return this.#document(method, id, rest[0], url);
     if (root === "results") return page(this.#all(), url);
     if (root === "jobs")
@@ -182,6 +186,16 @@ export class FakeApi {
     if (action !== "retry") return null;
     const failed = found.documents.filter((one) => one.status === "failed").length;
     return Response.json({ submission: found.submission, queued: failed, lost: 0 });
+  }
+
+  #collection(method: string, name: string): Response | null {
+    const count = this.#all().filter((one) => one.collection === name).length;
+    if (count === 0) return null;
+    if (method === "DELETE") this.deletions.set(name, { ...STARTED, deleted_documents: count });
+    const deletion = this.deletions.get(name) ?? null;
+    return Response.json(method === "DELETE" ? deletion : collectionOf(name, deletion), {
+      status: method === "DELETE" ? 202 : 200,
+    });
   }
 
   #document(method: string, collection: string, id: string | undefined, url: URL): Response | null {

@@ -1,4 +1,6 @@
 import type {
+  Collection,
+  CollectionDeletion,
   Counts,
   Document,
   DocumentIn,
@@ -121,6 +123,11 @@ export function malformedOf(id: string): MalformedMessage {
     bytes: 6,
     received_at: CREATED,
   };
+}
+
+export function collectionOf(collection: string, deletion: CollectionDeletion | null): Collection {
+  const counts = { total: 3, processing: 0, succeeded: 2, failed: 1, canceled: 0 };
+  return { collection, counts, counted_all: true, deletion };
 }
 
 export function statsOf(pauses: readonly Pause[], scorer: Scorer): Stats {

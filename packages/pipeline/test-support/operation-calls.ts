@@ -5,6 +5,7 @@ import { expireTexts, listTexts } from "../src/document/sql/expire-texts.ts";
 import * as scores from "../src/document/sql/expire-scores.ts";
 import * as versions from "../src/document/sql/forget-versions.ts";
 import * as listing from "../src/document/sql/list-parts-of-texts.ts";
+import { countDocuments, isKnownCollection } from "../src/document/sql/read-collection.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
 import * as readFeed from "../src/document/sql/read-feed.ts";
 import * as chain from "../src/job/sql/poller-chain.ts";
@@ -34,6 +35,10 @@ import * as staging from "../src/message/sql/stage-parts.ts";
 import { D1_TIME } from "../src/platform/clock.ts";
 import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
+import * as forgetting from "../src/submission/sql/forget-collection.ts";
+import { cancelNext } from "../src/submission/sql/cancel-collection.ts";
+import * as deletions from "../src/submission/sql/request-deletion.ts";
+import { recordForgottenParts } from "../src/message/sql/record-forgotten-parts.ts";
 import { cancelSubmission } from "../src/submission/sql/cancel-submission.ts";
 import { closeSubmission, reopenSubmission } from "../src/submission/sql/close-submission.ts";
 import { deleteExpiredKeys } from "../src/submission/sql/delete-expired-keys.ts";
@@ -71,6 +76,16 @@ const key = { queue: "sluice-bulk", id: "message-1" };
 const idempotencyKey = { apiKey: "key", key: "k1" };
 const retry = { submission: SUBMISSION, code: "model_error", token: "t" } as const;
 const retryPart = { root: JOB, part: 0, documentCount: 1 };
+const deletion = {
+  collection: "default",
+  through: SUBMISSION,
+  requestedAt: NOW,
+  deletedDocuments: 0,
+  completedAt: null,
+  cursor: null,
+};
+const cursor = { canceledThrough: "", submission: "", part: -1, documents: null };
+const version = { documentId: "d1", version: SUBMISSION };
 const submissionToOpen: NewSubmission = {
   collection: "default",
   model: MODEL,
@@ -104,9 +119,9 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   listOutcomes: [(db) => scores.listOutcomes(db, { ...document, submission: SUBMISSION }, NOW, 10)],
   expireScores: [(db) => scores.expireScores(db, [{ ...document, submission: SUBMISSION }], NOW, move, NOW)],
   listOldParts: [(db) => versions.listOldParts(db, { submission: SUBMISSION, part: 0 }, NOW, 10)],
-  forgetVersions: [
+  forgetOldVersions: [
     (db) =>
-      versions.forgetVersions(
+      versions.forgetOldVersions(
         db,
         [{ submission: SUBMISSION, part: 0 }],
         { versions: NOW, hidden: NOW, parts: NOW },
@@ -195,6 +210,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
         NOW,
       ),
   ],
+  recordForgottenParts: [(db) => recordForgottenParts(db, JOB, [part(SUBMISSION, 0, [{ id: "d1" }])], NOW)],
   dropMalformedMessage: [(db) => dropMalformedMessage(db, key)],
   restageMalformedMessage: [(db) => restageMalformedMessage(db, key, { submission: SUBMISSION, part: 0 }, NOW)],
   stagePart: [(db) => staging.stagePart(db, SUBMISSION, { part: 0, body: "{}", total: 1 }, NOW)],
@@ -206,6 +222,21 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
 
   finalizeJobs: [(db) => finalizeJobs(db, [{ job: dispatched, end }], NOW)],
 
+  cancelNext: [(db) => cancelNext(db, deletion, cursor, NOW)],
+  listNextParts: [(db) => forgetting.listNextParts(db, deletion, cursor)],
+  forgetParts: [[], [{ submission: SUBMISSION, part: 0 }]].map(
+    (parts) => (db) => forgetting.forgetParts(db, deletion, parts, cursor, NOW),
+  ),
+  listNextVersions: [null, version].map((after) => (db) => forgetting.listNextVersions(db, deletion, after)),
+  forgetVersions: [(db) => forgetting.forgetVersions(db, deletion, null, version, cursor, NOW)],
+  hasStagedParts: [(db) => forgetting.hasStagedParts(db, deletion)],
+  completeDeletion: [(db) => forgetting.completeDeletion(db, deletion, NOW)],
+  requestDeletion: [(db) => deletions.requestDeletion(db, "default", NOW)],
+  readDeletion: [(db) => deletions.readDeletion(db, "default")],
+  isSubmissionDeleted: [(db) => deletions.isSubmissionDeleted(db, SUBMISSION)],
+  countDocuments: [(db) => countDocuments(db, "default", 10)],
+  isKnownCollection: [(db) => isKnownCollection(db, "default")],
+  listDeletions: [(db) => deletions.listDeletions(db, 10)],
   cancelSubmission: [(db) => cancelSubmission(db, SUBMISSION, NOW)],
   closeSubmission: [(db) => closeSubmission(db, SUBMISSION, NOW)],
   reopenSubmission: [(db) => reopenSubmission(db, SUBMISSION)],

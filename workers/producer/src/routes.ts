@@ -2,16 +2,19 @@ import { listResults } from "./handlers/results-response.ts";
 import { pushDocuments } from "./handlers/push-response.ts";
 import { readFeed } from "./handlers/feed-response.ts";
 import { noQuery } from "./http/query.ts";
-import { documentsResponse, jsonTextResponse, NDJSON_TYPES } from "./http/respond.ts";
+import { acceptedResponse, documentsResponse, jsonTextResponse, NDJSON_TYPES } from "./http/respond.ts";
 import { operatingRoutes } from "./operating-routes.ts";
 import { answerWith, BODY_PROBLEMS, route, type Route } from "./route.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import * as answers from "./shapes/answers.ts";
+import { collectionSchema, deletionSchema } from "./shapes/collection.ts";
 import { documentOutSchema } from "./shapes/document.ts";
 import { acceptedSchema } from "./shapes/push.ts";
 import { submissionSchema } from "./shapes/submission.ts";
 import { cancelSubmission } from "./verbs/cancel-submission.ts";
+import { deleteCollection } from "./verbs/delete-collection.ts";
 import { deleteDocument } from "./verbs/delete-document.ts";
+import { getCollection } from "./verbs/get-collection.ts";
 import { documentQuery, getDocument } from "./verbs/get-document.ts";
 import { documentsQuery, getDocuments } from "./verbs/get-documents.ts";
 import { getSubmission } from "./verbs/get-submission.ts";
@@ -116,6 +119,36 @@ export const routes: readonly Route[] = [
   }),
   route({
     method: "GET",
+    path: "/v1/collections/:collection",
+    scope: "read",
+    handle: answerWith(getCollection),
+    id: "getCollection",
+    summary: "Count a collection's documents, and follow its deletion",
+    query: noQuery,
+    answer: collectionSchema,
+    problems: ["not-found"],
+  }),
+  route({
+    method: "DELETE",
+    path: "/v1/collections/:collection",
+    scope: "admin",
+    handle: answerWith(deleteCollection, acceptedResponse),
+    id: "deleteCollection",
+    summary: "Delete a collection: all its documents pushed so far",
+    notes:
+      "Covers every submission up to the newest one at the time of the request, `through`; later pushes are untouched. " +
+      "Some thousand documents are deleted at once, and the poller deletes the others within minutes: `GET` shows the " +
+      "progress. Their inputs, texts and scores are deleted; submissions and their counts stay. Unfinished submissions " +
+      "are canceled: documents in the Queue end as `canceled` when their message arrives, without being stored, and " +
+      "answers of Workers AI are dropped. Pushes in progress are ended with 409, and retries end. Requested again in " +
+      "progress, the deletion extends to the newest submission; after its end, it begins anew.",
+    query: noQuery,
+    status: 202,
+    answer: deletionSchema,
+    problems: ["not-found"],
+  }),
+  route({
+    method: "GET",
     path: "/v1/collections/:collection/documents",
     scope: "read",
     handle: answerWith(getDocuments, documentsResponse),
@@ -148,8 +181,8 @@ export const routes: readonly Route[] = [
     id: "deleteDocument",
     summary: "Delete all versions of a document",
     notes:
-      "Inputs and scores are deleted, of recorded versions only: a version in the Queue still arrives, so cancel its " +
-      "submission, or delete again once it is recorded. A version that had not ended counts as `canceled` in its " +
+      "Inputs, texts and scores are deleted, of recorded versions only: a version in the Queue, or staged in D1 because " +
+      "it is too large for a message, still arrives. Cancel its submission, or delete again once it is recorded. A version that had not ended counts as `canceled` in its " +
       "submission without being among its results, and its answer is dropped.",
     query: noQuery,
     answer: answers.deletedSchema,

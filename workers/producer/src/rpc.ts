@@ -2,6 +2,8 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { err, MAX_JSON_BODY_BYTES, ok, type Result } from "@sluice/core";
 import { parseAnswer } from "@sluice/client/parse-answer";
 import type {
+  Collection,
+  CollectionDeletion,
   Document,
   DocumentIn,
   MalformedMessage,
@@ -25,7 +27,9 @@ import { parseParameters } from "./http/query.ts";
 import { checkIdempotencyKey } from "./push/idempotency.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import { cancelSubmission } from "./verbs/cancel-submission.ts";
+import { deleteCollection } from "./verbs/delete-collection.ts";
 import { discardMalformed } from "./verbs/discard-malformed.ts";
+import { getCollection } from "./verbs/get-collection.ts";
 import { documentQuery, getDocument } from "./verbs/get-document.ts";
 import { getStats } from "./verbs/get-stats.ts";
 import { getSubmission } from "./verbs/get-submission.ts";
@@ -67,6 +71,14 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
 
   async cancel(submission: string): Promise<Submission | null> {
     return valueOrNull(await cancelSubmission(contextOf(this.env), { key: BOUND, id: submission }));
+  }
+
+  async collection(name: string): Promise<Collection | null> {
+    return valueOrNull(await getCollection(contextOf(this.env), { key: BOUND, collection: name }));
+  }
+
+  async deleteCollection(name: string): Promise<CollectionDeletion | null> {
+    return valueOrNull(await deleteCollection(contextOf(this.env), { key: BOUND, collection: name }));
   }
 
   async stats(): Promise<Stats> {

@@ -90,6 +90,14 @@ const GOOD: Readonly<Record<string, (world: World) => Good>> = {
   ],
   cancelSubmission: ({ open }) => [{ path: `/v1/submissions/${open}/cancel`, method: "POST" }],
   retrySubmission: ({ submission }) => [{ path: `/v1/submissions/${submission}/retry`, method: "POST" }],
+  getCollection: () => [{ path: "/v1/collections/default" }],
+  deleteCollection: () => [
+    {
+      path: "/v1/collections/throwaway",
+      method: "DELETE",
+      before: [json(`${PUSH}?collection=throwaway`, FRANCE)],
+    },
+  ],
   getDocuments: () => [{ path: "/v1/collections/default/documents?id=a&id=b&id=none" }],
   getDocument: () => [{ path: "/v1/collections/default/documents/a?include=text,metadata" }],
   deleteDocument: () => [{ path: "/v1/collections/default/documents/a", method: "DELETE" }],
@@ -120,7 +128,8 @@ const withNothing = (path: string) =>
   path
     .replace(/(sub|job)_[0-9a-f-]+/, `$1_${UNKNOWN}`)
     .replace(/msg_\w+/, "msg_unknown")
-    .replace("documents/a", "documents/none");
+    .replace("documents/a", "documents/none")
+    .replace(/collections\/[a-z]+$/, "collections/none");
 const withoutQuery = (path: string) => path.split("?")[0] ?? path;
 
 /** Requests that provoke a problem, made from one that succeeds; together they get every header that it may have. */

@@ -40,6 +40,18 @@ describe("over RPC", () => {
     });
   });
 
+  it("a collection is counted and deleted", async () => {
+    await scored(ids(0, 2));
+    expect(await sluice.collection("default")).toMatchObject({ counts: { total: 2, succeeded: 2 }, deletion: null });
+    expect(await sluice.deleteCollection("default")).toMatchObject({ deleted_documents: 2 });
+    expect(await sluice.collection("default")).toMatchObject({
+      counts: { total: 0 },
+      deletion: { deleted_documents: 2 },
+    });
+    expect(await sluice.collection("none")).toBeNull();
+    expect(await sluice.deleteCollection("none")).toBeNull();
+  });
+
   it("stats are read, with the scorer", async () => {
     await scored(ids(0, 2));
     expect(await sluice.stats()).toMatchObject({ scorer: "workers-ai", lanes: { bulk: { succeeded: 2 } } });

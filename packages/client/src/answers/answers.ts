@@ -1,4 +1,6 @@
 import type {
+  Collection,
+  CollectionDeletion,
   Attempt,
   Counts,
   DeletedDocument,
@@ -198,6 +200,26 @@ export const retryAcceptedShape = object<RetryAccepted>({
   queued: number,
   lost: number,
   expired: optional(number),
+});
+
+export const deletionShape = object<CollectionDeletion>({
+  requested_at: time,
+  through: string,
+  deleted_documents: number,
+  completed_at: nullable(time),
+});
+
+export const collectionShape = object<Collection>({
+  collection: string,
+  counts: object<Collection["counts"]>({
+    total: number,
+    processing: number,
+    succeeded: number,
+    failed: number,
+    canceled: number,
+  }),
+  counted_all: boolean,
+  deletion: nullable(deletionShape),
 });
 
 export const deletedDocumentShape = object<DeletedDocument>({ deleted: number });

@@ -18,6 +18,7 @@ import {
   wholeNumber,
 } from "./choices.ts";
 import type { Cli } from "./cli.ts";
+import { deleteCollection, getCollection, type DeleteCollectionFlags } from "./commands/collections.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
 import { malformed, type MalformedFlags } from "./commands/malformed.ts";
 import {
@@ -244,6 +245,26 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
     )
     .option("--top-k <number>", "the top K scores per document", wholeNumber(MAX_LISTED))
     .option("--include <parts>", "text, metadata, or text,metadata", listOf(includes));
+
+  const collections = program
+    .command("collections")
+    .description("count or delete the documents of a collection")
+    .helpCommand(false)
+    .addHelpText("before", refuseUnknown);
+  command(
+    "get <name>",
+    "a collection's counts, and the progress of its deletion",
+    ["sluice collections get docs"],
+    (cli, [name = ""]) => getCollection(cli, name),
+    collections,
+  );
+  command(
+    "delete <name>",
+    "delete all documents pushed into a collection so far; asks first",
+    ["sluice collections delete docs", "sluice collections delete docs --yes"],
+    (cli, [name = ""], flags: DeleteCollectionFlags) => deleteCollection(cli, name, flags),
+    collections,
+  ).option("-y, --yes", "do not ask");
 
   const keys = program
     .command("keys")

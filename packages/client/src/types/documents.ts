@@ -252,6 +252,28 @@ export interface RetryAccepted {
   readonly expired?: number | undefined;
 }
 
+/** A collection: its recorded documents, and its last deletion. */
+export interface Collection {
+  readonly collection: string;
+  /** Recorded documents by the status of their newest version, without those in the Queue. */
+  readonly counts: Omit<Counts, "queued">;
+  /** Whether `counts` has all recorded documents. A large collection is counted in part. */
+  readonly counted_all: boolean;
+  /** `null` if none was requested. */
+  readonly deletion: CollectionDeletion | null;
+}
+
+/** The deletion of a collection. */
+export interface CollectionDeletion {
+  readonly requested_at: string;
+  /** The submission up to which the collection's documents are deleted. Later ones stay. */
+  readonly through: string;
+  /** Versions deleted so far. */
+  readonly deleted_documents: number;
+  /** `null` while it is in progress. */
+  readonly completed_at: string | null;
+}
+
 /** The answer to a deletion. */
 export interface DeletedDocument {
   /** Deleted versions. */

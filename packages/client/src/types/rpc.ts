@@ -1,4 +1,13 @@
-import type { Document, DocumentIn, Page, PushAccepted, PushParameters, Submission } from "./documents.ts";
+import type {
+  Collection,
+  CollectionDeletion,
+  Document,
+  DocumentIn,
+  Page,
+  PushAccepted,
+  PushParameters,
+  Submission,
+} from "./documents.ts";
 import type { MalformedMessage, Replayed, Stats } from "./jobs.ts";
 
 export interface RpcPushOptions extends PushParameters {
@@ -39,6 +48,10 @@ export interface SluiceService {
   submission(id: string): Promise<Submission | null>;
   /** Cancels documents that are not dispatched yet, and stops a retry. */
   cancel(submission: string): Promise<Submission | null>;
+  /** Counts a collection's documents, and reads the progress of its deletion. */
+  collection(name: string): Promise<Collection | null>;
+  /** Deletes all documents that were pushed into a collection so far. */
+  deleteCollection(name: string): Promise<CollectionDeletion | null>;
   /** Reads the state of the service, and what computes scores. */
   stats(): Promise<Stats>;
   /** Lists a page of the quarantined messages. */

@@ -81,7 +81,7 @@ describe("the packed client, installed outside the workspace", () => {
 
   it("runs the command", async () => {
     bench.program = [node, join(folder, "node_modules/.bin/sluice")];
-    expect((await bench.spawn(["--version"])).stdout).toBe("0.1.0\n");
+    expect((await bench.spawn(["--version"])).stdout).toBe("0.2.0\n");
     bench.write("docs.ndjson", [{ id: "a", query: "capital of France", contexts: ["Paris", "Bananas"] }]);
     const { code, stdout, stderr } = await bench.spawn(["push", "docs.ndjson"]);
     expect([code, stderr]).toEqual([0, ""]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fetch, Sluice } from "../../src/index.ts";
-import { jobOf, malformedOf, statsOf, submissionOf, documentOf } from "../shapes.ts";
+import { collectionOf, jobOf, malformedOf, statsOf, submissionOf, documentOf } from "../shapes.ts";
 import { clientOf, collect, documents } from "./client.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
@@ -37,6 +37,7 @@ const accepted = {
   rejected_count: 1,
   rejected: [{ line: 2, detail: "bad" }],
 };
+const collection = collectionOf("c", { requested_at: AT, through: "sub_1", deleted_documents: 1, completed_at: AT });
 const pageOf = (item: unknown) => ({ data: [item], next_cursor: null });
 
 /** Every method, with an answer in which each key is set. */
@@ -52,6 +53,8 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
   document: [(client) => client.document("c", "d"), full],
   documents: [(client) => client.documents("c", ["d", "e"]), { data: [full], missing: ["e"] }],
   deleteDocument: [(client) => client.deleteDocument("c", "d"), { deleted: 1 }],
+  collection: [(client) => client.collection("c"), collection],
+  deleteCollection: [(client) => client.deleteCollection("c"), collection.deletion],
   feed: [(client) => client.feed()[Symbol.asyncIterator]().next(), { data: [full], next_cursor: "1" }],
   job: [(client) => client.job("j"), job],
   jobs: [(client) => collect(client.jobs()), pageOf(job)],

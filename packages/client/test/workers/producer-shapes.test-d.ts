@@ -9,6 +9,7 @@ import type { WaitingReason as CoreWaitingReason } from "@sluice/pipeline/job/wa
 import type { PROBLEMS } from "../../../../workers/producer/src/http/problems.ts";
 import type { pushQuerySchema } from "../../../../workers/producer/src/push/options.ts";
 import type * as answers from "../../../../workers/producer/src/shapes/answers.ts";
+import type { collectionShape, deletionShape } from "../../../../workers/producer/src/shapes/collection.ts";
 import type { documentShape } from "../../../../workers/producer/src/shapes/document.ts";
 import type { jobShape } from "../../../../workers/producer/src/shapes/job.ts";
 import type { malformedShape } from "../../../../workers/producer/src/shapes/malformed.ts";
@@ -75,6 +76,8 @@ export type Shapes = [
   >,
   True<Gives<Out<typeof answers.retriedSchema>, client.RetryAccepted>>,
   True<Gives<Out<typeof answers.deletedSchema>, client.DeletedDocument>>,
+  True<Gives<ReturnType<typeof collectionShape>, client.Collection>>,
+  True<Gives<ReturnType<typeof deletionShape>, client.CollectionDeletion>>,
   True<Gives<Out<typeof answers.pauseListSchema>, client.PauseList>>,
   True<Gives<Out<typeof answers.resumedSchema>, client.Resumed>>,
 ];

@@ -1,7 +1,7 @@
 import type { RetentionLimits } from "../submission/retention-rules.ts";
 import type { RetentionStep } from "../submission/retention-step.ts";
 import { advanceRetention } from "../submission/sql/retention-progress.ts";
-import { forgetVersions, listOldParts } from "./sql/forget-versions.ts";
+import { forgetOldVersions, listOldParts } from "./sql/forget-versions.ts";
 import type { PartKey } from "./sql/list-parts-of-texts.ts";
 
 /** Parts, and documents of parts, that one step looks at. One part may have more. */
@@ -27,7 +27,7 @@ export function forgetVersionsStep(limits: RetentionLimits): RetentionStep {
     };
     // A part of an old submission may have been recorded late.
     const old = parts.filter(({ recordedAt }) => recordedAt < before);
-    if (old.length > 0) await forgetVersions(db, old, limits, move(next), now);
+    if (old.length > 0) await forgetOldVersions(db, old, limits, move(next), now);
     else if (parts.length > 0) await advanceRetention(db, move(next), now);
     return next;
   };

@@ -10,6 +10,7 @@ import { dispatchBytes } from "../platform/memory.ts";
 import { holdPaused } from "./keep-back-paused.ts";
 import { mergePending } from "./merge-pending.ts";
 import { withDatabaseClock } from "../platform/database-clock.ts";
+import { continueDeletions, DELETIONS_STATEMENTS } from "../submission/continue-deletions.ts";
 import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { runMaintenance } from "../submission/maintenance.ts";
@@ -55,11 +56,12 @@ export async function runPoller(context: PollerContext, level: DatabaseLevel = "
     RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS + (isPressed ? 0 : RETENTION_STATEMENTS) : 0),
   );
   const pausesEndedBy = timeAfter(context.databaseTime(), -context.runInterval);
-  const { isRetrying } = await workThrough(context, budget, null, { pausesEndedBy });
+  const { isRetrying, isDeleting } = await workThrough(context, budget, null, { pausesEndedBy });
   unreserve?.();
-  if (!isRetrying && !isSweep) return;
+  if (!isRetrying && !isDeleting && !isSweep) return;
   const clocked = await withDatabaseClock(context);
   if (isRetrying) await continueRetries(clocked);
+  if (isDeleting) await continueDeletions(clocked, budget, isSweep ? SWEEP_STATEMENTS : 0);
   if (!isSweep) return;
   await runMaintenance(clocked, budget);
   if (!isPressed) await retain(clocked, context.retention, level, budget);
@@ -80,14 +82,14 @@ async function retainApart(context: PollerContext, level: DatabaseLevel, budget:
  * the chain, or one over the submit rate, looks repeatedly until its time is up and continues in a fresh invocation if
  * the load lasts. So jobs that become due between two cron runs, or wait for the submit rate, need not wait for the
  * next cron run. Claims use D1's clock. A run that found due jobs reads it before it processes any. Returns whether the
- * first claim found a retry in progress.
+ * first claim found a retry or a deletion in progress.
  */
 export async function workThrough(
   isolate: PollerContext,
   budget: RunBudget,
   holder: string | null,
   firstOfRun: { readonly pausesEndedBy: Time } | null,
-): Promise<{ readonly isRetrying: boolean }> {
+): Promise<{ readonly isRetrying: boolean; readonly isDeleting: boolean }> {
   const startedAt = isolate.now();
   let context = isolate;
   let claimed = 0;
@@ -99,6 +101,7 @@ export async function workThrough(
     isOverRate: false,
     wasOverRate: false,
     isRetrying: false,
+    isDeleting: false,
   };
   const unreserveChain = budget.reserve(CHAIN_STATEMENTS);
   const ages: PendingAges = new Map();
@@ -116,7 +119,9 @@ export async function workThrough(
       leaseUntil: timeAfter(now, dispatchLease(context.runInterval)),
     };
     const started = first === null ? null : await claimAtStart(context.db, limits, now, first.pausesEndedBy);
-    if (started !== null) state.isRetrying = started.isRetrying;
+    if (started !== null) [state.isRetrying, state.isDeleting] = [started.isRetrying, started.isDeleting];
+    // For the steps after this work.
+    if (started?.isDeleting === true) budget.reserve(DELETIONS_STATEMENTS);
     const jobs = started?.jobs ?? (await claimDueJobs(context.db, limits, now));
     if (jobs.length > 0 && context === isolate) context = await withDatabaseClock(isolate);
     const leaseUntil = context.now() - (isolate.now() - claimedAt) + dispatchLease(context.runInterval);
@@ -183,7 +188,7 @@ export async function workThrough(
     if (!state.isContinued) await handOn(context, holder);
   } else if (holder !== null) await endChain(context.db, holder);
   if (claimed > 0) context.log({ event: "poller_run", jobs: claimed, failed, milliseconds: isolate.now() - startedAt });
-  return { isRetrying: state.isRetrying };
+  return { isRetrying: state.isRetrying, isDeleting: state.isDeleting };
 }
 
 /** Whether a claim reached the limit of a lane, so more jobs are due. */

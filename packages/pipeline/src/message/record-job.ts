@@ -5,7 +5,8 @@ import type { PartMessage } from "./message.ts";
 import { partToRecord } from "./part-to-record.ts";
 import { readJobContent, type DocumentContent } from "../job/sql/read-job-documents.ts";
 import { planTransactions } from "./sql/plan-transactions.ts";
-import { recordParts } from "./sql/record-parts.ts";
+import { recordForgottenParts } from "./sql/record-forgotten-parts.ts";
+import { recordParts, type RecordingTransaction } from "./sql/record-parts.ts";
 import type { Context } from "../platform/context.ts";
 
 /** A parsed part with its weight. */
@@ -51,20 +52,24 @@ export async function recordJob(
   const records = parts.map(({ part, weight }) => partToRecord(part, weight));
   for (const transaction of planTransactions(records)) {
     const now = context.now();
-    recorded.push(
-      ...(await recordParts(
-        context.db,
-        { ...job, leaseUntil: now + dispatchLease(context.runInterval) },
-        transaction,
-        now,
-      )),
-    );
+    const lease = { ...job, leaseUntil: now + dispatchLease(context.runInterval) };
+    const isRecorded = await recordParts(context.db, lease, transaction, now);
+    recorded.push(...(isRecorded.includes(false) ? await recordForgotten(context, job.id, transaction) : isRecorded));
   }
   const readContent = keepsContent
     ? async () => contentOf(parts)
     : () => readJobContent(context.db, { id: job.id, dispatchNumber: 0 });
   const payloadBytes = parts.reduce((sum, { weight }) => sum + weight.payloadBytes, 0);
   return { parts: recorded, job: { id: job.id, model, payloadBytes, readContent } };
+}
+
+/**
+ * Records those parts of a refused transaction whose collection was deleted, so that neither their messages nor those of
+ * their neighbors come back for them. Returns for each part whether it is recorded now.
+ */
+async function recordForgotten(context: Context, job: JobId, { statements }: RecordingTransaction): Promise<boolean[]> {
+  const parts = statements.flatMap(({ contextsRows }) => contextsRows.flatMap((row) => row.parts));
+  return recordForgottenParts(context.db, job, parts, context.now());
 }
 
 function contentOf(parts: readonly PlannedPart[]): DocumentContent[] {

@@ -2,7 +2,7 @@ import { env } from "cloudflare:test";
 import type { JobId, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { beforeEach, describe, expect, it } from "vitest";
-import { forgetVersions } from "../../src/document/sql/forget-versions.ts";
+import { forgetOldVersions } from "../../src/document/sql/forget-versions.ts";
 import { readLastSequence } from "../../src/document/sql/read-feed.ts";
 import { deleteEndedJobs } from "../../src/job/sql/delete-ended-jobs.ts";
 import { startDispatch } from "../../src/job/sql/start-dispatch.ts";
@@ -176,7 +176,7 @@ describe("history", () => {
     await succeeded(["a"]);
     const limits = { versions: LATER, hidden: LATER, parts: LATER };
     for (let times = 0; times < 2; times += 1)
-      await forgetVersions(db, [{ submission: first, part: 0 }], limits, MOVE, LATER);
+      await forgetOldVersions(db, [{ submission: first, part: 0 }], limits, MOVE, LATER);
     expect(await readSubmission(db, first)).toMatchObject({ forgotten: 1 });
     expect(await readFailureTotals(db)).toEqual([{ code: "model_error", count: 1 }]);
     expect(await rows("SELECT deleted FROM retention_progress")).toEqual([{ deleted: 1 }]);
@@ -186,7 +186,7 @@ describe("history", () => {
     const [first, second] = [await succeeded(["a"]), await succeeded(["a"])];
     await succeeded(["a"]);
     const parts = [first, second].map((submission) => ({ submission, part: 0 }));
-    await forgetVersions(db, parts, { versions: LATER, hidden: LATER, parts: 0 }, MOVE, LATER);
+    await forgetOldVersions(db, parts, { versions: LATER, hidden: LATER, parts: 0 }, MOVE, LATER);
     expect(await rows("SELECT forgotten FROM submissions ORDER BY id")).toEqual([
       { forgotten: 1 },
       { forgotten: 1 },

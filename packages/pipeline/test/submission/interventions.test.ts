@@ -6,21 +6,9 @@ import { deleteDocument } from "../../src/document/sql/delete-document.ts";
 import { listStagedParts, sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts";
 import { openDatabase, type Database } from "@sluice/db";
 import { pauseDispatching, readPauses, resumeDispatching } from "../../src/job/sql/pause-dispatching.ts";
-import { readDocument } from "../../src/document/sql/read-document.ts";
 import { readSubmission } from "../../src/submission/sql/read-submission.ts";
-import { recordParts } from "../../src/message/sql/record-parts.ts";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
-import {
-  dispatch,
-  jobId,
-  MODEL,
-  NOW,
-  open,
-  part,
-  record,
-  succeed,
-  transactionOf,
-} from "../../test-support/fixtures.ts";
+import { dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -131,57 +119,6 @@ describe("pausing", () => {
     await pauseDispatching(db, pause);
     expect(await resumeDispatching(db, pause.scope, NOW + MINUTE)).toBeNull();
   });
-});
-
-describe("deleting", () => {
-  it("deletes every version, ends an open one as canceled, and drops its answer", async () => {
-    const first = await recorded(["a", "b"]);
-    await succeed(db, first.id, await dispatch(db, first.id));
-    const second = await recorded(["a"], NOW + 1);
-    const members = await dispatch(db, second.id);
-    expect(await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2)).toBe(2);
-    expect(await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2)).toBe(0);
-    expect(await readSubmission(db, first.submission)).toMatchObject({ succeeded: 2, canceled: 0 });
-    expect(await readSubmission(db, second.submission)).toMatchObject({ canceled: 1, completedAt: NOW + 2 });
-    await succeed(db, second.id, members);
-    expect(await readDocument(db, { collection: "default", id: "a" }, false)).toBeNull();
-    expect(await rows("SELECT document_id FROM outcomes")).toEqual([{ document_id: "b" }]);
-    expect(await readSubmission(db, second.submission)).toMatchObject({ succeeded: 0, canceled: 1 });
-  });
-
-  it("deletes the texts of every version, and none of its neighbors", async () => {
-    await recorded(["a", "b"]);
-    await recorded(["c", "a", "d"], NOW + 1);
-    await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
-    const texts = ["one", "two"];
-    expect(await contextsKept()).toEqual([
-      [null, texts],
-      [texts, null, texts],
-    ]);
-    expect(await rows("SELECT document_id FROM documents ORDER BY document_id")).toHaveLength(3);
-    for (const id of ["b", "c", "d"])
-      expect(await readDocument(db, { collection: "default", id }, true)).toMatchObject({
-        contexts: JSON.stringify(texts),
-      });
-  });
-
-  it("deletes texts from a row that is shared with other pushes", async () => {
-    const [first, second] = [await open(db, { total: 2 }), await open(db, { total: 1, collection: "other" }, NOW + 1)];
-    const own = (id: string) => ({ id, contexts: [`text of ${id}`, "another"] });
-    const parts = [part(first, 0, [own("a"), own("b")]), part(second, 0, [own("a")], 0, "other")];
-    const job = { id: jobId(), model: MODEL, lane: "bulk", leaseUntil: NOW } as const;
-    await recordParts(db, job, transactionOf([parts]), NOW);
-    await deleteDocument(db, { collection: "other", id: "a" }, NOW + 2);
-    expect(await contextsKept()).toEqual([[own("a").contexts, own("b").contexts, null]]);
-    await deleteDocument(db, { collection: "default", id: "a" }, NOW + 2);
-    expect(await contextsKept()).toEqual([[null, own("b").contexts, null]]);
-    expect(await readDocument(db, { collection: "default", id: "b" }, true)).toMatchObject({
-      contexts: JSON.stringify(own("b").contexts),
-    });
-  });
-
-  const contextsKept = async () =>
-    (await rows("SELECT texts FROM contexts ORDER BY id")).map((row) => JSON.parse(String(row["texts"])) as unknown);
 });
 
 describe("the sweep", () => {

@@ -16,6 +16,7 @@ export interface SubmissionRow {
   readonly failed: number;
   readonly canceled: number;
   readonly lost: number;
+  readonly forgotten: number;
   readonly closed_at: number | null;
   readonly active_at: number;
   readonly cancel_requested_at: number | null;

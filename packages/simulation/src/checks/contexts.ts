@@ -23,5 +23,8 @@ export function contextsFlaw({ mirror, sqlite }: World): string | null {
     SELECT document_id, contexts_id FROM documents GROUP BY contexts_id, collection, document_id HAVING count(*) > 1`);
   if (shared !== undefined) return `two versions of ${String(shared["document_id"])} share a row of contexts`;
   const [stray] = kept.keys();
-  return stray === undefined ? null : `contexts without a document are kept: ${stray}`;
+  if (stray !== undefined) return `contexts without a document are kept: ${stray}`;
+  const [empty] = sqlite.rows(`
+    SELECT id FROM contexts WHERE NOT EXISTS (SELECT 1 FROM json_each(texts) WHERE type <> 'null')`);
+  return empty === undefined ? null : `a row of contexts without texts is kept: ${String(empty["id"])}`;
 }

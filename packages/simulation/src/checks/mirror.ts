@@ -57,6 +57,7 @@ export class Mirror {
   readonly #rules: Rules;
   readonly #rate = new SubmitRate();
   readonly #chain = new Chain();
+  #lastContexts = 0;
   readonly #startedBy = new Map<Caller, readonly Dispatch[]>();
   #transaction = new Transaction([]);
 
@@ -77,7 +78,7 @@ export class Mirror {
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
       else if (table === "parts" && event !== "insert") this.#rules.fail("a part was changed: parts are immutable");
-      else if (table === "contexts") this.#contexts(event);
+      else if (table === "contexts") this.#contexts(event, Number(change[2]));
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
       else if (table === "retries") this.#retry(event, change);
@@ -133,7 +134,16 @@ export class Mirror {
     this.#report(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
       this.#report(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
-      const counted = { recorded: 0, succeeded: 0, failed: 0, canceled: 0, unconfirmed: 0, jobs: 0, tokens: 0 };
+      const counted = {
+        recorded: 0,
+        succeeded: 0,
+        failed: 0,
+        canceled: 0,
+        forgotten: 0,
+        unconfirmed: 0,
+        jobs: 0,
+        tokens: 0,
+      };
       const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now() };
       this.submissions.set(row.id, submission);
       return void this.#transaction.submissions.add(submission);
@@ -151,10 +161,14 @@ export class Mirror {
     if (submission !== undefined) this.#transaction.submissions.add(submission);
   }
 
-  /** Checks that texts are immutable, except those of a document that is being deleted. */
-  #contexts(event: string): void {
-    if (event === "insert" || (event === "update" && this.#transaction.deleted.size > 0)) return;
-    this.#rules.fail(`texts were ${event}d: they are immutable`);
+  /** Checks that each row of texts has a new number, and that texts change only if documents are deleted. */
+  #contexts(event: string, id: number): void {
+    if (event !== "insert") {
+      if (this.#transaction.deleted.size === 0) this.#rules.fail(`texts were ${event}d: they are immutable`);
+      return;
+    }
+    if (id <= this.#lastContexts) this.#rules.fail(`the number ${id} of a row of texts was used before`);
+    this.#lastContexts = id;
   }
 
   #document(event: string, change: Change): void {
@@ -167,6 +181,7 @@ export class Mirror {
     if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are immutable`);
     if (event === "delete") {
       version.deleted = true;
+      submission.forgotten += 1;
       if (version.outcome === null && !this.#transaction.endedBefore.has(key)) submission.canceled += 1;
       return;
     }

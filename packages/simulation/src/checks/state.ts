@@ -145,6 +145,8 @@ export interface Submission {
   succeeded: number;
   failed: number;
   canceled: number;
+  /** Documents whose row was deleted. */
+  forgotten: number;
   /** Dispatches with its documents that jobs count as unconfirmed. */
   unconfirmed: number;
   /** Jobs that ended with its documents, and its shares of their usage. */

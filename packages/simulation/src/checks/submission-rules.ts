@@ -44,7 +44,7 @@ export function holderOf(
 
 /** Returns the flaw in a submission's counters, or `null`. */
 export function countsFlaw({ row, jobs, tokens, ...counted }: Submission): string | null {
-  for (const name of ["recorded", "succeeded", "failed", "canceled"] as const) {
+  for (const name of ["recorded", "succeeded", "failed", "canceled", "forgotten"] as const) {
     if (row[name] !== counted[name])
       return `${row.id} has ${name} ${row[name]}, but its rows add up to ${counted[name]}`;
   }

@@ -14,6 +14,7 @@ export const AUDITED = {
     "failed",
     "canceled",
     "lost",
+    "forgotten",
     "closed_at",
     "active_at",
     "cancel_requested_at",

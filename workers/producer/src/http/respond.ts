@@ -18,6 +18,11 @@ export function documentsResponse({ documents, missing }: FoundDocuments): Respo
   return jsonTextResponse(`{"data":[${documents.join(",")}],"missing":${JSON.stringify(missing)}}`);
 }
 
+/** Something that was accepted and goes on. */
+export function acceptedResponse(body: unknown): Response {
+  return new Response(JSON.stringify(body), { status: 202, headers: { "content-type": JSON_TYPE } });
+}
+
 /** Success without content. */
 export function emptyResponse(): Response {
   return new Response(null, { status: 204 });

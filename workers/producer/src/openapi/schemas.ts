@@ -1,5 +1,6 @@
 import * as z from "zod";
 import * as answers from "../shapes/answers.ts";
+import { collectionSchema, deletionSchema } from "../shapes/collection.ts";
 import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
 import { malformedMessageSchema } from "../shapes/malformed.ts";
@@ -23,6 +24,8 @@ const OUT: Readonly<Record<string, z.ZodType>> = {
   Stats: statsSchema,
   Health: healthSchema,
   Accepted: acceptedSchema,
+  Collection: collectionSchema,
+  Deletion: deletionSchema,
   Retried: answers.retriedSchema,
   Deleted: answers.deletedSchema,
   Replayed: answers.replayedSchema,

@@ -120,6 +120,17 @@ export function takenOver(submission: SubmissionId): Problem {
   };
 }
 
+/** For a push whose collection was deleted after it began. It cannot go on, and the same key cannot resume it. */
+export function collectionDeleted(submission: SubmissionId): Problem {
+  return {
+    name: "conflict",
+    detail:
+      "The collection was deleted after this push began, so all of its documents are canceled. Push them again, with a " +
+      "new Idempotency-Key if the push had one.",
+    members: { submission },
+  };
+}
+
 export function anotherBody(submission: SubmissionId | null): Problem {
   return {
     name: "idempotency-key-reused",

@@ -1,4 +1,6 @@
 import { err, nameDocument, ok, type Result, type SubmissionId } from "@sluice/core";
+import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
+import { isSubmissionDeleted } from "@sluice/pipeline/submission/sql/request-deletion.ts";
 import { releasePush } from "@sluice/pipeline/submission/sql/take-over-push.ts";
 import type { ApiContext } from "../context.ts";
 import { EMPTY_BODY, type BodyPiece } from "../http/body.ts";
@@ -10,6 +12,7 @@ import type { HeldDocuments } from "./held-documents.ts";
 import {
   RETRY_AFTER_SECONDS,
   anotherBody,
+  collectionDeleted,
   stillRunning,
   takeOver,
   type KeyStatus,
@@ -68,7 +71,7 @@ async function takeJson(
   if (!keyed.ok) return keyed;
   const nameAll = documents.count <= MAX_NAMED ? namesOf(documents) : null;
   const end = await push(context, options, documents.take(), keyed.value);
-  if (end.kind !== "sent") return err(notAccepted(end));
+  if (end.kind !== "sent") return err(await problemOf(context, end));
   const names = nameAll === null ? null : nameAll(end.submission);
   return taken(
     end,
@@ -92,9 +95,26 @@ async function takeNdjson(
   if (end.kind === "nothing") {
     return err(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));
   }
-  if (end.kind !== "sent") return err(notAccepted(end));
+  if (end.kind !== "sent") return err(await problemOf(context, end));
   const given = { resumed: isResumed(keyed.value), names: null, rejectedCount, rejected };
   return taken(end, keyed.value, await acceptedAnswer(context, options, end, given));
+}
+
+async function problemOf(context: ApiContext, end: Exclude<PushEnd, { kind: "sent" }>): Promise<Problem> {
+  const isInterrupted = end.kind === "taken" || end.kind === "unsent";
+  if (isInterrupted && end.submission !== null && (await isDeletedNow(context, end.submission)))
+    return collectionDeleted(end.submission);
+  return notAccepted(end);
+}
+
+/** Whether a push ended because its collection was deleted. If D1 is unavailable, that is the problem. */
+async function isDeletedNow({ db, log }: ApiContext, submission: SubmissionId): Promise<boolean> {
+  try {
+    return await isSubmissionDeleted(db, submission);
+  } catch (error) {
+    log({ event: "deletion_not_read", submission, ...describeError(error) });
+    return false;
+  }
 }
 
 const NONE_REJECTED = { rejectedCount: 0, rejected: [] as readonly LineProblem[] };
@@ -122,7 +142,10 @@ async function keyedPush(
   const keyed = { claim: key.key, fingerprint: () => fingerprint.value };
   if (interrupted === null) return ok({ ...keyed, resume: null });
   const over = await takeOver(context, interrupted.submission);
-  if (over === null) return err(stillRunning(RETRY_AFTER_SECONDS));
+  if (over === null) {
+    const isDeleted = await isSubmissionDeleted(context.db, interrupted.submission);
+    return err(isDeleted ? collectionDeleted(interrupted.submission) : stillRunning(RETRY_AFTER_SECONDS));
+  }
   // Its parts belong to the submission that is open: other options would contradict it.
   if (!isSame(options, over.row)) {
     await releasePush(context.db, over.row.id, over.holder);

@@ -1,33 +1,20 @@
 import { sql } from "drizzle-orm";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, transact } from "@sluice/db";
-import { isSameDocument } from "./is-document.ts";
+import { forgetDocuments } from "./forget-documents.ts";
 
 /**
- * Deletes every version of a document: inputs and outcomes. A version that has not ended counts as canceled, and a
- * later answer for it is dropped. Returns the number of deleted versions. A repeated call finds none. Reads rows in
- * proportion to the versions.
+ * Deletes every recorded version of a document: inputs, texts and outcomes. A version that has not ended counts as
+ * canceled, and a later answer for it is dropped. Returns the number of deleted versions. A repeated call finds none.
+ * Reads rows in proportion to the versions and to the documents that share their rows of texts.
  */
 export async function deleteDocument(
   db: Database,
   document: { readonly collection: string; readonly id: string },
   now: Time,
 ): Promise<number> {
-  const key = sql`document_id = ${document.id} AND collection = ${document.collection}`;
-  const removed = await transact(db, [
-    sql`
-      UPDATE submissions SET canceled = canceled + 1,
-        completed_at = CASE WHEN closed_at IS NOT NULL AND succeeded + failed + canceled + 1 + lost = total
-          THEN ${now} END
-      WHERE id IN (
-        SELECT d.submission_id FROM documents d WHERE ${key}
-          AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE ${isSameDocument(sql`o`, sql`d`)}))`,
-    sql`
-      UPDATE contexts SET texts = json_replace(texts, (
-        SELECT '$[' || d.contexts_at || ']' FROM documents d WHERE ${key} AND d.contexts_id = contexts.id), NULL)
-      WHERE id IN (SELECT d.contexts_id FROM documents d WHERE ${key})`,
-    sql`DELETE FROM outcomes WHERE ${key}`,
-    sql`DELETE FROM documents WHERE ${key} RETURNING submission_id`,
-  ]);
-  return removed.length;
+  const versions = sql`
+    SELECT collection, document_id, submission_id, contexts_id, contexts_at FROM documents
+    WHERE collection = ${document.collection} AND document_id = ${document.id}`;
+  return (await transact(db, forgetDocuments(versions, now))).length;
 }

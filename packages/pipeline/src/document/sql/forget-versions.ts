@@ -46,7 +46,7 @@ export async function listOldParts(
  * another run may be faster, and a repeated call changes nothing. Deletes first, so that it works in a full database. Six
  * statements, which read rows in proportion to the versions.
  */
-export async function forgetVersions(
+export async function forgetOldVersions(
   db: Database,
   parts: readonly PartKey[],
   limits: Pick<RetentionLimits, "versions" | "hidden" | "parts">,

@@ -4,6 +4,7 @@ import type { PollWaits } from "../schedule.ts";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transactAll } from "@sluice/db";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
+import { anyDeletion } from "../../submission/sql/request-deletion.ts";
 import { anyRetry } from "../../submission/sql/request-retry.ts";
 import { releaseEndedPauses } from "./pause-dispatching.ts";
 import { nextPoll } from "./next-poll.ts";
@@ -59,22 +60,23 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
 
 /**
  * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, releases the jobs of pauses that
- * expired before `pausesEndedBy`, and reads whether a retry is in progress, which takes one row.
+ * expired before `pausesEndedBy`, and reads whether a retry or the deletion of a collection is in progress, which takes
+ * one row each.
  */
 export async function claimAtStart(
   db: Database,
   limits: ClaimLimits,
   now: Time,
   pausesEndedBy: Time,
-): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean }> {
-  const results = await transactAll<ClaimedRow>(db, [
+): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean; readonly isDeleting: boolean }> {
+  const results = await transactAll(db, [
     beatOfPoller(db, now),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
-    anyRetry,
+    sql`SELECT EXISTS (${anyRetry}) AS isRetrying, EXISTS (${anyDeletion}) AS isDeleting`,
   ]);
-  const [claimed = [], retries = []] = results.slice(-2);
-  return { jobs: claimed.map(claimedJob), isRetrying: retries.length > 0 };
+  const [claimed, [open]] = results.slice(-2) as [ClaimedRow[], { isRetrying: 0 | 1; isDeleting: 0 | 1 }[]];
+  return { jobs: claimed.map(claimedJob), isRetrying: open?.isRetrying === 1, isDeleting: open?.isDeleting === 1 };
 }
 
 function claim(limits: ClaimLimits, now: Time): SQL {

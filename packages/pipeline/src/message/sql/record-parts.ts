@@ -4,6 +4,7 @@ import { type Database, transact } from "@sluice/db";
 import { MEMBER } from "../../job/sql/members.ts";
 import { columns } from "../../platform/sql/columns.ts";
 import { highWaterMark } from "../../platform/sql/high-water-marks.ts";
+import { isForgotten } from "../../submission/sql/is-forgotten.ts";
 
 /** The columns that fill `documents`: a row of `PartToRecord.rows`. */
 export const DOCUMENT = columns("id", "index", "bytes", "contextCount", "query", "contextIds", "metadata");
@@ -61,8 +62,8 @@ export interface RecordingTransaction {
 /**
  * Records parts, their documents and their job in one transaction, before any dispatch.
  *
- * Writes all of them or none. If a part is recorded already, by anyone, if the submission of a part is unknown, or if
- * the first dispatch of the job has started, nothing is written, and the messages of the unrecorded parts must be
+ * Writes all of them or none. If a part is recorded already, by anyone, if the submission of a part is unknown or its
+ * collection was deleted (see `recordForgottenParts`), or if the first dispatch of the job has started, nothing is written, and the messages of the unrecorded parts must be
  * delivered again. So the transaction can be repeated after an error that hides a commit, and deleted texts are not
  * stored again. Documents of a canceled submission end as canceled here and are not in the job.
  *
@@ -143,15 +144,16 @@ export async function recordParts(
 }
 
 /**
- * Whether every part of a JSON list of `KEY` rows belongs to a known submission and is not recorded, and the job has
- * not started. Evaluated once per statement, not per row. Reads three rows per part.
+ * Whether every part of a JSON list of `KEY` rows belongs to a known submission that no deletion of its collection
+ * covers, and is not recorded, and the job has not started. Evaluated once per statement, not per row. Reads three rows
+ * per part, and one more if its submission is canceled.
  */
 function areNew(keys: string, job: JobId): SQL {
   const key = KEY.row(sql`k.value`);
   return sql`
     NOT EXISTS (
       SELECT 1 FROM json_each(${keys}) k
-      WHERE NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = ${key("submission")})
+      WHERE NOT EXISTS (SELECT 1 FROM submissions s WHERE s.id = ${key("submission")} AND NOT ${isForgotten(sql`s`)})
         OR EXISTS (SELECT 1 FROM parts p WHERE p.submission_id = ${key("submission")} AND p.part = ${key("part")}))
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = ${job} AND (j.status <> 'pending' OR j.dispatch_number > 0))`;
 }

@@ -3,6 +3,7 @@ import type { FailureCode, SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
 import { query, retries, transact, type Database } from "@sluice/db";
 import { isSameDocument } from "../../document/sql/is-document.ts";
+import { isDeleted } from "./is-forgotten.ts";
 
 /** A retry in progress. */
 export interface RetryKey {
@@ -31,7 +32,7 @@ const FIRST = '["","",""]';
  * Requests that a submission's failed documents are queued again. `token` is random. Returns the retry that will queue
  * them. A retry in progress of the same code, or of all codes, continues unchanged. A retry of all codes replaces those
  * of single codes. Retries of different codes each count the documents that they have not reached. Returns `null` if
- * nothing failed or the submission is canceled. Reads one index entry per failed document.
+ * nothing failed, the submission is canceled, or its collection was deleted. Reads one index entry per failed document.
  */
 export async function requestRetry(
   db: Database,
@@ -43,7 +44,8 @@ export async function requestRetry(
       INSERT INTO retries (submission_id, code, token, requested_at, documents, listed_through)
       SELECT ${submission}, ${code}, ${token}, ${now}, count(*), ${FIRST} FROM outcomes o INDEXED BY outcomes_failed
       WHERE o.submission_id = ${submission} AND o.status = 'failed' AND (${code} = '' OR o.code = ${code})
-        AND EXISTS (SELECT 1 FROM submissions WHERE id = ${submission} AND cancel_requested_at IS NULL)
+        AND EXISTS (SELECT 1 FROM submissions s
+          WHERE s.id = ${submission} AND s.cancel_requested_at IS NULL AND NOT ${isDeleted(sql`s`)})
       HAVING count(*) > 0
       ON CONFLICT DO NOTHING`,
     // A retry of all codes reaches all of them, including those of this retry.

@@ -1,8 +1,10 @@
-import { gt, lt, or, sql } from "drizzle-orm";
+import { gt, lt, or, sql, type SQL, type SQLWrapper } from "drizzle-orm";
 import { IDEMPOTENCY_KEY_LIFE_MS, WRONG_CLOCK_MS } from "../lifetimes.ts";
 import type { SubmissionId } from "@sluice/core";
 import { stagedParts, transact, type Database } from "@sluice/db";
 import { closeIncomplete, countLost } from "./count-lost.ts";
+import { isDeleted } from "./is-forgotten.ts";
+import { anyDeletion } from "./request-deletion.ts";
 import { submissionsOpenedBefore } from "./submissions-opened-before.ts";
 
 /** Times in milliseconds. A submission whose last activity was before them is inactive. */
@@ -52,7 +54,7 @@ export async function sweepSubmissions(db: Database, times: SweepTimes): Promise
   ]);
 }
 
-/** Staged parts whose message did not arrive in time. */
+/** Staged parts whose message did not arrive in time, or whose collection is being deleted. */
 export async function listStagedParts(
   db: Database,
   stagedBefore: number,
@@ -62,7 +64,13 @@ export async function listStagedParts(
   return db
     .select({ submission: submissionId, part, body })
     .from(stagedParts)
-    .where(or(lt(stagedAt, stagedBefore), gt(stagedAt, stagedBefore + WRONG_CLOCK_MS)))
+    .where(or(lt(stagedAt, stagedBefore), gt(stagedAt, stagedBefore + WRONG_CLOCK_MS), isBeingDeleted(submissionId)))
     .orderBy(submissionId, part)
     .limit(limit);
+}
+
+function isBeingDeleted(submission: SQLWrapper): SQL {
+  return sql`(
+    EXISTS (${anyDeletion})
+    AND EXISTS (SELECT 1 FROM submissions s WHERE s.id = ${submission} AND ${isDeleted(sql`s`)}))`;
 }

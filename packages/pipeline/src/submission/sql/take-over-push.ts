@@ -3,18 +3,21 @@ import { PUSH_ALIVE_MS } from "../lifetimes.ts";
 import type { SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
 import { query, submissions, transact, type Database } from "@sluice/db";
+import { isDeleted } from "./is-forgotten.ts";
 import { unrollSubmission } from "./roll-up-totals.ts";
 
 /**
  * Takes over an interrupted push: one that was released, or that had no activity for 60 s. Activity a minute ahead of
  * `now` was written by a wrong clock and does not count. From then on, its former holder can raise, stage and close
  * nothing. A push that the poller closed as incomplete, or that lost documents, is reopened and swept again, and its
- * lost documents count as missing until their parts are sent again. `token` is random. Returns whether the caller holds
+ * lost documents count as missing until their parts are sent again. A push whose collection was deleted since stays as it
+ * is. `token` is random. Returns whether the caller holds
  * the push: of two concurrent calls, only one does.
  */
 export async function takeOverPush(db: Database, id: SubmissionId, token: string, now: Time): Promise<boolean> {
   const isAlive = sql`active_at > ${timeAfter(now, -PUSH_ALIVE_MS)} AND active_at < ${timeAfter(now, PUSH_ALIVE_MS)}`;
-  const free = sql`id = ${id} AND (holder = '' OR NOT (${isAlive}) OR holder = ${token})`;
+  const free = sql`id = ${id} AND (holder = '' OR NOT (${isAlive}) OR holder = ${token})
+    AND NOT ${isDeleted(sql`submissions`)}`;
   const reopens = sql`(incomplete OR lost > 0)`;
   const rows = await transact(db, [
     ...unrollSubmission(id, sql`incomplete AND ${free}`),
