@@ -142,6 +142,7 @@ export function statsOf(pauses: readonly Pause[], scorer: Scorer): Stats {
     malformed_messages: 0,
     pauses,
     poller: { last_run_at: CREATED },
+    database: null,
     usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0, repeated_dispatches: 0 },
   };
 }

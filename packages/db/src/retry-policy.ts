@@ -1,4 +1,5 @@
 import { withTimeout } from "@sluice/core";
+import type { DatabaseUsage } from "./usage.ts";
 
 /**
  * How to handle D1's transient errors. It applies at the binding, so that every statement shares it. All writes here
@@ -34,6 +35,9 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 const TRANSIENT =
   /network connection lost|caused object to be reset|reset because its code was updated|cannot resolve d1 db due to transient issue|internal error; reference =|overloaded|exceeded timeout|timed out|memory limit|cpu time limit|database is locked/i;
 
+/** D1's message for every write once the database has reached its maximum size. Reads and deletes still work. */
+const FULL = /exceeded maximum db size/i;
+
 /** Maximum causes to follow: an error may be its own cause. */
 const MAX_CAUSES = 5;
 
@@ -47,6 +51,11 @@ export function withCauses(error: unknown): Error[] {
 /** Whether a D1 error is transient. Drizzle wraps D1's own error, so causes are checked too. */
 export function isTransient(error: unknown): boolean {
   return withCauses(error).some((next) => next instanceof D1Timeout || TRANSIENT.test(next.message));
+}
+
+/** Whether D1 refused a write because the database has reached its maximum size. A retry does not help by itself. */
+export function isDatabaseFull(error: unknown): boolean {
+  return withCauses(error).some((next) => FULL.test(next.message));
 }
 
 async function withRetries<T>(retryPolicy: RetryPolicy, call: (elapsed: number | null) => Promise<T>): Promise<T> {
@@ -65,15 +74,13 @@ async function withRetries<T>(retryPolicy: RetryPolicy, call: (elapsed: number |
 const RUNS = new Set<PropertyKey>(["run", "all", "raw", "first"]);
 const inner = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
 
-/** Counts the statements sent to D1, including those of each retry. */
-export interface StatementCounter {
-  statements: number;
-}
+/** The calls whose answers have what D1 reports about them. */
+const REPORTED = new Set<PropertyKey>(["run", "all"]);
 
 function retriedStatement(
   statement: D1PreparedStatement,
   retryPolicy: RetryPolicy,
-  counter: StatementCounter,
+  usage: DatabaseUsage,
 ): D1PreparedStatement {
   const patient = new Proxy(statement, {
     get(target, property) {
@@ -82,14 +89,17 @@ function retriedStatement(
       const method = value as (...values: unknown[]) => unknown;
       if (property === "bind") {
         return (...values: unknown[]) =>
-          retriedStatement(method.apply(target, values) as D1PreparedStatement, retryPolicy, counter);
+          retriedStatement(method.apply(target, values) as D1PreparedStatement, retryPolicy, usage);
       }
       if (!RUNS.has(property)) return value;
-      return (...values: unknown[]) =>
-        withRetries(retryPolicy, () => {
-          counter.statements += 1;
+      return async (...values: unknown[]) => {
+        const answer = await withRetries(retryPolicy, () => {
+          usage.statements += 1;
           return method.apply(target, values) as Promise<unknown>;
         });
+        if (REPORTED.has(property)) usage.note([answer as D1Result]);
+        return answer;
+      };
     },
   });
   inner.set(patient, statement);
@@ -99,7 +109,7 @@ function retriedStatement(
 /** The parts of a retrying binding. */
 const made = new WeakMap<
   D1Database,
-  { readonly d1: D1Database; readonly retryPolicy: RetryPolicy; readonly counter: StatementCounter }
+  { readonly d1: D1Database; readonly retryPolicy: RetryPolicy; readonly usage: DatabaseUsage }
 >();
 
 /**
@@ -112,29 +122,34 @@ export async function batchTries<T>(
 ): Promise<D1Result<T>[]> {
   const parts = made.get(db);
   if (parts === undefined) throw new TypeError("the binding has no retryPolicy");
-  return withRetries(parts.retryPolicy, (elapsed) => {
+  const results = await withRetries(parts.retryPolicy, (elapsed) => {
     const statements = build(parts.d1, elapsed);
-    parts.counter.statements += statements.length;
+    parts.usage.statements += statements.length;
     return parts.d1.batch<T>(statements);
   });
+  parts.usage.note(results);
+  return results;
 }
 
-/** Wraps the binding with retries: the same interface, for single statements and batches. */
-export function patientD1(d1: D1Database, retryPolicy: RetryPolicy, counter: StatementCounter): D1Database {
+/** Wraps the binding with retries, and counts in `usage`: the same interface, for single statements and batches. */
+export function patientD1(d1: D1Database, retryPolicy: RetryPolicy, usage: DatabaseUsage): D1Database {
   const patient = new Proxy(d1, {
     get(target, property) {
-      if (property === "prepare") return (sql: string) => retriedStatement(target.prepare(sql), retryPolicy, counter);
+      if (property === "prepare") return (sql: string) => retriedStatement(target.prepare(sql), retryPolicy, usage);
       if (property === "batch") {
-        return (statements: D1PreparedStatement[]) =>
-          withRetries(retryPolicy, () => {
-            counter.statements += statements.length;
+        return async (statements: D1PreparedStatement[]) => {
+          const results = await withRetries(retryPolicy, () => {
+            usage.statements += statements.length;
             return target.batch(statements.map((statement) => inner.get(statement) ?? statement));
           });
+          usage.note(results);
+          return results;
+        };
       }
       const value: unknown = Reflect.get(target, property);
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
-  made.set(patient, { d1, retryPolicy, counter });
+  made.set(patient, { d1, retryPolicy, usage });
   return patient;
 }

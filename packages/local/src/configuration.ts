@@ -28,6 +28,8 @@ export interface LocalOptions {
   readonly events: boolean;
   /** Variables of the poller instead of the deployed ones. */
   readonly retention?: Readonly<Record<string, string>>;
+  /** The poller's `MAX_DATABASE_BYTES`; as deployed without it. */
+  readonly maxDatabaseBytes?: number | null;
   /** The secret `SLUICE_API_KEYS`. Without it the producer refuses every request. */
   readonly apiKeys?: readonly ApiKey[];
 }
@@ -139,7 +141,11 @@ function localVars(worker: LocalWorker, options: LocalOptions): Record<string, s
     case "consumer":
       return { RUN_INTERVAL_SECONDS: String(options.tickSeconds) };
     case "poller":
-      return { RUN_INTERVAL_SECONDS: String(options.tickSeconds), ...options.retention };
+      return {
+        RUN_INTERVAL_SECONDS: String(options.tickSeconds),
+        ...options.retention,
+        ...(typeof options.maxDatabaseBytes === "number" && { MAX_DATABASE_BYTES: String(options.maxDatabaseBytes) }),
+      };
     case "local-ai":
       return { MODE: options.mode, MODEL_URL: options.modelUrl ?? "", SEND_EVENTS: options.events ? "on" : "off" };
   }

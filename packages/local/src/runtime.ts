@@ -72,6 +72,7 @@ export async function startStack(
     tickSeconds: settings.tickSeconds,
     retention: settings.retention,
     events: settings.events,
+    maxDatabaseBytes: settings.maxDatabaseBytes,
     apiKeys: [fullKey("local", apiKey)],
   };
   const folder = join(settings.state, "config");

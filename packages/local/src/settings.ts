@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { err, ok, type Result } from "@sluice/core";
+import { MAX_D1_BYTES } from "@sluice/pipeline/platform/database-level.ts";
 import { BLOCKED_PORTS } from "./blocked-ports.ts";
 import { localAiModes, ROOT, type LocalAiMode } from "./configuration.ts";
 
@@ -18,6 +19,8 @@ export interface Settings {
   readonly retention: Readonly<Record<string, string>>;
   /** `null`: a key is created and stored with the state. */
   readonly apiKey: string | null;
+  /** The size of the database at which nothing more is accepted; `null`: as deployed. */
+  readonly maxDatabaseBytes: number | null;
 }
 
 export const DEFAULT_PORT = 8787;
@@ -28,6 +31,9 @@ const RETENTION_VARIABLES = ["RETAIN_TEXTS_DAYS", "RETAIN_HISTORY_DAYS", "RETAIN
 const MAX_RETAINED_DAYS = 36_500;
 /** The longest interval that makes sense for the poller: one hour. */
 const MAX_TICK_SECONDS = 3_600;
+
+/** An empty database has about half of this. */
+const MIN_DATABASE_BYTES = 1_000_000;
 
 /** The environment variables of `dev` and `demo`, for their `--help`. */
 export function describeEnvironment(tickSeconds: number): string {
@@ -43,7 +49,9 @@ export function describeEnvironment(tickSeconds: number): string {
   SLUICE_RETAIN_SCORES_DAYS
                        how long to keep texts, history and scores,
                        such as 0.01                                  (default 7, 30, forever)
-  SLUICE_API_KEY       the API key                                   (default: one is created and stored)`;
+  SLUICE_API_KEY       the API key                                   (default: one is created and stored)
+  SLUICE_MAX_DATABASE_BYTES
+                       the size that the database must stay below    (default 9500000000)`;
 }
 
 /**
@@ -97,6 +105,12 @@ export function readSettings(
   if (!/^[\x21-\x7e]{0,256}$/.test(apiKey)) {
     errors.push("SLUICE_API_KEY must be 1 to 256 printable ASCII characters without spaces");
   }
+  const sizeText = env["SLUICE_MAX_DATABASE_BYTES"] ?? "";
+  const size = /^\d{1,11}$/.test(sizeText) ? Number(sizeText) : Number.NaN;
+  if (sizeText !== "" && !(size >= MIN_DATABASE_BYTES && size <= MAX_D1_BYTES)) {
+    const range = `a whole number from ${MIN_DATABASE_BYTES} to ${MAX_D1_BYTES}`;
+    errors.push(`SLUICE_MAX_DATABASE_BYTES must be ${range}, got ${JSON.stringify(sizeText)}`);
+  }
   const state = env["SLUICE_STATE"] ?? "";
   if (errors.length > 0 || mode === undefined) return err(errors);
   return ok({
@@ -107,5 +121,6 @@ export function readSettings(
     events: eventsText !== "off",
     retention,
     apiKey: apiKey === "" ? null : apiKey,
+    maxDatabaseBytes: sizeText === "" ? null : size,
   });
 }

@@ -118,13 +118,17 @@ describe("the local configuration", () => {
   });
 
   it("sets the variables that each Worker needs", () => {
-    expect(local.poller.vars).toEqual({
+    const vars = {
       RUN_INTERVAL_SECONDS: "7",
       STUCK_AFTER_MINUTES: "60",
+      MAX_DATABASE_BYTES: "9500000000",
       RETAIN_TEXTS_DAYS: "0.5",
       RETAIN_HISTORY_DAYS: "30",
       RETAIN_SCORES_DAYS: "",
-    });
+    };
+    expect(local.poller.vars).toEqual(vars);
+    const { poller } = localConfigurations({ ...options, maxDatabaseBytes: 2_000_000 });
+    expect(poller.vars).toEqual({ ...vars, MAX_DATABASE_BYTES: "2000000" });
     expect(local.producer.vars).toMatchObject({ SLUICE_SCORER: "minilm" });
     expect(local["local-ai"].vars).toMatchObject({
       MODE: "minilm",

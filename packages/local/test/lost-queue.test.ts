@@ -53,6 +53,7 @@ describe("a stack stopped with messages in its Queue", () => {
       events: false,
       retention: {},
       apiKey: null,
+      maxDatabaseBytes: null,
     } as const;
     const started = await startStack(settings, KEY, new AbortController().signal, adapt, startBundled);
     if (!started.ok) throw new Error(started.error);

@@ -70,6 +70,7 @@ describe("a Worker outside the workspace, beside a running stack", () => {
       events: false,
       retention: {},
       apiKey: null,
+      maxDatabaseBytes: null,
     } as const;
     migrateState(settings.state);
     const started = await startStack(settings, KEY, new AbortController().signal);

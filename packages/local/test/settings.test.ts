@@ -30,6 +30,7 @@ describe("settings", () => {
       events: true,
       retention: {},
       apiKey: null,
+      maxDatabaseBytes: null,
     };
     expect(read({})).toEqual({ ok: true, value });
     expect(
@@ -50,6 +51,7 @@ describe("settings", () => {
       SLUICE_RETAIN_TEXTS_DAYS: "0.01",
       SLUICE_RETAIN_SCORES_DAYS: "365",
       SLUICE_API_KEY: "key",
+      SLUICE_MAX_DATABASE_BYTES: "2000000",
     };
     const value = {
       port: 0,
@@ -59,6 +61,7 @@ describe("settings", () => {
       events: false,
       retention: { RETAIN_TEXTS_DAYS: "0.01", RETAIN_SCORES_DAYS: "365" },
       apiKey: "key",
+      maxDatabaseBytes: 2_000_000,
     };
     expect(read(env)).toEqual({ ok: true, value });
   });
@@ -75,6 +78,11 @@ describe("settings", () => {
     [{ SLUICE_RETAIN_TEXTS_DAYS: "-1" }, "SLUICE_RETAIN_TEXTS_DAYS must be a number of days from 0 to 36500"],
     [{ SLUICE_RETAIN_HISTORY_DAYS: "1e3" }, "SLUICE_RETAIN_HISTORY_DAYS must be a number of days from 0 to 36500"],
     [{ SLUICE_RETAIN_SCORES_DAYS: "never" }, "SLUICE_RETAIN_SCORES_DAYS must be a number of days from 0 to 36500"],
+    [
+      { SLUICE_MAX_DATABASE_BYTES: "2 GB" },
+      "SLUICE_MAX_DATABASE_BYTES must be a whole number from 1000000 to 10000000000",
+    ],
+    [{ SLUICE_MAX_DATABASE_BYTES: "10000000001" }, "SLUICE_MAX_DATABASE_BYTES must be a whole number"],
     [{ SLUICE_API_KEY: "with space" }, "SLUICE_API_KEY must be 1 to 256 printable ASCII characters"],
   ])("refuse %j in one line with the allowed values", (env, line) => {
     const settings = read(env);

@@ -13,7 +13,7 @@ import { parseMessage, partBody } from "../src/message/message.ts";
 import { rankScores } from "../src/score/rank-scores.ts";
 import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
-import { openSubmission, type NewSubmission } from "../src/submission/sql/open-submission.ts";
+import { openSubmission, type NewSubmission, type OpenedSubmission } from "../src/submission/sql/open-submission.ts";
 import { partToRecord } from "../src/message/part-to-record.ts";
 import { recordParts, type PartToRecord, type RecordingTransaction } from "../src/message/sql/record-parts.ts";
 import { startDispatch } from "../src/job/sql/start-dispatch.ts";
@@ -41,8 +41,13 @@ export async function open(db: Database, more: Partial<NewSubmission> = {}, now 
     closed: true,
     ...more,
   } as const;
-  const opened = await openSubmission(db, submission, uuidTail(bytes(10)), now);
-  return opened.id;
+  return opened(await openSubmission(db, submission, uuidTail(bytes(10)), now)).id;
+}
+
+/** A submission that must have been opened. */
+export function opened(opening: OpenedSubmission | "full" | null): OpenedSubmission {
+  if (opening === null || opening === "full") throw new Error(`the submission was not opened: ${opening ?? "taken"}`);
+  return opening;
 }
 
 export interface TestDocument {

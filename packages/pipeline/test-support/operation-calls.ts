@@ -33,6 +33,7 @@ import { recordParts } from "../src/message/sql/record-parts.ts";
 import { dropMalformedMessage, restageMalformedMessage } from "../src/message/sql/release-malformed-message.ts";
 import * as staging from "../src/message/sql/stage-parts.ts";
 import { D1_TIME } from "../src/platform/clock.ts";
+import { hasRetentionPassed, readDatabaseSize, recordDatabaseSize } from "../src/platform/sql/database-size.ts";
 import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import * as forgetting from "../src/submission/sql/forget-collection.ts";
@@ -96,6 +97,7 @@ const submissionToOpen: NewSubmission = {
   closed: true,
 };
 const move = { task: "texts", cursor: "1", isFirst: true, isLast: true } as const;
+const measured = { bytes: 1, limit: 2 };
 const dispatchError = { reason: "late", message: "m" };
 const end = {
   outcomes: [
@@ -156,7 +158,10 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   takeChain: [(db) => chain.takeChain(db, "a", "b", NOW)],
   endChain: [(db) => chain.endChain(db, "a")],
   claimDueJobs: [(db) => claimDueJobs(db, claimLimits(NOW), NOW)],
-  claimAtStart: [(db) => claimAtStart(db, claimLimits(NOW), D1_TIME, NOW)],
+  claimAtStart: [null, measured].map((size) => (db) => claimAtStart(db, claimLimits(NOW), D1_TIME, NOW, size)),
+  recordDatabaseSize: [(db) => recordDatabaseSize(db, measured, D1_TIME)],
+  hasRetentionPassed: [(db) => hasRetentionPassed(db, NOW)],
+  readDatabaseSize: [(db) => readDatabaseSize(db, D1_TIME)],
   claimReportedJobs: [(db) => claimReportedJobs(db, [REQUEST], { waitMs: 1, eagerMs: 1 }, NOW)],
   confirmDispatch: [(db) => confirmDispatch(db, dispatched, REQUEST, NOW)],
   isPieceOfInvalid: [(db) => isPieceOfInvalid(db, JOB)],

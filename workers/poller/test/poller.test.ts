@@ -52,6 +52,7 @@ async function deliver(bodies: readonly unknown[], d1 = env.DB) {
     RUN_INTERVAL_SECONDS: "60",
     STUCK_AFTER_MINUTES: "60",
     ...RETENTION,
+    MAX_DATABASE_BYTES: "9500000000",
     EVENTS: env.EVENTS,
   });
   const result: QueueResult = await getQueueResult(batch, context);
@@ -97,6 +98,7 @@ describe("the poller", () => {
       RUN_INTERVAL_SECONDS: "60",
       STUCK_AFTER_MINUTES: "60",
       ...RETENTION,
+      MAX_DATABASE_BYTES: "9500000000",
       EVENTS: env.EVENTS,
     });
     expect(await onlyJob(env.DB)).toMatchObject({

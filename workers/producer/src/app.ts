@@ -1,6 +1,6 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
-import { isTransient } from "@sluice/db";
+import { isDatabaseFull, isTransient } from "@sluice/db";
 import { Hono, type Context } from "hono";
 import type { Call, ApiContext } from "./context.ts";
 import { hasBody } from "./http/body.ts";
@@ -126,13 +126,16 @@ function otherMethod(method: string, methods: readonly string[]): Result<Respons
 
 function unexpected(error: unknown, { log }: ApiContext): Problem {
   const requestId = crypto.randomUUID();
-  const unavailable = isTransient(error);
+  const isFull = isDatabaseFull(error);
+  const unavailable = isFull || isTransient(error);
   log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
   const members = { request_id: requestId };
   return unavailable
     ? {
         name: "unavailable",
-        detail: "The database is temporarily unavailable: try again.",
+        detail: isFull
+          ? "D1 refuses writes because the database has reached its maximum size: try again once old data has been deleted."
+          : "The database is temporarily unavailable: try again.",
         headers: { "retry-after": RETRY_AFTER_SECONDS },
         members,
       }

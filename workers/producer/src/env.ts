@@ -1,5 +1,5 @@
 import { D1_TIME } from "@sluice/pipeline/platform/clock.ts";
-import { openDatabase } from "@sluice/db";
+import { openDatabase, type KnownSize } from "@sluice/db";
 import docsScript from "swagger-ui-dist/swagger-ui-bundle.js";
 import docsStyle from "swagger-ui-dist/swagger-ui.css";
 import type { ApiContext, RateLimiter } from "./context.ts";
@@ -23,6 +23,8 @@ export interface Env {
 }
 
 const bodies = new BodiesInWork();
+/** The size of the database that D1 reported last to this isolate. */
+const databaseSize: KnownSize = { bytes: null, at: 0 };
 
 /** Keys change only with a deploy, so they are parsed once per isolate. */
 let parsed: { readonly text: string | undefined; readonly keys: readonly ApiKey[] } | null = null;
@@ -34,7 +36,7 @@ function keysOf(text: string | undefined): readonly ApiKey[] {
 
 export function contextOf(env: Env): ApiContext {
   return {
-    db: openDatabase(env.DB),
+    db: openDatabase(env.DB, undefined, databaseSize),
     queues: { interactive: env.INTERACTIVE, bulk: env.BULK },
     keys: keysOf(env.SLUICE_API_KEYS),
     now: () => Date.now(),

@@ -6,7 +6,7 @@ import { openApiResponse } from "./openapi/response.ts";
 import { JSON_TYPE, jsonResponse } from "./http/respond.ts";
 import type { Problem, ProblemName } from "./http/problems.ts";
 import { answerWith } from "./route.ts";
-import { healthSchema, HEALTHY } from "./shapes/health.ts";
+import { healthSchema, HEALTHY, readinessSchema } from "./shapes/health.ts";
 import { checkReadiness } from "./verbs/check-readiness.ts";
 
 /** A route that needs no key. All are GET. */
@@ -48,11 +48,11 @@ export const openRoutes: readonly OpenRoute[] = [
       id: "getReadiness",
       summary: "Check that pushed documents get scored",
       notes:
-        "503 if the database lacks a table, the poller has not run for 5 minutes, or dispatching of a model is stopped " +
-        "because Workers AI refuses the account or the model (a pause for `configuration`). A requested pause and the " +
-        "daily limit are not faults: the answer stays 200.",
+        "503 if the database lacks a table or is full, the poller has not run for 5 minutes, or dispatching of a model is " +
+        "stopped because Workers AI refuses the account or the model (a pause for `configuration`). A requested pause and " +
+        "the daily limit are not faults: the answer stays 200.",
       type: JSON_TYPE,
-      schema: healthSchema,
+      schema: readinessSchema,
       problems: ["unavailable", "internal"],
     },
   },

@@ -25,7 +25,13 @@ import { retryQuery, retrySubmission } from "./verbs/retry-submission.ts";
 
 export type { Route } from "./route.ts";
 
-const PUSH_PROBLEMS = ["empty-body", "conflict", "idempotency-key-reused", "nothing-acceptable"] as const;
+const PUSH_PROBLEMS = [
+  "empty-body",
+  "conflict",
+  "idempotency-key-reused",
+  "nothing-acceptable",
+  "database-full",
+] as const;
 
 /** Every route that needs a key. */
 export const routes: readonly Route[] = [

@@ -113,11 +113,11 @@ function pushInput(
     const query = parseParameters(pushQuerySchema, texts(options));
     if (!query.ok) return err(invalid(query.error));
     const body = readStream(documents);
-    return ok({ ...push, kind: "ndjson", query: query.value, body, bytes: MAX_JSON_BODY_BYTES });
+    return ok({ ...push, kind: "ndjson", query: query.value, body, bytes: MAX_JSON_BODY_BYTES, declared: 0 });
   }
   const list = Array.isArray(documents) ? documents : [documents];
   const json = new TextEncoder().encode(JSON.stringify({ documents: list, ...options }));
-  return ok({ ...push, kind: "json", query: {}, body: onePiece(json), bytes: json.length });
+  return ok({ ...push, kind: "json", query: {}, body: onePiece(json), bytes: json.length, declared: json.length });
 }
 
 async function* onePiece(bytes: Uint8Array): AsyncGenerator<BodyPiece> {

@@ -18,10 +18,17 @@ export type Circumstance =
   | "scope lacking"
   /** The key is over its rate limit. */
   | "rate used up"
+  /** The database is recorded as full: see `DATABASE_FULL` and `DATABASE_EMPTY`. */
+  | "database full"
   /** D1 answers each statement with a transient error. */
   | "D1 lost"
   /** D1 answers each statement with a permanent error. */
   | "D1 broken";
+
+/** Statements that record the database as full, and that end it. */
+export const DATABASE_FULL =
+  "INSERT INTO database_size (id, bytes, level, since, measured_at, limit_bytes) VALUES (1, 96, 'full', 0, 0, 100)";
+export const DATABASE_EMPTY = "DELETE FROM database_size";
 
 export interface Provoked extends Sent {
   /** Requests and statements before it, in order. */
@@ -139,6 +146,7 @@ const PROVOKE: Readonly<Record<ProblemName, (good: Sent, operationId: string, wo
   "too-many-requests": (good) => [{ ...good, during: "rate used up" }],
   invalid: (good) => [{ ...good, path: `${withoutQuery(good.path)}?nonsense=1` }],
   unavailable: (good) => [{ ...good, during: "D1 lost" }],
+  "database-full": (good) => [{ ...good, during: "database full" }],
   internal: (good) => [{ ...good, during: "D1 broken" }],
   "not-found": (good, id) => [
     id === "pause" || id === "resume"

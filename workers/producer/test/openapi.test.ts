@@ -10,7 +10,14 @@ import { openRoutes } from "../src/open-routes.ts";
 import { routes, type Route } from "../src/routes.ts";
 import { problemSchema } from "../src/shapes/answers.ts";
 import { parseKeys, scopes } from "../src/http/keys.ts";
-import { provoke, successes, type Circumstance, type Provoked, type World } from "../test-support/provoke.ts";
+import {
+  DATABASE_FULL,
+  provoke,
+  successes,
+  type Circumstance,
+  type Provoked,
+  type World,
+} from "../test-support/provoke.ts";
 import { KEY, NOW, keyRecord, testApi, type TestApi } from "./api.ts";
 import { db, failed, recorded, scored } from "./stored.ts";
 
@@ -45,6 +52,9 @@ async function apiIn(circumstance: Circumstance | undefined, route: Route): Prom
     }
     case "rate used up":
       return testApi({ rateLimiter: { limit: async () => ({ success: false }) } });
+    case "database full":
+      await env.DB.prepare(DATABASE_FULL).run();
+      return testApi();
     case "D1 lost":
       return failing(TRANSIENT);
     case "D1 broken":

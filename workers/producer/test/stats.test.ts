@@ -1,6 +1,7 @@
 import { env } from "cloudflare:test";
 import { claimAtStart } from "@sluice/pipeline/job/sql/claim-due-jobs.ts";
 import { pauseDispatching, type Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import { recordDatabaseSize } from "@sluice/pipeline/platform/sql/database-size.ts";
 import { rollUpTotals } from "@sluice/pipeline/submission/sql/roll-up-totals.ts";
 import { startDispatch } from "@sluice/pipeline/job/sql/start-dispatch.ts";
 import { describe, expect, it } from "vitest";
@@ -27,6 +28,7 @@ describe("the stats", () => {
       malformed_messages: 0,
       pauses: [],
       poller: null,
+      database: null,
       usage: { tokens: 0, jobs: 0, unconfirmed_dispatches: 0, repeated_dispatches: 0 },
     });
   });
@@ -66,6 +68,7 @@ describe("the stats", () => {
       malformed_messages: 0,
       pauses: [{ ...pause, since: at(NOW), until: at(NOW + MINUTE) }],
       poller: { last_run_at: at(NOW - MINUTE) },
+      database: null,
       usage: { tokens: 1_000, jobs: 3, unconfirmed_dispatches: 1, repeated_dispatches: 0 },
     });
     for (let folds = 0; folds < 3; folds += 1) {
@@ -111,6 +114,13 @@ describe("the stats", () => {
       error: null,
     });
     expect((await stats()).throughput.last_hour).toBe(2);
+  });
+
+  it("show how full the database is from 70 % of its limit", async () => {
+    await recordDatabaseSize(db(), { bytes: 699, limit: 1_000 }, NOW);
+    expect((await stats()).database).toBeNull();
+    await recordDatabaseSize(db(), { bytes: 700, limit: 1_000 }, NOW + 1);
+    expect((await stats()).database).toEqual({ level: "high", bytes: 700, limit_bytes: 1_000, since: at(NOW + 1) });
   });
 
   it("separate recent throughput from older", async () => {

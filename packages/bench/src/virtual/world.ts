@@ -22,7 +22,6 @@ import { VirtualService } from "./service.ts";
 
 const START = Date.UTC(2026, 8, 21, 20);
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const QUEUE_SEND_MS = 20;
 
 export interface WorldOptions {
@@ -168,7 +167,8 @@ export class VirtualWorld {
     return {
       ...this.#contextOf("poller", by),
       stuckAfter: 60 * MINUTE_MS,
-      retention: { texts: 7 * DAY_MS, history: 30 * DAY_MS, scores: null },
+      maxDatabaseBytes: 9_500_000_000,
+      retain: null,
       continueLater: (token) => this.#send(this.#events, [JSON.stringify({ kind: "continue_run", token })]),
       sleep: (milliseconds) =>
         new Promise((resolve) => {

@@ -28,6 +28,7 @@ import type {
   SubmissionRetry,
   Score,
   Scorer,
+  DatabaseSize,
   Stats,
   Submission,
   SubmissionPage,
@@ -180,6 +181,9 @@ export const statsShape = object<Stats>({
   malformed_messages: number,
   pauses: list(pause),
   poller: nullable(object<NonNullable<Stats["poller"]>>({ last_run_at: time })),
+  database: nullable(
+    object<DatabaseSize>({ level: text<DatabaseSize["level"]>(), bytes: number, limit_bytes: number, since: time }),
+  ),
   usage: object<Stats["usage"]>({ ...jobUsage, jobs: number }),
 });
 

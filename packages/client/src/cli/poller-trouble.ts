@@ -15,9 +15,15 @@ export async function readStats(client: Sluice, signal: AbortSignal): Promise<St
   }
 }
 
-/** Reports a poller that does not run; `null` if it runs. */
-export function pollerTrouble({ poller }: Stats, now: number): string | null {
+/** Reports why nothing is scored: a poller that does not run, or a full database; `null` if neither is the case. */
+export function pollerTrouble({ poller, database }: Stats, now: number): string | null {
   if (poller === null) return "The poller has never run, so no results can arrive. Check its cron trigger.";
-  if (now - Date.parse(poller.last_run_at) < SILENT_AFTER_MS) return null;
+  if (now - Date.parse(poller.last_run_at) < SILENT_AFTER_MS) return databaseTrouble(database);
   return `The poller ran ${ago(poller.last_run_at, now)}, but should run every minute. Until it runs, no results can arrive.`;
+}
+
+function databaseTrouble(database: Stats["database"]): string | null {
+  if (database?.level !== "full") return null;
+  const share = Math.round((100 * database.bytes) / database.limit_bytes);
+  return `The database is full (${share} % of its limit). Queued documents wait and new pushes are refused until it is below 90 %.`;
 }

@@ -121,7 +121,19 @@ export interface Stats {
    * `null` if it has never run. The time may lag by 30 s, because a run shortly after another does not record its own.
    */
   readonly poller: { readonly last_run_at: string } | null;
+  /** How full the database is; `null` below 70 % of its limit. At `full`, new pushes are refused. */
+  readonly database: DatabaseSize | null;
   readonly usage: JobUsage & { readonly jobs: number };
+}
+
+/** The size of the database. */
+export interface DatabaseSize {
+  /** `high` from 70 % of the limit, `pressure` from 85 %, `full` from 95 % until below 90 %. */
+  readonly level: "high" | "pressure" | "full";
+  readonly bytes: number;
+  readonly limit_bytes: number;
+  /** When it reached this level. */
+  readonly since: string;
 }
 
 /** A message that could not be read or recorded, without its text. */

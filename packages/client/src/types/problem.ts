@@ -15,6 +15,7 @@ export type ProblemName =
   | "idempotency-key-reused"
   | "nothing-acceptable"
   | "too-many-requests"
+  | "database-full"
   | "internal"
   | "unavailable";
 

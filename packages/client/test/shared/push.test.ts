@@ -99,6 +99,7 @@ const passing = {
   },
   "429": () => problem(429, "too-many-requests"),
   "503": () => problem(503, "unavailable"),
+  "a full database": () => problem(503, "database-full", { submission: null }),
   "a proxy's 502": () => new Response("<html>Bad gateway</html>", { status: 502 }),
 };
 

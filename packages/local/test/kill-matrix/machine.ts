@@ -79,6 +79,7 @@ export class Machine {
       events: false,
       retention: {},
       apiKey: null,
+      maxDatabaseBytes: null,
     } as const;
     const adapt: Adapt = (worker, configuration) => killable(worker, configuration, machine.director.url);
     const stack = await startStack(settings, KEY, signal, adapt, async (adapted, paths, log) => {

@@ -1,5 +1,7 @@
 import { PROBLEMS, type ProblemName } from "@sluice/producer/src/http/problems.ts";
 import {
+  DATABASE_EMPTY,
+  DATABASE_FULL,
   provoke,
   successes,
   type Circumstance,
@@ -86,6 +88,12 @@ async function prepare(before: Provoked["before"] = []): Promise<void> {
 /** Produces a response. D1 is already in the required state. */
 async function answerTo({ scope }: ServedResponse, { before = [], during, ...request }: Provoked): Promise<Answer> {
   await prepare(before);
+  if (during === "database full") {
+    await together.sql(DATABASE_FULL);
+    const answer = await send(request);
+    await together.sql(DATABASE_EMPTY);
+    return answer;
+  }
   if (during === "rate used up") return sendTooMuch(request);
   return during === "scope lacking" ? send(request, lacking(scope ?? "")) : send(request);
 }
@@ -237,14 +245,20 @@ describe.each([
     const requests = responses.map((response) => ({ response, all: requestsFor(response) }));
     // Create what a request needs before D1 fails.
     for (const { request } of requests.flatMap(({ all }) => all)) await prepare(request.before);
+    // These need D1 for their circumstance.
+    for (const { response, all } of requests)
+      for (const { problem, request } of all.filter(({ request: { during } }) => during === "database full"))
+        answers.set(response, [{ problem, answer: await answerTo(response, request) }]);
     await withoutDatabase(together, how, () =>
       Promise.all(
         requests.map(async ({ response, all }) => {
-          const given = all.map(async ({ problem, request }) => ({
-            problem,
-            answer: await answerTo(response, { ...request, before: [] }),
-          }));
-          answers.set(response, await Promise.all(given));
+          const given = all
+            .filter(({ request: { during } }) => during !== "database full")
+            .map(async ({ problem, request }) => ({
+              problem,
+              answer: await answerTo(response, { ...request, before: [] }),
+            }));
+          answers.set(response, [...(answers.get(response) ?? []), ...(await Promise.all(given))]);
         }),
       ),
     );

@@ -1,5 +1,6 @@
 import { uuidTail } from "@sluice/core";
-import { takeChain } from "./sql/poller-chain.ts";
+import { isDatabaseFull } from "@sluice/db";
+import { endChain, takeChain } from "./sql/poller-chain.ts";
 import type { PollerContext } from "./poller-context.ts";
 import { workThrough } from "./run-poller.ts";
 import { RunBudget } from "./run-budget.ts";
@@ -11,7 +12,14 @@ import { RunBudget } from "./run-budget.ts";
 export async function continueRun(context: PollerContext, token: string): Promise<void> {
   const budget = new RunBudget(context);
   const holder = uuidTail(context.randomBytes(10));
-  if (await takeChain(context.db, token, holder, context.databaseTime()))
+  if (!(await takeChain(context.db, token, holder, context.databaseTime())))
+    return context.log({ event: "chain_message_stale" });
+  try {
     await workThrough(context, budget, holder, null);
-  else context.log({ event: "chain_message_stale" });
+  } catch (error) {
+    if (!isDatabaseFull(error)) throw error;
+    // The next cron run makes room.
+    context.log({ event: "database_full", level: "error" });
+    await endChain(context.db, holder);
+  }
 }

@@ -1,6 +1,7 @@
 import { dispatchLease, pollWaits } from "./schedule.ts";
 import { isSweepDue } from "../submission/lifetimes.ts";
-import { uuidTail, type DatabaseLevel } from "@sluice/core";
+import { uuidTail } from "@sluice/core";
+import { isDatabaseFull } from "@sluice/db";
 import { claimAtStart, claimDueJobs, type DispatchedJob, type UndispatchedJob } from "./sql/claim-due-jobs.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { endChain, handOnChain } from "./sql/poller-chain.ts";
@@ -14,11 +15,11 @@ import { continueDeletions, DELETIONS_STATEMENTS } from "../submission/continue-
 import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { runMaintenance } from "../submission/maintenance.ts";
-import { retain, RETENTION_STATEMENTS } from "../submission/retention.ts";
-import { isUnderPressure } from "../submission/retention-rules.ts";
+import { RETENTION_STATEMENTS } from "../submission/retention-rules.ts";
 import { pollJobs } from "./poll-jobs.ts";
 import type { PendingAges } from "./poll-order.ts";
 import type { PollerContext } from "./poller-context.ts";
+import { ROOM_STATEMENTS, RoomKeeper } from "./room-keeper.ts";
 import { RunBudget } from "./run-budget.ts";
 export type { PollerContext } from "./poller-context.ts";
 
@@ -41,39 +42,47 @@ const CHAIN_STATEMENTS = 5;
 const MERGE_STATEMENTS = 40;
 /** Statements of one sweep of submissions. */
 const SWEEP_STATEMENTS = 100;
+/** How often a run begins, if the database is full. */
+const MAX_TRIES_WHILE_FULL = 2;
 
 /**
- * Runs the poller by cron: processes due jobs until none is left or its budget is used up. `level` is the database's, as
- * the last run saw it: under pressure, retention comes first, and in every run.
+ * Runs the poller by cron: processes due jobs until none is left or its budget is used up. If D1 refuses a write because
+ * the database is full, makes room and tries once more. What was not written is due again at a later run.
  */
-export async function runPoller(context: PollerContext, level: DatabaseLevel = "normal"): Promise<void> {
-  const startedAt = context.now();
+export async function runPoller(context: PollerContext): Promise<void> {
   const budget = new RunBudget(context);
-  const isPressed = isUnderPressure(level);
-  if (isPressed) await retainApart(context, level, budget);
-  const isSweep = isSweepDue(startedAt, context.runInterval);
-  const unreserve = budget.reserve(
-    RETRIES_STATEMENTS + (isSweep ? SWEEP_STATEMENTS + (isPressed ? 0 : RETENTION_STATEMENTS) : 0),
-  );
-  const pausesEndedBy = timeAfter(context.databaseTime(), -context.runInterval);
-  const { isRetrying, isDeleting } = await workThrough(context, budget, null, { pausesEndedBy });
-  unreserve?.();
-  if (!isRetrying && !isDeleting && !isSweep) return;
-  const clocked = await withDatabaseClock(context);
-  if (isRetrying) await continueRetries(clocked);
-  if (isDeleting) await continueDeletions(clocked, budget, isSweep ? SWEEP_STATEMENTS : 0);
-  if (!isSweep) return;
-  await runMaintenance(clocked, budget);
-  if (!isPressed) await retain(clocked, context.retention, level, budget);
+  const room = new RoomKeeper(context, budget);
+  for (let tries = 1; tries <= MAX_TRIES_WHILE_FULL; tries += 1) {
+    try {
+      return await runOnce(context, budget, room);
+    } catch (error) {
+      if (!isDatabaseFull(error)) throw error;
+      await room.makeRoom();
+    }
+  }
 }
 
-/** Runs retention before the jobs, which an error of it must not stop. */
-async function retainApart(context: PollerContext, level: DatabaseLevel, budget: RunBudget): Promise<void> {
-  try {
-    await retain(await withDatabaseClock(context), context.retention, level, budget);
-  } catch (error) {
-    context.log({ event: "retention_broke_off", ...describeError(error) });
+async function runOnce(context: PollerContext, budget: RunBudget, room: RoomKeeper): Promise<void> {
+  const isSweep = isSweepDue(context.now(), context.runInterval);
+  const unreserve = budget.reserve(
+    RETRIES_STATEMENTS + ROOM_STATEMENTS + (isSweep ? SWEEP_STATEMENTS + RETENTION_STATEMENTS : 0),
+  );
+  const pausesEndedBy = timeAfter(context.databaseTime(), -context.runInterval);
+  const { isRetrying, isDeleting } = await workThrough(context, budget, null, { pausesEndedBy, room });
+  unreserve?.();
+  if (isRetrying || isDeleting || isSweep) {
+    const clocked = await withDatabaseClock(context);
+    if (isRetrying) await continueRetries(clocked);
+    if (isDeleting) await continueDeletions(clocked, budget, isSweep ? SWEEP_STATEMENTS : 0);
+    if (isSweep) await runMaintenance(clocked, budget);
   }
+  await room.end(isSweep);
+}
+
+/** What a cron run does with its first claim. */
+interface FirstOfRun {
+  readonly pausesEndedBy: Time;
+  readonly room: RoomKeeper;
 }
 
 /**
@@ -88,7 +97,7 @@ export async function workThrough(
   isolate: PollerContext,
   budget: RunBudget,
   holder: string | null,
-  firstOfRun: { readonly pausesEndedBy: Time } | null,
+  firstOfRun: FirstOfRun | null,
 ): Promise<{ readonly isRetrying: boolean; readonly isDeleting: boolean }> {
   const startedAt = isolate.now();
   let context = isolate;
@@ -108,7 +117,7 @@ export async function workThrough(
 
   const claim = async (
     kind: { readonly polls: boolean; readonly dispatches: boolean },
-    first: { readonly pausesEndedBy: Time } | null = null,
+    first: FirstOfRun | null = null,
   ) => {
     const [now, claimedAt] = [context.databaseTime(), isolate.now()];
     const limits = {
@@ -118,10 +127,14 @@ export async function workThrough(
       payloadBytes: context.memory.free(context.now()) / dispatchBytes(1),
       leaseUntil: timeAfter(now, dispatchLease(context.runInterval)),
     };
-    const started = first === null ? null : await claimAtStart(context.db, limits, now, first.pausesEndedBy);
-    if (started !== null) [state.isRetrying, state.isDeleting] = [started.isRetrying, started.isDeleting];
-    // For the steps after this work.
-    if (started?.isDeleting === true) budget.reserve(DELETIONS_STATEMENTS);
+    const started =
+      first === null ? null : await claimAtStart(context.db, limits, now, first.pausesEndedBy, first.room.lastMeasured);
+    if (started !== null) {
+      [state.isRetrying, state.isDeleting] = [started.isRetrying, started.isDeleting];
+      // For the steps after this work.
+      if (started.isDeleting) budget.reserve(DELETIONS_STATEMENTS);
+      await first?.room.begin(started.size);
+    }
     const jobs = started?.jobs ?? (await claimDueJobs(context.db, limits, now));
     if (jobs.length > 0 && context === isolate) context = await withDatabaseClock(isolate);
     const leaseUntil = context.now() - (isolate.now() - claimedAt) + dispatchLease(context.runInterval);

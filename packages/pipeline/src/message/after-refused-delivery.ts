@@ -5,8 +5,8 @@ const FIRST_WAIT_SECONDS = 30;
 const MAX_WAIT_SECONDS = 1_800;
 /**
  * Deliveries after which a message is quarantined. Only messages in a dead-letter queue get that far: the other queues
- * pass a message on after 10 retries. A dead-letter queue drops a message after its `max_retries`, which must not be
- * fewer. With the delays above, that takes two days. An unread message lives for four.
+ * pass a message on after 50 retries. A dead-letter queue drops a message after its `max_retries`, which must not be
+ * fewer. With the delays above, that takes two days, after one in the first queue. An unread message lives for four.
  */
 export const MAX_REFUSED_DELIVERIES = 100;
 

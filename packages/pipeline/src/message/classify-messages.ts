@@ -1,7 +1,7 @@
 import type { Context } from "../platform/context.ts";
 import type { DeliveredMessage } from "./delivery.ts";
 import { readMessage, type ReadMalformed, type ReadPart, type ReadReference } from "./read-messages.ts";
-import { lookUpParts } from "./sql/look-up-parts.ts";
+import { lookUpParts, type RecordedRoom } from "./sql/look-up-parts.ts";
 
 /** The messages of a delivery, grouped by how to process them. */
 export interface ClassifiedMessages {
@@ -14,6 +14,8 @@ export interface ClassifiedMessages {
   /** Messages whose parts are recorded already, or whose submissions ended so long ago that they are deleted. */
   readonly done: readonly DeliveredMessage[];
   readonly malformed: readonly ReadMalformed[];
+  /** The recorded level of the database; `null` if it is unknown. */
+  readonly room: RecordedRoom | null;
 }
 
 /** Parses the messages of a delivery and looks up which of their parts are recorded. One statement. */
@@ -28,7 +30,7 @@ export async function classify(context: Context, messages: readonly DeliveredMes
     if (one.kind === "malformed") malformed.push(one);
     else readable.push(one);
   }
-  const statuses = await lookUpParts(
+  const { statuses, room } = await lookUpParts(
     context.db,
     readable.map((one) => one.part),
   );
@@ -49,5 +51,5 @@ export async function classify(context: Context, messages: readonly DeliveredMes
       else staged.push(one);
     }
   }
-  return { parts, staged, duplicates, done, malformed };
+  return { parts, staged, duplicates, done, malformed, room };
 }

@@ -9,7 +9,7 @@ import { recordDelivered, recordStaged } from "./record-delivered.ts";
 /**
  * Consumes one delivery of a queue or dead-letter queue: records all its parts with as few jobs as fit, dispatches the
  * jobs, and decides about each message by its id. A recorded message is acknowledged whether or not its job was
- * dispatched: from then on, D1 drives the retries.
+ * dispatched: from then on, D1 drives the retries. While the database is full, messages are delivered again later.
  */
 export async function consumeDelivery(
   context: Context,
@@ -18,7 +18,8 @@ export async function consumeDelivery(
 ): Promise<Map<string, MessageDecision>> {
   const delivery = startDelivery(queue);
   const { decisions } = delivery;
-  const { parts, staged, duplicates, done, malformed } = await classify(context, messages);
+  const { parts, staged, duplicates, done, malformed, room } = await classify(context, messages);
+  delivery.room = room;
   decide(delivery, done, { kind: "ack" });
   await quarantine(context, delivery, malformed);
   const jobs = await recordDelivered(context, delivery, parts, true);
@@ -32,6 +33,7 @@ export async function consumeDelivery(
     messages: messages.length,
     parts: parts.length + staged.length,
     malformed: delivery.quarantined,
+    waiting_for_room: delivery.waiting,
     retried: [...decisions.values()].filter((decision) => decision.kind === "retry").length,
   });
   return decisions;

@@ -30,7 +30,7 @@ export async function fetchStaged(context: Context, references: readonly ReadRef
   }
   if (gone.length === 0) return { parts, malformed, done: [] };
   // Checked after the part was not found there: recording removes it in the same transaction.
-  const statuses = await lookUpParts(
+  const { statuses } = await lookUpParts(
     context.db,
     gone.map(({ part }) => part),
   );

@@ -1,5 +1,5 @@
 import { describeError } from "../platform/describe-error.ts";
-import { isTransient } from "@sluice/db";
+import { isDatabaseFull, isTransient } from "@sluice/db";
 import type { Context } from "../platform/context.ts";
 import { recordJob, type PlannedPart, type RecordedJob } from "./record-job.ts";
 
@@ -8,6 +8,8 @@ export type Recording =
   | { readonly kind: "recorded" }
   /** It must be recorded again. */
   | { readonly kind: "unrecorded" }
+  /** It must be recorded again once the database has room. */
+  | { readonly kind: "full" }
   /**
    * A constraint forbids it, or the schema lacks a column or table. The part is valid, but the code or D1 is at fault.
    */
@@ -49,10 +51,10 @@ export async function recordApart<Part extends PlannedPart>(
     context.log({
       event: "recording_broke_off",
       parts: parts.length,
-      refused: failure.kind !== "unrecorded",
+      refused: failure.kind === "refused" || failure.kind === "unreadable",
       ...describeError(error),
     });
-    if (failure.kind === "unrecorded" || parts.length === 1)
+    if (failure.kind === "unrecorded" || failure.kind === "full" || parts.length === 1)
       return { parts: parts.map((part) => ({ part, recording: failure })), jobs: [] };
     const apart = [];
     for (const part of parts) apart.push(await recordApart(context, [part], keepsContent));
@@ -62,6 +64,7 @@ export async function recordApart<Part extends PlannedPart>(
 
 function failureOf(error: unknown): Recording {
   if (!(error instanceof Error) || isTransient(error)) return { kind: "unrecorded" };
+  if (isDatabaseFull(error)) return { kind: "full" };
   if (UNREADABLE.test(error.message)) return { kind: "unreadable" };
   const [found, kind = "", name = ""] = CONSTRAINT.exec(error.message) ?? [];
   if (found !== undefined) return { kind: "refused", constraint: `${kind} ${name}`.trim() };

@@ -2,7 +2,7 @@ import { weighPart } from "../job/plan-jobs.ts";
 import type { Context } from "../platform/context.ts";
 import { describeError } from "../platform/describe-error.ts";
 import { afterRefusedDelivery } from "./after-refused-delivery.ts";
-import { decide, type DeliveryState } from "./delivery-state.ts";
+import { decide, lacksRoom, letWait, type DeliveryState } from "./delivery-state.ts";
 import { fetchStaged, STAGED_AT_ONCE } from "./fetch-staged.ts";
 import { quarantine } from "./quarantine-messages.ts";
 import type { ReadPart, ReadReference } from "./read-messages.ts";
@@ -11,7 +11,7 @@ import { planRecording, type RecordedJob } from "./record-job.ts";
 
 /**
  * Records the parts of a delivery and decides about their messages: a message whose part was not recorded is retried,
- * after increasing delays if a constraint forbids the part. `keepsContent`: see `recordJob`. Returns the recorded jobs.
+ * after increasing delays if a constraint forbids the part or if the database is full. `keepsContent`: see `recordJob`. Returns the recorded jobs.
  */
 export async function recordDelivered(
   context: Context,
@@ -21,11 +21,20 @@ export async function recordDelivered(
 ): Promise<RecordedJob[]> {
   const jobs: RecordedJob[] = [];
   for (const planned of planRecording(parts.map((one) => ({ ...one, weight: weighPart(one.part) })))) {
+    if (lacksRoom(context, delivery)) {
+      letWait(
+        context,
+        delivery,
+        planned.map(({ message }) => message),
+      );
+      continue;
+    }
     const recorded = await recordApart(context, planned, keepsContent);
     jobs.push(...recorded.jobs);
     for (const { part, recording } of recorded.parts) {
       if (recording.kind === "unreadable")
         await quarantine(context, delivery, [{ ...part, reason: "D1 cannot read its documents" }]);
+      else if (recording.kind === "full") letWait(context, delivery, [part.message]);
       else if (recording.kind === "refused") await refuse(context, delivery, part, recording.constraint);
       else decide(delivery, [part.message], { kind: recording.kind === "recorded" ? "ack" : "retry" });
     }
@@ -45,6 +54,14 @@ export async function recordStaged(
   const jobs: RecordedJob[] = [];
   for (let next = 0; next < references.length; next += STAGED_AT_ONCE) {
     const group = references.slice(next, next + STAGED_AT_ONCE);
+    if (lacksRoom(context, delivery)) {
+      letWait(
+        context,
+        delivery,
+        group.map(({ message }) => message),
+      );
+      continue;
+    }
     const fetched = await fetchStaged(context, group).catch((error: unknown) => {
       // These are retried. Earlier decisions about other messages stay.
       decide(

@@ -73,7 +73,7 @@ async function recordStagedParts(context: Context, now: number): Promise<boolean
     for (const { part: one, recording } of apart.parts) {
       const { submission, part } = one.part;
       if (recording.kind === "recorded") recorded += 1;
-      else if (recording.kind === "unrecorded") left += 1;
+      else if (recording.kind === "unrecorded" || recording.kind === "full") left += 1;
       else if (recording.kind === "unreadable")
         await quarantine(submission, part, "D1 cannot read its documents", one.body);
       else {

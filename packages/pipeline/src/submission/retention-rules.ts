@@ -18,6 +18,9 @@ export interface RetentionVariables {
   readonly RETAIN_SCORES_DAYS: string;
 }
 
+/** Maximum statements of retention in one run of the poller. */
+export const RETENTION_STATEMENTS = 150;
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Later than every time in the database. */

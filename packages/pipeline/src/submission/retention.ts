@@ -4,11 +4,18 @@ import { expireTextsStep } from "../document/expire-texts.ts";
 import { forgetVersionsStep } from "../document/forget-versions.ts";
 import { listPartsStep } from "../document/list-parts-of-texts.ts";
 import { deleteJobsStep } from "../job/delete-ended-jobs.ts";
+import type { PollerContext } from "../job/poller-context.ts";
 import type { RunBudget } from "../job/run-budget.ts";
 import { deleteMessagesStep } from "../message/delete-old-messages.ts";
 import type { Context } from "../platform/context.ts";
 import { deleteSubmissionsStep } from "./delete-submissions.ts";
-import { isUnderPressure, passInterval, retentionLimits, type RetentionSettings } from "./retention-rules.ts";
+import {
+  isUnderPressure,
+  passInterval,
+  RETENTION_STATEMENTS,
+  retentionLimits,
+  type RetentionSettings,
+} from "./retention-rules.ts";
 import type { RetentionStep, StepEnd } from "./retention-step.ts";
 import { deleteExpiredKeys } from "./sql/delete-expired-keys.ts";
 import {
@@ -19,8 +26,6 @@ import {
   type RetentionTask,
 } from "./sql/retention-progress.ts";
 
-/** Maximum statements in one run. */
-export const RETENTION_STATEMENTS = 150;
 /** Maximum statements of one step. */
 const STEP_STATEMENTS = 12;
 /** A run starts no step after this. */
@@ -34,6 +39,11 @@ interface Work {
   readonly task: RetentionTask;
   readonly kind: "texts" | "history";
   readonly step: RetentionStep;
+}
+
+/** Retention with these settings, for the poller. */
+export function retainWith(settings: RetentionSettings): NonNullable<PollerContext["retain"]> {
+  return (context, level, budget) => retain(context, settings, level, budget);
 }
 
 /**

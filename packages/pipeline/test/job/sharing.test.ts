@@ -157,8 +157,8 @@ describe("a run", () => {
     const calls = service.calls.length;
     await runPoller(idle);
     // One transaction: the heartbeat, which writes no row if the last is half a minute old, the end of pauses, the
-    // claim, and whether there is a retry or a deletion.
-    expect(counts).toHaveLength(5);
+    // claim, the recorded size of the database, and whether there is a retry or a deletion.
+    expect(counts).toHaveLength(6);
     expect(counts.at(-1)).toMatchObject({ read: 2, written: 0 });
     expect(counts.reduce((sum, count) => sum + count.written, 0)).toBeLessThanOrEqual(1);
     expect(counts.reduce((sum, count) => sum + count.read, 0)).toBeLessThanOrEqual(25);

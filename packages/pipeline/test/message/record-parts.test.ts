@@ -130,11 +130,10 @@ describe("recording parts", () => {
     await record(db, jobId(), [[part(submission, 0, [{}])]]);
     const stranger = submission.replace(/.$/, (last) => (last === "0" ? "1" : "0")) as typeof submission;
     const asked = [0, 1].map((number) => ({ submission, part: number }));
-    expect(await lookUpParts(db, [...asked, { submission: stranger, part: 0 }])).toEqual([
-      "recorded",
-      "new",
-      "unknown_submission",
-    ]);
+    expect(await lookUpParts(db, [...asked, { submission: stranger, part: 0 }])).toEqual({
+      statuses: ["recorded", "new", "unknown_submission"],
+      room: null,
+    });
   });
 
   it("deletes a staged part when it is recorded", async () => {

@@ -104,6 +104,6 @@ describe("a message that a constraint of D1 forbids", () => {
     ]);
     const maxRetries = Array.from(configuration.matchAll(/"max_retries": (\d+)/g), ([, retries]) => Number(retries));
     expect(maxRetries.filter((retries) => retries >= MAX_REFUSED_DELIVERIES)).toHaveLength(2);
-    expect(maxRetries.filter((retries) => retries < MAX_REFUSED_DELIVERIES)).toEqual([10, 10]);
+    expect(maxRetries.filter((retries) => retries < MAX_REFUSED_DELIVERIES)).toEqual([50, 50]);
   });
 });

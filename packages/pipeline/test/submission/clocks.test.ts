@@ -9,7 +9,7 @@ import { openKeyedSubmission, openSubmission, submissionIdAt } from "../../src/s
 import { readIdempotencyKey } from "../../src/submission/sql/read-idempotency-key.ts";
 import { sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
-import { bytes, MODEL, NOW, open } from "../../test-support/fixtures.ts";
+import { bytes, MODEL, NOW, open, opened } from "../../test-support/fixtures.ts";
 
 /* D1's clock and the isolates' clocks differ, and either may be wrong. A submission is opened with D1's. */
 
@@ -33,7 +33,7 @@ const NEW = {
 const CLAIM = { apiKey: "name", key: "k", fingerprint: null };
 
 const token = () => uuidTail(bytes(10));
-const openAt = async (now: Time, from = db) => openSubmission(from, NEW, token(), now);
+const openAt = async (now: Time, from = db) => opened(await openSubmission(from, NEW, token(), now));
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results;
 const hex = (id: string) => BigInt(`0x${id.slice(4).replaceAll("-", "")}`);
 const timeOf = (id: string) => Number(hex(id) >> 80n);
@@ -98,7 +98,7 @@ describe("a submission's id", () => {
   it("moves to the next millisecond if the low bits are used up", async () => {
     await plant("sub_01a228a4-dfff-7c43-8d13-ffffffffffff", NOW);
     const tail = token();
-    expect((await openSubmission(db, NEW, tail, NOW - DAY)).id).toBe(`sub_01a228a4-e000-${tail}`);
+    expect(opened(await openSubmission(db, NEW, tail, NOW - DAY)).id).toBe(`sub_01a228a4-e000-${tail}`);
   });
 
   it("is greater than an earlier one in the same millisecond", async () => {
@@ -137,7 +137,7 @@ describe("a try that is repeated because an error hid its commit", () => {
   ])("finds the submission that it opened, with ids %s", async (_, ahead) => {
     if (ahead !== null) await plantMany(5, ahead, NOW);
     const before = await rows("SELECT id FROM submissions");
-    const { id } = await openSubmission(openDatabase(hiding(), retryPolicy), NEW, token(), NOW);
+    const { id } = opened(await openSubmission(openDatabase(hiding(), retryPolicy), NEW, token(), NOW));
     const after = await rows("SELECT id FROM submissions ORDER BY id");
     expect(after).toHaveLength(before.length + 4);
     // It is the first of the four.
@@ -146,9 +146,8 @@ describe("a try that is repeated because an error hid its commit", () => {
 
   it("keeps the key that it claimed", async () => {
     await plantMany(5, NOW + DAY, NOW);
-    const opened = await openKeyedSubmission(openDatabase(hiding(), retryPolicy), NEW, CLAIM, token(), NOW);
-    expect(opened).not.toBeNull();
-    expect((await readIdempotencyKey(db, CLAIM, NOW))?.submission).toBe(opened?.id);
+    const { id } = opened(await openKeyedSubmission(openDatabase(hiding(), retryPolicy), NEW, CLAIM, token(), NOW));
+    expect((await readIdempotencyKey(db, CLAIM, NOW))?.submission).toBe(id);
   });
 
   it("opens no second submission if D1 runs the first try late, after others", async () => {
@@ -164,7 +163,7 @@ describe("a try that is repeated because an error hid its commit", () => {
         };
       },
     });
-    const { id } = await openSubmission(openDatabase(stalling, retryPolicy), NEW, token(), NOW);
+    const { id } = opened(await openSubmission(openDatabase(stalling, retryPolicy), NEW, token(), NOW));
     const others = [await openAt(NOW), await openAt(NOW)];
     await takeUp();
     const ids = [id, ...others.map((other) => other.id)].map((each) => ({ id: each }));

@@ -11,7 +11,18 @@ import { readUnfinished } from "../../src/submission/sql/read-unfinished.ts";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
 import { sweepSubmissions } from "../../src/submission/sql/sweep-submissions.ts";
 import { takeOverPush } from "../../src/submission/sql/take-over-push.ts";
-import { bytes, dispatch, jobId, MODEL, NOW, open, part, record, succeed } from "../../test-support/fixtures.ts";
+import {
+  bytes,
+  dispatch,
+  jobId,
+  MODEL,
+  NOW,
+  open,
+  opened,
+  part,
+  record,
+  succeed,
+} from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(async () => {
@@ -27,9 +38,7 @@ const KEY = { apiKey: "name", key: "k" };
 async function openKeyed(total: number, closed: boolean, now = NOW) {
   const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
   const claim = { ...KEY, fingerprint: "f" };
-  const opened = await openKeyedSubmission(db, { ...row, total, closed }, claim, uuidTail(bytes(10)), now);
-  if (opened === null) throw new Error("the submission was not opened");
-  return opened.id;
+  return opened(await openKeyedSubmission(db, { ...row, total, closed }, claim, uuidTail(bytes(10)), now)).id;
 }
 
 describe("the end of a Queue", () => {
@@ -91,7 +100,7 @@ describe("the end of a Queue", () => {
     const retryPolicy = { tries: 2, bounded: <T>(call: () => Promise<T>) => call(), rest: async () => undefined };
     const row = { collection: "default", model: MODEL, lane: "bulk", label: null, truncateInputs: true } as const;
     const opening = { ...row, total: 2, closed: false };
-    const { id } = await openSubmission(openDatabase(refusing, retryPolicy), opening, uuidTail(bytes(10)), NOW);
+    const { id } = opened(await openSubmission(openDatabase(refusing, retryPolicy), opening, uuidTail(bytes(10)), NOW));
     expect(await endQueue(db, NOW + 1)).toEqual([{ submission: id, documentCount: 2, canceled: false }]);
   });
 

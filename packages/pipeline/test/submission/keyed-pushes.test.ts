@@ -9,7 +9,7 @@ import { openKeyedSubmission } from "../../src/submission/sql/open-submission.ts
 import { raiseTotal } from "../../src/submission/sql/raise-total.ts";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
 import { countedDatabase } from "../../test-support/counted-database.ts";
-import { bytes, jobId, MODEL, NOW, open, part, record } from "../../test-support/fixtures.ts";
+import { bytes, jobId, MODEL, NOW, open, opened, part, record } from "../../test-support/fixtures.ts";
 
 let db: Database;
 beforeEach(() => {
@@ -29,7 +29,11 @@ const NEW = {
   closed: false,
 } as const;
 
-const openKeyed = (tail = uuidTail(bytes(10)), now = NOW) => openKeyedSubmission(db, NEW, CLAIM, tail, now);
+/** `null`: another push has the key. */
+async function openKeyed(tail = uuidTail(bytes(10)), now = NOW) {
+  const opening = await openKeyedSubmission(db, NEW, CLAIM, tail, now);
+  return opening === null ? null : opened(opening);
+}
 
 describe("a key", () => {
   it("is claimed with the submission: a second claim opens none", async () => {

@@ -6,8 +6,8 @@ export const CLOCKS: readonly Mutation[] = [
     "id-of-isolate-clock",
     "a submission is opened with the time of its Worker's clock",
     "openPush",
-    "tail, context.databaseTime())",
-    "tail, context.now())",
+    "tail, context.databaseTime(), needed)",
+    "tail, context.now(), needed)",
     2,
   ),
   mutation(
@@ -28,8 +28,8 @@ export const CLOCKS: readonly Mutation[] = [
     "opened-twice",
     "a retried open creates another submission although the first one committed",
     "open",
-    "NOT EXISTS (${own}) AND NOT EXISTS",
-    "NOT EXISTS",
+    "NOT EXISTS (${own}) AND ${isKeyFree}",
+    "${isKeyFree}",
   ),
   mutation(
     "takeover-of-isolate-clock",

@@ -4,7 +4,7 @@ import { readBody, typeProblem } from "../http/body.ts";
 import { invalid, type Problem } from "../http/problems.ts";
 import { parseQuery } from "../http/query.ts";
 import { JSON_TYPE, NDJSON_TYPES, mediaType } from "../http/respond.ts";
-import { expectedBytes } from "../push/bodies-in-work.ts";
+import { declaredBytes, expectedBytes } from "../push/bodies-in-work.ts";
 import { readIdempotencyHeader } from "../push/idempotency.ts";
 import { pushQuerySchema } from "../push/options.ts";
 import { pushDocuments as push, type PushedDocuments, type PushInput } from "../verbs/push-documents.ts";
@@ -29,7 +29,8 @@ function readPush({ request, url, key }: Call): Result<PushInput, Problem> {
   if (!body.ok) return body;
   const kind = mediaType(headers.get("content-type") ?? "") === JSON_TYPE ? "json" : "ndjson";
   const bytes = expectedBytes(headers);
-  return ok({ key, kind, query: query.value, body: body.value, bytes, idempotencyKey: idempotencyKey.value });
+  const declared = declaredBytes(headers) ?? 0;
+  return ok({ key, kind, query: query.value, body: body.value, bytes, declared, idempotencyKey: idempotencyKey.value });
 }
 
 function acceptedResponse({ submission, status, text, isReplayed, resumed }: PushedDocuments): Response {

@@ -29,6 +29,7 @@ export const PROBLEMS = {
   "nothing-acceptable": { status: 422, title: "No line has a valid document" },
   "too-many-requests": { status: 429, title: "Too many requests" },
   internal: { status: 500, title: "Internal error" },
+  "database-full": { status: 503, title: "The database is full" },
   unavailable: { status: 503, title: "Temporarily unavailable" },
 } as const satisfies Record<string, ProblemKind>;
 
@@ -51,6 +52,14 @@ export function invalid(errors: readonly FieldProblem[]): Problem {
   const pointer = first === undefined || first.pointer === "" ? "" : `${first.pointer}: `;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
   return { name: "invalid", detail: `${pointer}${first?.detail ?? "not valid"}${more}`, errors };
+}
+
+/** Seconds. Retention runs with the poller, once a minute. */
+const ROOM_RETRY_SECONDS = "60";
+
+/** A push that the database has no room for. */
+export function noRoom(detail: string): Problem {
+  return { name: "database-full", detail, headers: { "retry-after": ROOM_RETRY_SECONDS } };
 }
 
 /** The response to a request, whether it succeeded or ended with a problem. Only here a problem becomes a response. */

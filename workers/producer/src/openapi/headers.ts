@@ -19,6 +19,7 @@ const OF_PROBLEMS: Readonly<Partial<Record<ProblemName, readonly AnswerHeader[]>
   unauthorized: ["WWW-Authenticate"],
   "method-not-allowed": ["Allow"],
   "too-many-requests": ["Retry-After"],
+  "database-full": ["Retry-After"],
   unavailable: ["Retry-After"],
   "unsupported-media-type": ["Accept-Post", "Accept-Encoding"],
 };

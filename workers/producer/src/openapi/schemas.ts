@@ -4,7 +4,7 @@ import { collectionSchema, deletionSchema } from "../shapes/collection.ts";
 import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
 import { malformedMessageSchema } from "../shapes/malformed.ts";
-import { healthSchema } from "../shapes/health.ts";
+import { healthSchema, readinessSchema } from "../shapes/health.ts";
 import { pauseBody, pauseSchema, resumeBody } from "../shapes/pause.ts";
 import { acceptedSchema } from "../shapes/push.ts";
 import { statsSchema } from "../shapes/stats.ts";
@@ -23,6 +23,7 @@ const OUT: Readonly<Record<string, z.ZodType>> = {
   Pause: pauseSchema,
   Stats: statsSchema,
   Health: healthSchema,
+  Readiness: readinessSchema,
   Accepted: acceptedSchema,
   Collection: collectionSchema,
   Deletion: deletionSchema,

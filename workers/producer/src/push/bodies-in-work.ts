@@ -90,9 +90,14 @@ async function* entering(body: AsyncIterable<BodyPiece>, enter: () => Promise<bo
   }
 }
 
-/** Bytes that a request's body may have once decompressed, as far as its headers say. */
+/** Bytes that a request's JSON body may have once decompressed, as far as its headers say. */
 export function expectedBytes(headers: Headers): number {
+  return Math.min(declaredBytes(headers) ?? MAX_JSON_BODY_BYTES, MAX_JSON_BODY_BYTES);
+}
+
+/** Bytes of a request's body, as its headers say; `null` if they do not, or if it is compressed. */
+export function declaredBytes(headers: Headers): number | null {
   const length = headers.get("content-length");
   const isCompressed = (headers.get("content-encoding") ?? "identity").trim().toLowerCase() !== "identity";
-  return length === null || isCompressed ? MAX_JSON_BODY_BYTES : Math.min(Number(length), MAX_JSON_BODY_BYTES);
+  return length === null || isCompressed ? null : Number(length);
 }

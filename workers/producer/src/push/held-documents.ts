@@ -21,9 +21,15 @@ export class HeldDocuments {
   readonly #buffers: HeldBuffer[] = [];
   readonly #encoder = new TextEncoder();
   #count = 0;
+  #bytes = 0;
 
   get count(): number {
     return this.#count;
+  }
+
+  /** UTF-8 bytes of all documents. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   add({ id, index, serialized: { json, ...sizes } }: AcceptedDocument): void {
@@ -35,6 +41,7 @@ export class HeldDocuments {
     buffer.used += this.#encoder.encodeInto(json, buffer.bytes.subarray(buffer.used)).written;
     buffer.documents.push({ id, index, serialized: sizes });
     this.#count += 1;
+    this.#bytes += sizes.bytes;
   }
 
   /** Each document's id and index, in order. */

@@ -1,5 +1,5 @@
 import { err, ok, uuidTail, type Result, type SubmissionId } from "@sluice/core";
-import { isTransient } from "@sluice/db";
+import { databaseBytes, isDatabaseFull, isTransient } from "@sluice/db";
 import type { PartHeader } from "@sluice/pipeline/message/message.ts";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import { openKeyedSubmission, openSubmission, type KeyClaim } from "@sluice/pipeline/submission/sql/open-submission.ts";
@@ -38,6 +38,12 @@ export interface TakenOver {
   readonly holder: string;
 }
 
+/** Why a push was not opened. */
+export type OpenFailure = "unsent" | "taken" | "full";
+
+/** Milliseconds. A size of the database that D1 reported earlier does not count: the poller has recorded a newer one. */
+const SIZE_LIFE_MS = 60_000;
+
 /** What every part of a push repeats. */
 export function partHeader(submission: SubmissionId, options: PushOptions): PartHeader {
   const { collection, model, lane, truncateInputs } = options;
@@ -46,30 +52,42 @@ export function partHeader(submission: SubmissionId, options: PushOptions): Part
 
 /**
  * Writes the submission's row, under `claim` if there is one. `total` counts the documents of its first part; `closed` says
- * that there is no other. `taken`: another push has the key. `unsent`: D1 is unavailable.
+ * that there is no other; `bytes` are those of the push, as far as known. `taken`: another push has the key. `unsent`: D1
+ * is unavailable. `full`: the database has no room for the push.
  */
 export async function openPush(
   context: SendingContext,
   options: PushOptions,
-  first: { readonly total: number; readonly closed: boolean },
+  { bytes, ...first }: { readonly total: number; readonly closed: boolean; readonly bytes: number },
   claim: KeyClaim | null,
-): Promise<Result<OpenPush, "unsent" | "taken">> {
+): Promise<Result<OpenPush, OpenFailure>> {
   try {
     const row = { ...options, ...first };
+    const needed = { bytes, known: databaseBytes(context.db, SIZE_LIFE_MS) };
     const tail = uuidTail(context.random(10));
     const opened =
       claim === null
-        ? await openSubmission(context.db, row, tail, context.databaseTime())
-        : await openKeyedSubmission(context.db, row, claim, tail, context.databaseTime());
+        ? await openSubmission(context.db, row, tail, context.databaseTime(), needed)
+        : await openKeyedSubmission(context.db, row, claim, tail, context.databaseTime(), needed);
     if (opened === null) return err("taken");
+    if (opened === "full") return notOpened(context, "full");
     const { id: submission, createdAt } = opened;
     const header = partHeader(submission, options);
     return ok({ submission, createdAt, header, ...first, isKeyed: claim !== null, holder: null, counted: [] });
   } catch (error) {
-    if (!isTransient(error)) throw error;
-    context.log({ event: "push_not_opened", ...describeError(error) });
-    return err("unsent");
+    if (isDatabaseFull(error)) return notOpened(context, "full", describeError(error));
+    if (isTransient(error)) return notOpened(context, "unsent", describeError(error));
+    throw error;
   }
+}
+
+function notOpened(
+  { log }: SendingContext,
+  reason: OpenFailure,
+  description: Partial<ReturnType<typeof describeError>> = {},
+): Result<never, OpenFailure> {
+  log({ event: "push_not_opened", reason, ...description });
+  return err(reason);
 }
 
 /** The interrupted push, to be sent again from its first document. */

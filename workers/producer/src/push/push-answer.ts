@@ -2,7 +2,7 @@ import { readSubmission } from "@sluice/pipeline/submission/sql/read-submission.
 import type { Reader } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
 import { EMPTY_BODY } from "../http/body.ts";
-import type { LineProblem, Problem } from "../http/problems.ts";
+import { noRoom, type LineProblem, type Problem } from "../http/problems.ts";
 import { newSubmissionRow } from "../shapes/new-submission.ts";
 import type { AcceptedShape } from "../shapes/push.ts";
 import { NOTHING_AROUND, submissionShape } from "../shapes/submission.ts";
@@ -11,6 +11,19 @@ import type { PushOptions } from "./options.ts";
 import type { PushEnd, SentPush } from "./push.ts";
 
 const RETRY_LATER_SECONDS = "10";
+
+const INTERRUPTED =
+  "The push was interrupted. The submission named here may have some of its documents. Push it again; with the same " +
+  "Idempotency-Key, that submission continues.";
+
+/** The problem of a new push while the database is full. */
+const NO_ROOM_FOR_PUSH: Problem = {
+  ...noRoom(
+    "New pushes are not accepted until old data has been deleted, and nothing of this one was stored. Push it again " +
+      "after the time in Retry-After.",
+  ),
+  members: { submission: null },
+};
 
 /** The answer to a push that the Queue has. */
 export async function acceptedAnswer(
@@ -48,14 +61,17 @@ export function notAccepted(end: Exclude<PushEnd, SentPush>): Problem {
       return anotherBody(end.submission);
     case "taken":
       return end.submission === null ? stillRunning(RETRY_AFTER_SECONDS) : takenOver(end.submission);
+    case "full":
+      return end.submission === null
+        ? NO_ROOM_FOR_PUSH
+        : { ...noRoom(INTERRUPTED), members: { submission: end.submission } };
     case "unsent":
       return {
         name: "unavailable",
         detail:
           end.submission === null
             ? "The push is temporarily not possible, and nothing of it was stored: push it again."
-            : "The push was interrupted. The submission named here may have some of its documents. Push it again; with " +
-              "the same Idempotency-Key, that submission continues.",
+            : INTERRUPTED,
         headers: { "retry-after": RETRY_LATER_SECONDS },
         members: { submission: end.submission },
       };

@@ -6,7 +6,15 @@ import type { AcceptedDocument } from "./accepted.ts";
 import type { SendFailure } from "./run-step.ts";
 import { CallRounds } from "./call-rounds.ts";
 import { closePush, letGo } from "./close-push.ts";
-import { openPush, partHeader, resumePush, type OpenPush, type SendingContext, type TakenOver } from "./open-push.ts";
+import {
+  openPush,
+  partHeader,
+  resumePush,
+  type OpenFailure,
+  type OpenPush,
+  type SendingContext,
+  type TakenOver,
+} from "./open-push.ts";
 import type { PushOptions } from "./options.ts";
 import { PartSender } from "./part-sender.ts";
 
@@ -54,21 +62,28 @@ function sendingOf(context: SendingContext, push: OpenPush): Sending {
 
 /**
  * Sends checked documents as one submission. They are packed into parts before the submission is opened, which happens when
- * the first part is full: a push without documents leaves no trace, and one that fits a part costs a single write.
+ * the first part is full: a push without documents leaves no trace, and one that fits a part costs a single write. `bytes`:
+ * those of all documents, as far as known.
  */
 export async function push(
   context: SendingContext,
   options: PushOptions,
   items: AsyncIterable<PushItem> | Iterable<PushItem>,
   keyed: KeyedPush | null = null,
+  bytes = 0,
 ): Promise<PushEnd> {
   const resume = keyed?.resume ?? null;
   const packer = new PartPacker(partHeader(UNMINTED, options));
   let sending = resume === null ? null : sendingOf(context, resumePush(options, resume));
   let accepted = 0;
-  const open = async (first: PackedPart, closed: boolean): Promise<Result<Sending, "unsent" | "taken">> => {
+  const open = async (first: PackedPart, closed: boolean): Promise<Result<Sending, OpenFailure>> => {
     const claim = keyed === null ? null : { ...keyed.claim, fingerprint: keyed.fingerprint() };
-    const opened = await openPush(context, options, { total: first.count, closed }, claim);
+    const opened = await openPush(
+      context,
+      options,
+      { total: first.count, closed, bytes: Math.max(bytes, first.bytes) },
+      claim,
+    );
     return opened.ok ? ok(sendingOf(context, opened.value)) : err(opened.error);
   };
 

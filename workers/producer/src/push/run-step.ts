@@ -1,3 +1,4 @@
+import { isDatabaseFull } from "@sluice/db";
 import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
 import type { OpenPush, SendingContext } from "./open-push.ts";
 
@@ -5,12 +6,14 @@ import type { OpenPush, SendingContext } from "./open-push.ts";
 export type SendFailure =
   /** D1 or the Queue is unavailable. */
   | "unsent"
+  /** D1 refuses writes because the database is full. */
+  | "full"
   /** The documents are not those that were recorded under the same key. */
   | "other_body"
   /** Another request has the push, or the poller closed it. */
   | "taken";
 
-/** Runs a step of a push. Its failure is logged as `event`; an exception is `unsent`. `null`: it succeeded. */
+/** Runs a step of a push. Its failure is logged as `event`; an exception is `unsent` or `full`. `null`: it succeeded. */
 export async function runStep(
   { log }: Pick<SendingContext, "log">,
   { submission }: OpenPush,
@@ -23,6 +26,6 @@ export async function runStep(
     return failure;
   } catch (error) {
     log({ event, submission, ...describeError(error) });
-    return "unsent";
+    return isDatabaseFull(error) ? "full" : "unsent";
   }
 }

@@ -31,6 +31,8 @@ export interface IncomingPush {
   /** The options in the query string. */
   readonly query: GivenOptions;
   readonly body: AsyncIterable<BodyPiece>;
+  /** Bytes of the body, as its sender says; 0 if it does not. */
+  readonly declared: number;
 }
 
 /** Its `Idempotency-Key`, if that is new or of an interrupted push. */
@@ -70,7 +72,8 @@ async function takeJson(
   const keyed = await keyedPush(context, key, options);
   if (!keyed.ok) return keyed;
   const nameAll = documents.count <= MAX_NAMED ? namesOf(documents) : null;
-  const end = await push(context, options, documents.take(), keyed.value);
+  const { bytes } = documents;
+  const end = await push(context, options, documents.take(), keyed.value, bytes);
   if (end.kind !== "sent") return err(await problemOf(context, end));
   const names = nameAll === null ? null : nameAll(end.submission);
   return taken(
@@ -90,7 +93,7 @@ async function takeNdjson(
   const keyed = await keyedPush(context, key, options);
   if (!keyed.ok) return keyed;
   const lines = new NdjsonPush(options, new DataView(context.random(4).buffer).getUint32(0));
-  const end = await push(context, options, lines.read(incoming.body), keyed.value);
+  const end = await push(context, options, lines.read(incoming.body), keyed.value, incoming.declared);
   const { rejectedCount, rejected } = lines;
   if (end.kind === "nothing") {
     return err(lines.lines === 0 ? EMPTY_BODY : nothingAcceptable(rejectedCount, rejected));

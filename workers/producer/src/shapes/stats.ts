@@ -1,7 +1,9 @@
 import { lanes, type Lane } from "@sluice/core";
 import type { JobTotals, LaneTotals } from "@sluice/pipeline/submission/sql/read-totals.ts";
 import type { Pause } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
+import type { DatabaseSize } from "@sluice/pipeline/platform/sql/database-size.ts";
 import * as z from "zod";
+import { databaseSchema, databaseShape } from "./database.ts";
 import { pauseSchema, pauseShape } from "./pause.ts";
 import { countsShape } from "./submission.ts";
 import { count, time, timeSchema } from "./time.ts";
@@ -45,6 +47,7 @@ export const statsSchema = z.strictObject({
     })
     .nullable()
     .describe("Null if it has never run."),
+  database: databaseSchema,
   usage: z.strictObject({
     tokens: count,
     jobs: count.describe("Jobs that ended."),
@@ -64,6 +67,7 @@ export interface StatsFacts {
   readonly pauses: readonly Pause[];
   /** Milliseconds. */
   readonly lastRunAt: number | null;
+  readonly size: DatabaseSize | null;
 }
 
 export function statsShape(facts: StatsFacts): StatsShape {
@@ -86,6 +90,7 @@ export function statsShape(facts: StatsFacts): StatsShape {
     malformed_messages: facts.malformed,
     pauses: facts.pauses.map(pauseShape),
     poller: facts.lastRunAt === null ? null : { last_run_at: time(facts.lastRunAt) },
+    database: databaseShape(facts.size),
     usage: {
       tokens: facts.jobs.tokens,
       jobs: facts.jobs.ended,

@@ -6,6 +6,7 @@ import {
   readLaneTotals,
 } from "@sluice/pipeline/submission/sql/read-totals.ts";
 import { countMalformedMessages } from "@sluice/pipeline/message/sql/read-malformed-messages.ts";
+import { readDatabaseSize } from "@sluice/pipeline/platform/sql/database-size.ts";
 import { readHeartbeat } from "@sluice/pipeline/platform/sql/heartbeat.ts";
 import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { readNow, type ApiContext } from "../context.ts";
@@ -28,7 +29,7 @@ export async function getStats(
   }
   const { db, scorer } = context;
   const now = await readNow(context);
-  const [lanes, jobs, failures, [fiveMinutes = 0, hour = 0], malformed, pauses, lastRunAt] = await Promise.all([
+  const [lanes, jobs, failures, [fiveMinutes = 0, hour = 0], malformed, pauses, lastRunAt, size] = await Promise.all([
     readLaneTotals(db),
     readJobTotals(db),
     readFailureTotals(db),
@@ -36,7 +37,8 @@ export async function getStats(
     countMalformedMessages(db, MAX_MALFORMED),
     readPauses(db, now),
     readHeartbeat(db),
+    readDatabaseSize(db, now),
   ]);
   const ended = { fiveMinutes, hour };
-  return ok(statsShape({ scorer, lanes, jobs, failures, ended, malformed, pauses, lastRunAt }));
+  return ok(statsShape({ scorer, lanes, jobs, failures, ended, malformed, pauses, lastRunAt, size }));
 }

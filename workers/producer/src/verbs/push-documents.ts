@@ -18,6 +18,8 @@ export interface PushInput {
   readonly body: AsyncIterable<BodyPiece>;
   /** Bytes that the body has at most, as its sender says. */
   readonly bytes: number;
+  /** Bytes of the body, as its sender says; 0 if it does not. */
+  readonly declared: number;
   readonly idempotencyKey: string | null;
 }
 
@@ -34,12 +36,13 @@ export interface PushedDocuments {
 
 /** Sends documents to the Queue as one submission. */
 export async function pushDocuments(context: ApiContext, input: PushInput): Promise<Result<PushedDocuments, Problem>> {
-  const { key: apiKey, kind, query, body, idempotencyKey } = input;
+  const { key: apiKey, kind, query, body, declared, idempotencyKey } = input;
   const key = idempotencyKey === null ? null : { apiKey: apiKey.name, key: idempotencyKey };
-  if (kind === "ndjson") return takeIn(context, { apiKey, kind, query, body }, key);
+  const incoming = { apiKey, kind, query, body, declared };
+  if (kind === "ndjson") return takeIn(context, incoming, key);
   const guarded = context.bodies.guard(context, body, input.bytes);
   try {
-    return await takeIn(context, { apiKey, kind, query, body: guarded.body }, key);
+    return await takeIn(context, { ...incoming, body: guarded.body }, key);
   } finally {
     guarded.leave();
   }

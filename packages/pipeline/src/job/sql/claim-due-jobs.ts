@@ -3,6 +3,7 @@ import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { PollWaits } from "../schedule.ts";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transactAll } from "@sluice/db";
+import { anySize, recordSize, type DatabaseSize, type MeasuredSize } from "../../platform/sql/database-size.ts";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
 import { anyDeletion } from "../../submission/sql/request-deletion.ts";
 import { anyRetry } from "../../submission/sql/request-retry.ts";
@@ -58,25 +59,45 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
   return (await query<ClaimedRow>(db, claim(limits, now))).map(claimedJob);
 }
 
+export interface StartedRun {
+  readonly jobs: ClaimedJob[];
+  /** The recorded size of the database; `null` before the first record. */
+  readonly size: DatabaseSize | null;
+  readonly isRetrying: boolean;
+  readonly isDeleting: boolean;
+}
+
 /**
- * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, releases the jobs of pauses that
- * expired before `pausesEndedBy`, and reads whether a retry or the deletion of a collection is in progress, which takes
- * one row each.
+ * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, records the size of the database
+ * if a recent one is known, releases the jobs of pauses that expired before `pausesEndedBy`, and reads the recorded size
+ * and whether a retry or the deletion of a collection is in progress, which takes one row each.
  */
 export async function claimAtStart(
   db: Database,
   limits: ClaimLimits,
   now: Time,
   pausesEndedBy: Time,
-): Promise<{ readonly jobs: ClaimedJob[]; readonly isRetrying: boolean; readonly isDeleting: boolean }> {
+  measured: MeasuredSize | null = null,
+): Promise<StartedRun> {
   const results = await transactAll(db, [
     beatOfPoller(db, now),
+    ...(measured === null ? [] : [recordSize(measured, now)]),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
+    anySize(now),
     sql`SELECT EXISTS (${anyRetry}) AS isRetrying, EXISTS (${anyDeletion}) AS isDeleting`,
   ]);
-  const [claimed, [open]] = results.slice(-2) as [ClaimedRow[], { isRetrying: 0 | 1; isDeleting: 0 | 1 }[]];
-  return { jobs: claimed.map(claimedJob), isRetrying: open?.isRetrying === 1, isDeleting: open?.isDeleting === 1 };
+  const [claimed, sizes, [open]] = results.slice(-3) as [
+    ClaimedRow[],
+    DatabaseSize[],
+    { isRetrying: 0 | 1; isDeleting: 0 | 1 }[],
+  ];
+  return {
+    jobs: claimed.map(claimedJob),
+    size: sizes[0] ?? null,
+    isRetrying: open?.isRetrying === 1,
+    isDeleting: open?.isDeleting === 1,
+  };
 }
 
 function claim(limits: ClaimLimits, now: Time): SQL {

@@ -2,6 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { IDEMPOTENCY_KEY_LIFE_MS } from "../lifetimes.ts";
 import type { Lane, ModelName, SubmissionId } from "@sluice/core";
 import { timeAfter, type Time } from "../../platform/clock.ts";
+import { lacksRoom, type NeededRoom } from "../../platform/sql/database-size.ts";
 import { highWaterMark } from "../../platform/sql/high-water-marks.ts";
 import { type Database, transactTries } from "@sluice/db";
 
@@ -44,24 +45,25 @@ export const NOBODY = "";
 /**
  * Writes a submission's row and mints its id in the same statement. The id is made from `now` and `token`, or is the
  * newest submission's id plus one if that is greater (D1's clock was set back, or two in one millisecond), so a later
- * submission always has the greater id, even if the newest one was deleted. `token` is `uuidTail` of random bytes: by it, a repeated try finds a row that
- * an error hid, and writes none. Reads two rows. A repeated try reads the rows opened since the first. Ids ahead of the
- * clock cost no reads.
+ * submission always has the greater id, even if the newest one was deleted. `token` is `uuidTail` of random bytes: by it,
+ * a repeated try finds a row that an error hid, and writes none. `full`: the database lacks room, and nothing is written. Reads three rows. A repeated
+ * try reads the rows opened since the first. Ids ahead of the clock cost no reads.
  */
 export async function openSubmission(
   db: Database,
   submission: NewSubmission,
   token: string,
   now: Time,
-): Promise<OpenedSubmission> {
-  const row = await open(db, submission, null, token, now);
+  needed: NeededRoom = UNKNOWN_ROOM,
+): Promise<OpenedSubmission | "full"> {
+  const row = await open(db, submission, null, token, now, needed);
   if (row === null) throw new Error("the row of a new submission is missing");
   return row;
 }
 
 /**
  * Opens a submission under an `Idempotency-Key`, which is claimed in the same transaction: of two pushes with a new
- * key, one is opened. Returns `null` if another push has the key.
+ * key, one is opened. Returns `null` if another push has the key, and `full` if the database lacks room.
  */
 export async function openKeyedSubmission(
   db: Database,
@@ -69,9 +71,13 @@ export async function openKeyedSubmission(
   claim: KeyClaim,
   token: string,
   now: Time,
-): Promise<OpenedSubmission | null> {
-  return open(db, submission, claim, token, now);
+  needed: NeededRoom = UNKNOWN_ROOM,
+): Promise<OpenedSubmission | "full" | null> {
+  return open(db, submission, claim, token, now, needed);
 }
+
+/** For a push of which nothing is known: it needs room for its row. */
+const UNKNOWN_ROOM: NeededRoom = { bytes: 0, known: null };
 
 async function open(
   db: Database,
@@ -79,17 +85,20 @@ async function open(
   claim: KeyClaim | null,
   token: string,
   now: Time,
-): Promise<OpenedSubmission | null> {
+  needed: NeededRoom,
+): Promise<OpenedSubmission | "full" | null> {
   const { apiKey, key, fingerprint } = claim ?? { apiKey: NOBODY, key: token, fingerprint: null };
   const expiry = timeAfter(now, -IDEMPOTENCY_KEY_LIFE_MS);
   const [row] = await transactTries<OpenedSubmission>(db, (elapsed) => {
     const own = ownRow(token, now, elapsed);
-    const guard = sql`
-      NOT EXISTS (${own})
-      AND NOT EXISTS (SELECT 1 FROM idempotency_keys
+    const isKeyFree = sql`
+      NOT EXISTS (SELECT 1 FROM idempotency_keys
         WHERE api_key = ${apiKey} AND key = ${key} AND created_at > ${expiry})`;
+    const guard = sql`NOT EXISTS (${own}) AND ${isKeyFree} AND NOT ${lacksRoom(needed)}`;
     const insert = insertSubmission(submission, token, now, guard);
-    if (claim === null && elapsed === null) return [insert, own];
+    const opened = sql`
+      SELECT * FROM (${own}) UNION ALL SELECT '', 0 WHERE ${isKeyFree} AND ${lacksRoom(needed)} LIMIT 1`;
+    if (claim === null && elapsed === null) return [insert, opened];
     return [
       insert,
       sql`
@@ -101,10 +110,11 @@ async function open(
       sql`
         DELETE FROM idempotency_keys WHERE (api_key, key) IN (
           SELECT api_key, key FROM idempotency_keys WHERE created_at <= ${expiry} ORDER BY created_at LIMIT ${PRUNED_KEYS})`,
-      own,
+      opened,
     ];
   });
-  return row ?? null;
+  if (row === undefined) return null;
+  return row.id.length > 0 ? row : "full";
 }
 
 function insertSubmission(submission: NewSubmission, token: string, now: Time, guard: SQL): SQL {
@@ -119,6 +129,8 @@ function insertSubmission(submission: NewSubmission, token: string, now: Time, g
       SELECT now, printf('sub_%08x-%04x-', now >> 16, now & 65535) || ${token} AS fresh,
         max(coalesce((SELECT id FROM submissions ORDER BY id DESC LIMIT 1), ''), ${highWaterMark("submission_id")}) AS newest
       FROM (SELECT CAST(${now} AS INTEGER) AS now)
+      -- Evaluated once: without a limit, SQLite looks up the newest id for each mention of it.
+      LIMIT 1
     )
     WHERE ${guard}`;
 }

@@ -1,0 +1,43 @@
+/** The newest size of a database that D1 has reported. The databases that one isolate opens may share it. */
+export interface KnownSize {
+  /** `null`: unknown. */
+  bytes: number | null;
+  /** When it was reported, in milliseconds by the isolate's clock. */
+  at: number;
+}
+
+/** A result of D1, or of a stand-in that reports nothing. */
+interface Reported {
+  readonly meta?: Pick<D1Result["meta"], "rows_read" | "rows_written" | "size_after">;
+}
+
+/** What was sent to D1 since a database was opened, and what D1 reported. */
+export class DatabaseUsage {
+  /** Statements, including those of each retry. */
+  statements = 0;
+  /** As far as D1 reports them: the answers to `raw` and `first` have no rows read and written. */
+  rowsRead = 0;
+  rowsWritten = 0;
+  readonly size: KnownSize;
+  readonly #now: () => number;
+
+  constructor(size: KnownSize, now: () => number) {
+    this.size = size;
+    this.#now = now;
+  }
+
+  /** The newest size that was reported within this many milliseconds; `null` if there is none. */
+  bytesWithin(maxAgeMs: number): number | null {
+    return this.#now() - this.size.at <= maxAgeMs ? this.size.bytes : null;
+  }
+
+  /** Notes what D1 reported with the results of one call. The last one has the size after all of them. */
+  note(results: readonly Reported[]): void {
+    for (const { meta } of results) {
+      this.rowsRead += meta?.rows_read ?? 0;
+      this.rowsWritten += meta?.rows_written ?? 0;
+    }
+    const bytes = results.at(-1)?.meta?.size_after ?? 0;
+    if (bytes > 0) Object.assign(this.size, { bytes, at: this.#now() } satisfies KnownSize);
+  }
+}
