@@ -157,10 +157,12 @@ export const textExpiries = sqliteTable("text_expiries", {
 
 /** How far each task of retention has come. Written by the poller. */
 export const retentionProgress = sqliteTable("retention_progress", {
-  task: text("task", { enum: ["list_parts", "texts", "history", "jobs", "scores"] }).primaryKey(),
-  /** JSON: the key of the last row that this pass has looked at; null between two passes. */
+  task: text("task", {
+    enum: ["list_parts", "texts", "failed_texts", "history", "jobs", "submissions", "malformed", "scores"],
+  }).primaryKey(),
+  /** JSON: the key of the last row that the pass has looked at. Rows behind it were too young. */
   cursor: text("cursor"),
-  /** When the pass began, and when the last complete one ended. */
+  /** When the last pass began at the first row, and when one last reached a row that was too young. */
   startedAt: integer("started_at"),
   endedAt: integer("ended_at"),
   /** Since the first run: rows of `contexts`, documents with outcomes, or jobs that were deleted. */

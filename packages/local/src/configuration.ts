@@ -26,6 +26,8 @@ export interface LocalOptions {
   readonly tickSeconds: number;
   /** Whether the stand-in sends events when batches end. */
   readonly events: boolean;
+  /** Variables of the poller instead of the deployed ones. */
+  readonly retention?: Readonly<Record<string, string>>;
   /** The poller's `MAX_DATABASE_BYTES`; as deployed without it. */
   readonly maxDatabaseBytes?: number | null;
   /** The secret `SLUICE_API_KEYS`. Without it the producer refuses every request. */
@@ -141,6 +143,7 @@ function localVars(worker: LocalWorker, options: LocalOptions): Record<string, s
     case "poller":
       return {
         RUN_INTERVAL_SECONDS: String(options.tickSeconds),
+        ...options.retention,
         ...(typeof options.maxDatabaseBytes === "number" && { MAX_DATABASE_BYTES: String(options.maxDatabaseBytes) }),
       };
     case "local-ai":

@@ -70,6 +70,7 @@ export async function startStack(
   const options = {
     mode: settings.localAi,
     tickSeconds: settings.tickSeconds,
+    retention: settings.retention,
     events: settings.events,
     maxDatabaseBytes: settings.maxDatabaseBytes,
     apiKeys: [fullKey("local", apiKey)],

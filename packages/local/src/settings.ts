@@ -15,6 +15,8 @@ export interface Settings {
   readonly localAi: LocalAiMode;
   /** Whether the stand-in reports the end of batches, so that scores need not wait for the next poller run. */
   readonly events: boolean;
+  /** The variables of the poller that say how long things are kept. Those that are not set have the deployed values. */
+  readonly retention: Readonly<Record<string, string>>;
   /** `null`: a key is created and stored with the state. */
   readonly apiKey: string | null;
   /** The size of the database at which nothing more is accepted; `null`: as deployed. */
@@ -23,6 +25,10 @@ export interface Settings {
 
 export const DEFAULT_PORT = 8787;
 export const DEFAULT_STATE = join(ROOT, ".sluice");
+/** The poller's variables for retention, in days. Each is set by a variable with `SLUICE_` before its name. */
+const RETENTION_VARIABLES = ["RETAIN_TEXTS_DAYS", "RETAIN_HISTORY_DAYS", "RETAIN_SCORES_DAYS"] as const;
+/** As for the poller: a hundred years. */
+const MAX_RETAINED_DAYS = 36_500;
 /** The longest interval that makes sense for the poller: one hour. */
 const MAX_TICK_SECONDS = 3_600;
 
@@ -39,6 +45,10 @@ export function describeEnvironment(tickSeconds: number): string {
                        words), instant (constant work)               (default minilm)
   SLUICE_EVENTS        on: the poller learns of a batch's end at once;
                        off: the next poller run finds it             (default on)
+  SLUICE_RETAIN_TEXTS_DAYS, SLUICE_RETAIN_HISTORY_DAYS,
+  SLUICE_RETAIN_SCORES_DAYS
+                       how long to keep texts, history and scores,
+                       such as 0.01                                  (default 7, 30, forever)
   SLUICE_API_KEY       the API key                                   (default: one is created and stored)
   SLUICE_MAX_DATABASE_BYTES
                        the size that the database must stay below    (default 9500000000)`;
@@ -79,6 +89,17 @@ export function readSettings(
   if (!["", "on", "off"].includes(eventsText)) {
     errors.push(`SLUICE_EVENTS must be on or off, got ${JSON.stringify(eventsText)}`);
   }
+  const retention: Record<string, string> = {};
+  for (const name of RETENTION_VARIABLES) {
+    const text = env[`SLUICE_${name}`] ?? "";
+    if (text === "") continue;
+    if (!/^\d+(\.\d+)?$/.test(text) || Number(text) > MAX_RETAINED_DAYS) {
+      errors.push(
+        `SLUICE_${name} must be a number of days from 0 to ${MAX_RETAINED_DAYS}, such as 7 or 0.5, got ${JSON.stringify(text)}`,
+      );
+    }
+    retention[name] = text;
+  }
   const apiKey = env["SLUICE_API_KEY"] ?? "";
   // The message does not contain the key: even an invalid one may be secret.
   if (!/^[\x21-\x7e]{0,256}$/.test(apiKey)) {
@@ -98,6 +119,7 @@ export function readSettings(
     tickSeconds: tick,
     localAi: mode,
     events: eventsText !== "off",
+    retention,
     apiKey: apiKey === "" ? null : apiKey,
     maxDatabaseBytes: sizeText === "" ? null : size,
   });

@@ -20,6 +20,7 @@ const options: LocalOptions = {
   mode: "minilm",
   modelUrl: "http://127.0.0.1:4321",
   tickSeconds: 7,
+  retention: { RETAIN_TEXTS_DAYS: "0.5" },
   events: true,
   apiKeys: [fullKey("local", "secret")],
 };
@@ -117,7 +118,14 @@ describe("the local configuration", () => {
   });
 
   it("sets the variables that each Worker needs", () => {
-    const vars = { RUN_INTERVAL_SECONDS: "7", STUCK_AFTER_MINUTES: "60", MAX_DATABASE_BYTES: "9500000000" };
+    const vars = {
+      RUN_INTERVAL_SECONDS: "7",
+      STUCK_AFTER_MINUTES: "60",
+      MAX_DATABASE_BYTES: "9500000000",
+      RETAIN_TEXTS_DAYS: "0.5",
+      RETAIN_HISTORY_DAYS: "30",
+      RETAIN_SCORES_DAYS: "",
+    };
     expect(local.poller.vars).toEqual(vars);
     const { poller } = localConfigurations({ ...options, maxDatabaseBytes: 2_000_000 });
     expect(poller.vars).toEqual({ ...vars, MAX_DATABASE_BYTES: "2000000" });

@@ -51,6 +51,7 @@ describe("a stack stopped with messages in its Queue", () => {
       tickSeconds: 1,
       localAi: "lexical",
       events: false,
+      retention: {},
       apiKey: null,
       maxDatabaseBytes: null,
     } as const;

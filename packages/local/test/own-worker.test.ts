@@ -68,6 +68,7 @@ describe("a Worker outside the workspace, beside a running stack", () => {
       tickSeconds: 1,
       localAi: "lexical",
       events: false,
+      retention: {},
       apiKey: null,
       maxDatabaseBytes: null,
     } as const;

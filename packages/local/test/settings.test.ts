@@ -28,6 +28,7 @@ describe("settings", () => {
       tickSeconds: 60,
       localAi: "minilm",
       events: true,
+      retention: {},
       apiKey: null,
       maxDatabaseBytes: null,
     };
@@ -47,6 +48,8 @@ describe("settings", () => {
       SLUICE_TICK_SECONDS: "1",
       SLUICE_LOCAL_AI: "instant",
       SLUICE_EVENTS: "off",
+      SLUICE_RETAIN_TEXTS_DAYS: "0.01",
+      SLUICE_RETAIN_SCORES_DAYS: "365",
       SLUICE_API_KEY: "key",
       SLUICE_MAX_DATABASE_BYTES: "2000000",
     };
@@ -56,6 +59,7 @@ describe("settings", () => {
       tickSeconds: 1,
       localAi: "instant",
       events: false,
+      retention: { RETAIN_TEXTS_DAYS: "0.01", RETAIN_SCORES_DAYS: "365" },
       apiKey: "key",
       maxDatabaseBytes: 2_000_000,
     };
@@ -71,6 +75,9 @@ describe("settings", () => {
     [{ SLUICE_TICK_SECONDS: "0.5" }, "SLUICE_TICK_SECONDS must be a whole number from 1 to 3600"],
     [{ SLUICE_LOCAL_AI: "gpt" }, "SLUICE_LOCAL_AI must be one of minilm, lexical, instant"],
     [{ SLUICE_EVENTS: "no" }, "SLUICE_EVENTS must be on or off"],
+    [{ SLUICE_RETAIN_TEXTS_DAYS: "-1" }, "SLUICE_RETAIN_TEXTS_DAYS must be a number of days from 0 to 36500"],
+    [{ SLUICE_RETAIN_HISTORY_DAYS: "1e3" }, "SLUICE_RETAIN_HISTORY_DAYS must be a number of days from 0 to 36500"],
+    [{ SLUICE_RETAIN_SCORES_DAYS: "never" }, "SLUICE_RETAIN_SCORES_DAYS must be a number of days from 0 to 36500"],
     [
       { SLUICE_MAX_DATABASE_BYTES: "2 GB" },
       "SLUICE_MAX_DATABASE_BYTES must be a whole number from 1000000 to 10000000000",

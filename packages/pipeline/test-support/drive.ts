@@ -1,4 +1,7 @@
 import { env } from "cloudflare:test";
+import type { DatabaseLevel } from "@sluice/core";
+import { RunBudget } from "../src/job/run-budget.ts";
+import { retain } from "../src/submission/retention.ts";
 import { jobs, RUN, type BatchService, type TestContext } from "./index.ts";
 import { continueRun as continueInInvocation } from "../src/job/continue-run.ts";
 import { runPoller as runInInvocation } from "../src/job/run-poller.ts";
@@ -47,4 +50,9 @@ export function hold(service: BatchService, kind: "onSubmit" | "onPoll") {
       for (const resolve of started.splice(0)) resolve();
     },
   };
+}
+
+/** Runs retention once, in its own invocation, with a full budget. */
+export async function runRetention(context: TestContext, level: DatabaseLevel = "normal"): Promise<void> {
+  await invoke(context, (own) => retain(own, own.retention, level, new RunBudget(own)));
 }

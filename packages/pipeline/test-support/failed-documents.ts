@@ -63,6 +63,8 @@ export async function manyFailed(db: Database, roots: number, perRoot: number): 
        SELECT ?1, i, ${root("i")}, 'h', ${perRoot}, 1,
          (SELECT json_group_array(printf('d%06d', i + ${roots} * value)) FROM json_each(?2)) FROM n`,
     ).bind(submission, JSON.stringify(Array.from({ length: perRoot }, (_, index) => index))),
+    // A retry needs the row of their texts, but does not read it.
+    env.DB.prepare("INSERT INTO contexts (id, texts, parts) VALUES (1, '[]', '[]') ON CONFLICT DO NOTHING"),
     // The ids of neighbors in a root are far apart.
     env.DB.prepare(
       `${numbers(count)} INSERT INTO documents (collection, document_id, submission_id, part, place, contexts_id,

@@ -1,6 +1,10 @@
 import type { JobId, RequestId, SubmissionId } from "@sluice/core";
 import { openDatabase, type Database } from "@sluice/db";
 import { deleteDocument } from "../src/document/sql/delete-document.ts";
+import { expireTexts, listTexts } from "../src/document/sql/expire-texts.ts";
+import * as scores from "../src/document/sql/expire-scores.ts";
+import * as versions from "../src/document/sql/forget-versions.ts";
+import * as listing from "../src/document/sql/list-parts-of-texts.ts";
 import { countDocuments, isKnownCollection } from "../src/document/sql/read-collection.ts";
 import * as readDocument from "../src/document/sql/read-document.ts";
 import * as readFeed from "../src/document/sql/read-feed.ts";
@@ -9,6 +13,7 @@ import { claimAtStart, claimDueJobs } from "../src/job/sql/claim-due-jobs.ts";
 import { claimReportedJobs } from "../src/job/sql/claim-reported-jobs.ts";
 import { countOpenJobs } from "../src/job/sql/count-open-jobs.ts";
 import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";
+import * as endedJobs from "../src/job/sql/delete-ended-jobs.ts";
 import { isPieceOfInvalid } from "../src/job/sql/is-piece-of-invalid.ts";
 import { mergeJobs, weighMergeableJobs } from "../src/job/sql/merge-jobs.ts";
 import * as pauses from "../src/job/sql/pause-dispatching.ts";
@@ -21,6 +26,7 @@ import { releaseJobs, releasePolls } from "../src/job/sql/release-jobs.ts";
 import { separateSubmissions } from "../src/job/sql/separate-submissions.ts";
 import { deferJob, startDispatch } from "../src/job/sql/start-dispatch.ts";
 import { timesOutWhileOthersDoNot } from "../src/job/sql/times-out-while-others-do-not.ts";
+import * as oldMessages from "../src/message/sql/delete-old-messages.ts";
 import { lookUpParts } from "../src/message/sql/look-up-parts.ts";
 import { quarantineMessage } from "../src/message/sql/quarantine-message.ts";
 import * as malformed from "../src/message/sql/read-malformed-messages.ts";
@@ -41,6 +47,8 @@ import { recordForgottenParts } from "../src/message/sql/record-forgotten-parts.
 import { cancelSubmission } from "../src/submission/sql/cancel-submission.ts";
 import { closeSubmission, reopenSubmission } from "../src/submission/sql/close-submission.ts";
 import { countStalled } from "../src/submission/sql/count-stalled.ts";
+import { deleteExpiredKeys } from "../src/submission/sql/delete-expired-keys.ts";
+import * as oldSubmissions from "../src/submission/sql/delete-submissions.ts";
 import { endQueue } from "../src/submission/sql/end-queue.ts";
 import { openKeyedSubmission, openSubmission, type NewSubmission } from "../src/submission/sql/open-submission.ts";
 import { raiseTotal } from "../src/submission/sql/raise-total.ts";
@@ -48,8 +56,14 @@ import { keepAnswer, readIdempotencyKey } from "../src/submission/sql/read-idemp
 import * as submissions from "../src/submission/sql/read-submission.ts";
 import * as totals from "../src/submission/sql/read-totals.ts";
 import { readUnfinished } from "../src/submission/sql/read-unfinished.ts";
-import { listRetries, readRetryProgress, requestRetry } from "../src/submission/sql/request-retry.ts";
+import {
+  countExpiredFailures,
+  listRetries,
+  readRetryProgress,
+  requestRetry,
+} from "../src/submission/sql/request-retry.ts";
 import * as retrying from "../src/submission/sql/retry-failed.ts";
+import * as progress from "../src/submission/sql/retention-progress.ts";
 import { rollUpTotals } from "../src/submission/sql/roll-up-totals.ts";
 import { listStagedParts, sweepSubmissions } from "../src/submission/sql/sweep-submissions.ts";
 import { releasePush, readCountedParts, takeOverPush } from "../src/submission/sql/take-over-push.ts";
@@ -87,6 +101,7 @@ const submissionToOpen: NewSubmission = {
   total: 1,
   closed: true,
 };
+const move = { task: "texts", cursor: "1", isFirst: true, isLast: true } as const;
 const measured = { bytes: 1, limit: 2 };
 const dispatchError = { reason: "late", message: "m" };
 const end = {
@@ -103,6 +118,36 @@ const end = {
 /** Calls of every operation in the `sql` folders, by name: one per branch, so that every statement is sent. */
 export const operationCalls: Readonly<Record<string, readonly ((db: Database) => Promise<unknown>)[]>> = {
   deleteDocument: [(db) => deleteDocument(db, document, NOW)],
+  listTexts: [(db) => listTexts(db, 0, 10)],
+  expireTexts: [
+    (db) => expireTexts(db, { deleted: [1], rewritten: [2], before: NOW, failedToo: false }, move, NOW),
+    (db) => expireTexts(db, { deleted: [1], rewritten: [], before: NOW, failedToo: true }, move, NOW),
+  ],
+  listOutcomes: [(db) => scores.listOutcomes(db, { ...document, submission: SUBMISSION }, NOW, 10)],
+  expireScores: [(db) => scores.expireScores(db, [{ ...document, submission: SUBMISSION }], NOW, move, NOW)],
+  listOldParts: [(db) => versions.listOldParts(db, { submission: SUBMISSION, part: 0 }, NOW, 10)],
+  forgetOldVersions: [
+    (db) =>
+      versions.forgetOldVersions(
+        db,
+        [{ submission: SUBMISSION, part: 0 }],
+        { versions: NOW, hidden: NOW, parts: NOW },
+        move,
+        NOW,
+      ),
+  ],
+  listJobsAfter: [(db) => endedJobs.listJobsAfter(db, JOB, 10)],
+  deleteEndedJobs: [(db) => endedJobs.deleteEndedJobs(db, [JOB], NOW, move, NOW)],
+  listSubmissionsAfter: [(db) => oldSubmissions.listSubmissionsAfter(db, SUBMISSION, NOW, 10)],
+  deleteSubmissions: [(db) => oldSubmissions.deleteSubmissions(db, [SUBMISSION], NOW, move, NOW)],
+  listMalformedKeys: [(db) => oldMessages.listMalformedKeys(db, key, 10)],
+  deleteOldMessages: [(db) => oldMessages.deleteOldMessages(db, [key], NOW, move, NOW)],
+  deleteExpiredKeys: [(db) => deleteExpiredKeys(db, NOW, 10)],
+  countExpiredFailures: [(db) => countExpiredFailures(db, retry)],
+  lastUnlistedTexts: [(db) => listing.lastUnlistedTexts(db)],
+  listPartKeys: [(db) => listing.listPartKeys(db, { submission: SUBMISSION, part: 0 }, 10)],
+  addPartsToTexts: [(db) => listing.addPartsToTexts(db, [{ submission: SUBMISSION, part: 0 }], move, NOW)],
+  endListing: [(db) => listing.endListing(db, 1, move, NOW)],
   readDocument: [true, false].map((texts) => (db) => readDocument.readDocument(db, document, texts)),
   readDocuments: [(db) => readDocument.readDocuments(db, "default", ["d1"], true)],
   readVersions: [(db) => readDocument.readVersions(db, [{ ...document, submission: SUBMISSION }], true)],
@@ -248,6 +293,8 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   listStagedParts: [(db) => listStagedParts(db, NOW, 10)],
   takeOverPush: [(db) => takeOverPush(db, SUBMISSION, "t", NOW)],
   releasePush: [(db) => releasePush(db, SUBMISSION, null)],
+  readRetentionProgress: [(db) => progress.readRetentionProgress(db)],
+  advanceRetention: [(db) => progress.advanceRetention(db, move, NOW)],
   readCountedParts: [(db) => readCountedParts(db, SUBMISSION)],
 };
 

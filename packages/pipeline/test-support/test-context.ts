@@ -2,6 +2,8 @@ import { countStatements, openDatabase, type RetryPolicy } from "@sluice/db";
 import type { BatchBinding } from "@sluice/inference";
 import { MemoryLimit } from "../src/platform/memory.ts";
 import { mintNumber } from "./minted.ts";
+import { retentionSettings, type RetentionSettings } from "../src/submission/retention-rules.ts";
+import type { PollerContext } from "../src/job/poller-context.ts";
 import type { LogEvent, Context } from "../src/platform/context.ts";
 
 /** 2026-09-21T14:13:20Z. */
@@ -15,8 +17,9 @@ export const impatient: RetryPolicy = { tries: 1, bounded: (call) => call(), res
 /** The outside world of a step, controlled by a test. */
 export interface TestContext extends Context {
   readonly stuckAfter: number;
+  readonly retention: RetentionSettings;
   readonly maxDatabaseBytes: number;
-  readonly retain: null;
+  readonly retain: PollerContext["retain"];
   readonly continueLater: (token: string) => Promise<void>;
   /** Advances the clock. */
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -55,6 +58,7 @@ export function testContext(
     randomBytes: risingBytes,
     runInterval: RUN,
     stuckAfter: 60 * 60_000,
+    retention: retentionSettings({ RETAIN_TEXTS_DAYS: "7", RETAIN_HISTORY_DAYS: "30", RETAIN_SCORES_DAYS: "" }),
     maxDatabaseBytes: 9_500_000_000,
     retain: null,
     continueLater: async (token) => {

@@ -2,9 +2,11 @@ import { consumeEvents } from "@sluice/pipeline/job/consume-events.ts";
 import { runPoller, type PollerContext } from "@sluice/pipeline/job/run-poller.ts";
 import { settleDelivery } from "@sluice/pipeline/message/delivery.ts";
 import { contextOf, databaseLimit, milliseconds, type ContextEnv } from "@sluice/pipeline/platform/context-of.ts";
+import { retainWith } from "@sluice/pipeline/submission/retention.ts";
+import { retentionSettings, type RetentionVariables } from "@sluice/pipeline/submission/retention-rules.ts";
 import { runLogged } from "@sluice/pipeline/platform/run-logged.ts";
 
-interface PollerEnv extends ContextEnv {
+interface PollerEnv extends ContextEnv, RetentionVariables {
   /** Minutes after which a batch without an answer is dispatched again. */
   readonly STUCK_AFTER_MINUTES: string;
   /** Retention and pushback keep the database below this size. */
@@ -18,8 +20,7 @@ function pollerContext(env: PollerEnv): PollerContext {
     ...contextOf(env),
     stuckAfter: milliseconds("STUCK_AFTER_MINUTES", env.STUCK_AFTER_MINUTES, 60_000),
     maxDatabaseBytes: databaseLimit(env.MAX_DATABASE_BYTES),
-    // RETENTION: the only place that names it. `RoomKeeper` calls it, first in a run if the database is under pressure.
-    retain: null,
+    retain: retainWith(retentionSettings(env)),
     continueLater: async (token) => {
       await env.EVENTS.send({ kind: "continue_run", token });
     },

@@ -17,6 +17,8 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../src/index.ts";
 
+const RETENTION = { RETAIN_TEXTS_DAYS: "7", RETAIN_HISTORY_DAYS: "30", RETAIN_SCORES_DAYS: "" };
+
 let service: BatchService;
 let context: TestContext;
 beforeEach(() => {
@@ -49,6 +51,7 @@ async function deliver(bodies: readonly unknown[], d1 = env.DB) {
     AI: service,
     RUN_INTERVAL_SECONDS: "60",
     STUCK_AFTER_MINUTES: "60",
+    ...RETENTION,
     MAX_DATABASE_BYTES: "9500000000",
     EVENTS: env.EVENTS,
   });
@@ -94,6 +97,7 @@ describe("the poller", () => {
       AI: service,
       RUN_INTERVAL_SECONDS: "60",
       STUCK_AFTER_MINUTES: "60",
+      ...RETENTION,
       MAX_DATABASE_BYTES: "9500000000",
       EVENTS: env.EVENTS,
     });

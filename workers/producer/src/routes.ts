@@ -117,8 +117,8 @@ export const routes: readonly Route[] = [
       "They keep their version and are `processing` again. One request queues some thousand documents; the poller queues " +
       "the rest within minutes. Until then the submission is `processing`, and its `retry` shows the progress. Requested " +
       "again meanwhile, the same retry continues; a retry of every code includes one of a single code. Documents that " +
-      "failed as `message_lost` were never recorded and cannot be queued again: `lost` counts them. A canceled " +
-      "submission is answered 409.",
+      "failed as `message_lost` were never recorded and cannot be queued again: `lost` counts them. `expired` " +
+      "counts those whose texts were deleted to make room in a nearly full database. A canceled submission is answered 409.",
     query: retryQuery,
     answer: answers.retriedSchema,
     problems: ["not-found", "conflict"],

@@ -112,6 +112,18 @@ describe("retrying a submission", () => {
     expect(await ask(`${path}?code=message_lost`, post())).toMatchObject({ queued: 0, lost: 3 });
   });
 
+  it("counts the failed documents whose texts expired under pressure", async () => {
+    const { submission } = await failed(ids(0, 2));
+    await env.DB.prepare("DELETE FROM contexts").run();
+    await env.DB.prepare("INSERT INTO retention_progress (task, deleted) VALUES ('failed_texts', 1)").run();
+    expect(await ask(`/v1/submissions/${submission}/retry`, post())).toMatchObject({
+      queued: 0,
+      lost: 0,
+      expired: 2,
+      submission: { status: "completed", counts: { failed: 2, processing: 0 } },
+    });
+  });
+
   it("queues nothing if nothing failed", async () => {
     const { submission } = await scored(ids(0, 2));
     expect(await ask(`/v1/submissions/${submission}/retry`, post())).toMatchObject({

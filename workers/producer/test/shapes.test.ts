@@ -100,6 +100,7 @@ const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
   query: "q",
   metadata: null,
   contexts: null,
+  contextsExpiredAt: null,
   model: "@cf/baai/bge-m3",
   lane: "bulk",
   createdAt: NOW,
@@ -123,6 +124,7 @@ const documentRow = (more: Partial<DocumentRow> = {}): DocumentRow => ({
   olderSubmissionId: null,
   olderScores: null,
   olderContexts: null,
+  olderContextsExpiredAt: null,
   ...more,
 });
 const job = (more: Partial<HoldingJob> = {}): HoldingJob => ({
@@ -137,6 +139,38 @@ const job = (more: Partial<HoldingJob> = {}): HoldingJob => ({
 });
 const view = { topK: null, include: [] };
 const AT = { now: NOW, pauses: [] };
+
+describe("a document's texts", () => {
+  const row = (more: Partial<DocumentRow>) =>
+    documentRow({ status: "succeeded", finalizedAt: NOW, scores: "[[1,0.5]]", ...more });
+  const texts = (more: Partial<DocumentRow>) =>
+    documentShape(row(more), null, { topK: null, include: ["text"] }, AT).scores.map(
+      ({ text, text_expired_at: expiredAt }) => [text, expiredAt],
+    );
+  const then = new Date(NOW + MINUTE).toISOString();
+
+  it("are shown, or null with the time at which they expired", () => {
+    expect(texts({ contexts: '["a","b"]' })).toEqual([["b", null]]);
+    expect(texts({ contexts: null, contextsExpiredAt: NOW + MINUTE })).toEqual([[null, then]]);
+    // Their row was rewritten to the texts of failed documents.
+    expect(texts({ contexts: String(NOW + MINUTE) })).toEqual([[null, then]]);
+    // Deleted on request.
+    expect(texts({ contexts: "null" })).toEqual([[null, null]]);
+  });
+
+  it("are those of the version that the scores are of", () => {
+    const older = { olderSubmissionId: SUBMISSION, olderScores: "[[0,0.5]]" };
+    expect(
+      texts({ status: null, contexts: '["new"]', ...older, olderContexts: null, olderContextsExpiredAt: NOW + MINUTE }),
+    ).toEqual([[null, then]]);
+    expect(texts({ status: null, contexts: '["new"]', ...older, olderContexts: '["old"]' })).toEqual([["old", null]]);
+  });
+
+  it("are absent unless they are asked for", () => {
+    const [score] = documentShape(row({ contexts: '["a","b"]' }), null, view, AT).scores;
+    expect(Object.keys(score ?? {})).toEqual(["rank", "score", "context_id", "context_index"]);
+  });
+});
 
 describe("a document that has not ended", () => {
   it("counts answers that were used up, plus the one that it waits for once dispatched", () => {
@@ -260,8 +294,8 @@ it("scores have the context's id, or its index without one; a deleted text is nu
   ]);
   const row = documentRow({ status: "succeeded", scores, contexts: null });
   expect(documentShape(row, null, { topK: null, include: ["text"] }, AT).scores).toEqual([
-    { rank: 1, score: 0.5, context_id: "b", context_index: 1, text: null },
-    { rank: 2, score: 0.25, context_id: "0", context_index: 0, text: null },
+    { rank: 1, score: 0.5, context_id: "b", context_index: 1, text: null, text_expired_at: null },
+    { rank: 2, score: 0.25, context_id: "0", context_index: 0, text: null, text_expired_at: null },
   ]);
 });
 

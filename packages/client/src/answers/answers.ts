@@ -95,6 +95,7 @@ const score = object<Score>({
   context_id: string,
   context_index: number,
   text: optional(nullable(string)),
+  text_expired_at: optional(nullable(time)),
 });
 
 export const documentShape = object<Document>({
@@ -198,7 +199,12 @@ export const pushAcceptedShape = object<PushAccepted>({
   rejected: list(rejectedLine),
 });
 
-export const retryAcceptedShape = object<RetryAccepted>({ submission: submissionShape, queued: number, lost: number });
+export const retryAcceptedShape = object<RetryAccepted>({
+  submission: submissionShape,
+  queued: number,
+  lost: number,
+  expired: optional(number),
+});
 
 export const deletionShape = object<CollectionDeletion>({
   requested_at: time,

@@ -127,8 +127,10 @@ export interface Score {
   readonly context_id: string;
   /** From 0. */
   readonly context_index: number;
-  /** Only with `include=text`; `null` if the input of that version is deleted. */
+  /** Only with `include=text`; `null` if the text expired or the input of that version is deleted. */
   readonly text?: string | null | undefined;
+  /** Only with `include=text`: when retention deleted the text. */
+  readonly text_expired_at?: string | null | undefined;
 }
 
 /**
@@ -246,6 +248,8 @@ export interface RetryAccepted {
   readonly queued: number;
   /** Documents that failed as `message_lost`. They were never recorded and cannot be queued again: push them again. */
   readonly lost: number;
+  /** Failed documents whose texts were deleted because the database was nearly full: push them again. */
+  readonly expired?: number | undefined;
 }
 
 /** A collection: its recorded documents, and its last deletion. */

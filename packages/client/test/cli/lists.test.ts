@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { jobOf, submissionOf } from "../shapes.ts";
+import { documentOf, jobOf, submissionOf } from "../shapes.ts";
 import { records, steady, TABLE, testPushed as test } from "./run.ts";
 
 test("status lists submissions as a table or as NDJSON", async ({ bench }) => {
@@ -83,6 +83,20 @@ test("scores prints a document's contexts, best first", async ({ bench }) => {
   const failed = await bench.run(["scores", "d3"]);
   expect(failed).toMatchObject({ code: 3, stdout: "" });
   expect(failed.stderr).toContain("d3 failed and has no scores. To find out why: sluice why -- d3\n");
+});
+
+test("scores says that a text expired or is deleted", async ({ bench }) => {
+  const answer = (more: object) => () => {
+    const score = { rank: 1, score: 0.9, context_id: "0", context_index: 0, ...more };
+    return Response.json({
+      ...documentOf({ id: "d1", query: "a query", contexts: ["a"] }, "sub_0001", new URLSearchParams()),
+      scores: [score],
+    });
+  };
+  bench.api.instead.push(answer({ text: null, text_expired_at: "2026-09-28T14:13:20.000Z" }));
+  expect((await bench.run(["scores", "d1", "--text", ...TABLE])).stdout).toContain("0        (expired 2026-09-28)\n");
+  bench.api.instead.push(answer({ text: null, text_expired_at: null }));
+  expect((await bench.run(["scores", "d1", "--text", ...TABLE])).stdout).toContain("0        (deleted)\n");
 });
 
 test("results reports that there are no results", async ({ bench }) => {

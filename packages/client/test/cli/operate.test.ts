@@ -78,6 +78,15 @@ test("documents that the Queue lost are not to be listed or retried, but pushed 
   );
 });
 
+test("retry reports failed documents whose texts expired", async ({ bench }) => {
+  const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
+  bench.api.instead.push(() => Response.json({ submission, queued: 0, lost: 0, expired: 2 }));
+  expect((await bench.run(["retry", "sub_0001", ...TABLE])).stdout).toBe(
+    "2 failed documents cannot be queued again: the database was nearly full, and their texts were deleted. Push the " +
+      "same file again to score them.\n",
+  );
+});
+
 test("retry and cancel report lost documents with the next step", async ({ bench }) => {
   const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
   const lost = { ...submission, failures: { message_lost: 2 } };

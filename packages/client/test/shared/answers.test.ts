@@ -8,7 +8,7 @@ const SENTENCE = "is not the API's. Check the URL, and any proxy in front of the
 
 const full = {
   ...documentOf({ id: "d", query: "q", contexts: ["a"] }, "sub_1", new URLSearchParams()),
-  scores: [{ rank: 1, score: 0.5, context_id: "0", context_index: 0, text: "a" }],
+  scores: [{ rank: 1, score: 0.5, context_id: "0", context_index: 0, text: "a", text_expired_at: null }],
   error: { code: "model_error", message: "It broke.", retryable: true },
   metadata: { a: [1] },
   waiting: { reason: "answer", until: AT },

@@ -77,6 +77,7 @@ export class Machine {
       localAi: "lexical",
       // Only the test triggers poller runs.
       events: false,
+      retention: {},
       apiKey: null,
       maxDatabaseBytes: null,
     } as const;

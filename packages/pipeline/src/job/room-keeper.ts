@@ -51,9 +51,9 @@ export class RoomKeeper {
     if (!this.#hasRetained) await this.#retain("full");
   }
 
-  /** Follows everything else in a run. */
-  async end(): Promise<void> {
-    if (!this.#hasRetained) await this.#retain(this.#level);
+  /** Follows everything else in a run. `isSweep`: things may have become old enough since the last sweep. */
+  async end(isSweep: boolean): Promise<void> {
+    if (isSweep && !this.#hasRetained) await this.#retain(this.#level);
     await this.#record(false);
   }
 

@@ -16,6 +16,7 @@ import { continueDeletions, DELETIONS_STATEMENTS } from "../submission/continue-
 import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
 import { runMaintenance } from "../submission/maintenance.ts";
+import { RETENTION_STATEMENTS } from "../submission/retention-rules.ts";
 import { pollJobs } from "./poll-jobs.ts";
 import type { PendingAges } from "./poll-order.ts";
 import type { PollerContext } from "./poller-context.ts";
@@ -64,7 +65,9 @@ export async function runPoller(context: PollerContext): Promise<void> {
 
 async function runOnce(context: PollerContext, budget: RunBudget, room: RoomKeeper): Promise<void> {
   const isSweep = isSweepDue(context.now(), context.runInterval);
-  const unreserve = budget.reserve(RETRIES_STATEMENTS + ROOM_STATEMENTS + (isSweep ? SWEEP_STATEMENTS : 0));
+  const unreserve = budget.reserve(
+    RETRIES_STATEMENTS + ROOM_STATEMENTS + (isSweep ? SWEEP_STATEMENTS + RETENTION_STATEMENTS : 0),
+  );
   const pausesEndedBy = timeAfter(context.databaseTime(), -context.runInterval);
   const { isRetrying, isDeleting } = await workThrough(context, budget, null, { pausesEndedBy, room });
   unreserve?.();
@@ -78,7 +81,7 @@ async function runOnce(context: PollerContext, budget: RunBudget, room: RoomKeep
       await runMaintenance(clocked, budget);
     }
   }
-  await room.end();
+  await room.end(isSweep);
 }
 
 /** What a cron run does with its first claim. */

@@ -11,7 +11,7 @@ export interface ClassifiedMessages {
   readonly staged: readonly ReadReference[];
   /** Messages with the same part as an earlier one of this delivery, and the id of that one. */
   readonly duplicates: readonly { readonly message: DeliveredMessage; readonly first: string }[];
-  /** Messages whose parts are recorded already. */
+  /** Messages whose parts are recorded already, or whose submissions ended so long ago that they are deleted. */
   readonly done: readonly DeliveredMessage[];
   readonly malformed: readonly ReadMalformed[];
   /** The recorded level of the database; `null` if it is unknown. */
@@ -39,7 +39,7 @@ export async function classify(context: Context, messages: readonly DeliveredMes
     const { message, part, body } = one;
     const key = `${part.submission} ${part.part}`;
     const first = firsts.get(key);
-    if (statuses[index] === "recorded") {
+    if (statuses[index] === "recorded" || statuses[index] === "forgotten") {
       done.push(message);
     } else if (statuses[index] !== "new") {
       malformed.push({ kind: "malformed", message, reason: "its submission is not in D1", body });

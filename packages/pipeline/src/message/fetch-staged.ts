@@ -36,7 +36,7 @@ export async function fetchStaged(context: Context, references: readonly ReadRef
   );
   const done: DeliveredMessage[] = [];
   for (const [index, { message, body }] of gone.entries()) {
-    if (statuses[index] === "recorded") done.push(message);
+    if (statuses[index] === "recorded" || statuses[index] === "forgotten") done.push(message);
     else malformed.push({ kind: "malformed", message, reason: "its part is not staged", body });
   }
   return { parts, malformed, done };

@@ -32,6 +32,10 @@ export const retriedSchema = z.strictObject({
   lost: count.describe(
     "Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again.",
   ),
+  expired: count.describe(
+    "Failed documents that cannot be queued again, because their texts were deleted to make room in a nearly full " +
+      "database. Push them again.",
+  ),
 });
 export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were deleted.") });
 export const malformedPageSchema = z.strictObject({ data: z.array(malformedMessageSchema), next_cursor: nextCursor });

@@ -18,7 +18,11 @@ const scoreSchema = z.strictObject({
     .string()
     .nullable()
     .optional()
-    .describe("With `include=text`; null if the input of that version was deleted."),
+    .describe("With `include=text`; null if the text expired or the input of that version was deleted."),
+  text_expired_at: timeSchema
+    .nullable()
+    .optional()
+    .describe("With `include=text`: when retention deleted the text; null if there is one."),
 });
 type ScoreShape = z.infer<typeof scoreSchema>;
 
@@ -96,7 +100,11 @@ export function documentShape(
     lane: row.lane,
     scores: scoreShapes(
       stale ? row.olderScores : row.scores,
-      view.include.includes("text") ? { contexts: stale ? row.olderContexts : row.contexts } : null,
+      view.include.includes("text")
+        ? stale
+          ? { contexts: row.olderContexts, expiredAt: row.olderContextsExpiredAt }
+          : { contexts: row.contexts, expiredAt: row.contextsExpiredAt }
+        : null,
       view.topK,
     ),
     scored_submission_id: stale ? row.olderSubmissionId : row.status === "succeeded" ? row.submissionId : null,
@@ -128,18 +136,21 @@ export function rootJob(row: DocumentRow): HoldingJob | null {
 
 function scoreShapes(
   scores: string | null,
-  texts: { readonly contexts: string | null } | null,
+  texts: { readonly contexts: string | null; readonly expiredAt: number | null } | null,
   topK: number | null,
 ): ScoreShape[] {
   if (scores === null) return [];
   const ranked = JSON.parse(scores) as RankedScore[];
-  const contexts = texts?.contexts == null ? [] : (JSON.parse(texts.contexts) as string[]);
+  // Retention leaves the time in place of a document's texts, or deletes their row.
+  const kept = JSON.parse(texts?.contexts ?? "null") as string[] | number | null;
+  const contexts = Array.isArray(kept) ? kept : [];
+  const expiredAt = typeof kept === "number" ? kept : (texts?.expiredAt ?? null);
   return ranked.slice(0, topK ?? ranked.length).map(([index, score, id], position) => ({
     rank: position + 1,
     score,
     context_id: id ?? String(index),
     context_index: index,
-    ...(texts !== null && { text: contexts[index] ?? null }),
+    ...(texts !== null && { text: contexts[index] ?? null, text_expired_at: time(expiredAt) }),
   }));
 }
 

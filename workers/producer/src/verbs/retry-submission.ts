@@ -1,6 +1,6 @@
 import { err, failureCodes, ok, uuidTail, type Result } from "@sluice/core";
 import { continueRetry } from "@sluice/pipeline/submission/continue-retry.ts";
-import { requestRetry } from "@sluice/pipeline/submission/sql/request-retry.ts";
+import { countExpiredFailures, requestRetry } from "@sluice/pipeline/submission/sql/request-retry.ts";
 import * as z from "zod";
 import { readNow, type ApiContext } from "../context.ts";
 import { describeSubmission } from "../describe.ts";
@@ -17,6 +17,8 @@ export interface RetriedSubmission {
   readonly submission: SubmissionShape;
   readonly queued: number;
   readonly lost: number;
+  /** Failed documents whose texts expired. */
+  readonly expired: number;
 }
 
 /** Steps of a retry that a request takes: fewer than 50 statements with those around them. The poller takes the others. */
@@ -25,6 +27,7 @@ const MAX_STEPS = 3;
 /**
  * Queues failed documents again under the same version: some thousand at once, and the poller queues the rest. Requested
  * again meanwhile, the same retry continues. Documents that the Queue lost have no row to queue again; `lost` counts them.
+ * Nor can those whose texts retention deleted in a full database; `expired` counts them.
  */
 export async function retrySubmission(
   context: ApiContext,
@@ -46,5 +49,6 @@ export async function retrySubmission(
   const { queued } = retry === null ? { queued: 0 } : await continueRetry(step, retry, MAX_STEPS);
   const again = await findSubmission(context, input);
   const after = again.ok ? again.value : row;
-  return ok({ submission: await describeSubmission(context, after), queued, lost: after.lost });
+  const expired = await countExpiredFailures(context.db, { submission: row.id, code: query.code ?? "" });
+  return ok({ submission: await describeSubmission(context, after), queued, lost: after.lost, expired });
 }

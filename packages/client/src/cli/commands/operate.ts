@@ -4,7 +4,7 @@ import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { shellCommand } from "../shell.ts";
 import { ago, count, harmlessJson, plural, pluralVerb, until } from "../text.ts";
-import { HAS, lostWords, retryWords } from "../words.ts";
+import { HAS, lostWords, PUSH_LOST_AGAIN, retryWords } from "../words.ts";
 
 export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
   const submission = await clientOf(cli).cancel(id, { signal: cli.signal });
@@ -36,17 +36,28 @@ export interface RetryFlags {
 }
 
 export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<ExitCode> {
-  const { queued, lost, submission } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
+  const {
+    queued,
+    lost,
+    expired = 0,
+    submission,
+  } = await clientOf(cli).retry(id, { code: flags.code, signal: cli.signal });
   const { out } = cli;
   if (!out.human) {
-    out.record({ submission, queued, lost });
+    out.record({ submission, queued, lost, expired });
     return EXIT.ok;
   }
   const follow = shellCommand(["sluice", "status"], [id]);
   if (submission.retry !== null) out.print(`${retryWords(submission.retry)}. Follow it: ${follow}`);
   else if (queued > 0) out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
-  else if (lost === 0) out.print(`${id} has no failed documents to queue again.`);
+  else if (lost + expired === 0) out.print(`${id} has no failed documents to queue again.`);
   if (lost > 0) out.print(lostWords(lost));
+  if (expired > 0) {
+    out.print(
+      `${plural(expired, "failed document")} cannot be queued again: the database was nearly full, and their texts were ` +
+        `deleted. ${PUSH_LOST_AGAIN}`,
+    );
+  }
   return EXIT.ok;
 }
 

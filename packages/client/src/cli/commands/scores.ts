@@ -1,3 +1,4 @@
+import type { Score } from "../../types/documents.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { oneLine } from "../text.ts";
@@ -33,7 +34,7 @@ export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<
           String(score.rank),
           score.score.toFixed(4),
           score.context_id,
-          ...(text ? [score.text ?? ""] : []),
+          ...(text ? [score.text ?? expired(score)] : []),
         ]),
       );
     }
@@ -44,4 +45,9 @@ export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<
       `To find out why: ${documentCommand("why", document)}`,
   );
   return document.status === "failed" || document.status === "canceled" ? EXIT.failed : EXIT.ok;
+}
+
+/** What stands in for a text that is gone. */
+function expired({ text_expired_at: at }: Score): string {
+  return at == null ? "(deleted)" : `(expired ${at.slice(0, 10)})`;
 }

@@ -1,7 +1,8 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import type { JobId, JobStatus, Lane, ModelName, OutcomeStatus, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
+import { textExpiry } from "./expire-texts.ts";
 import { isDocument, isSameDocument } from "./is-document.ts";
 
 /** One version of a document, with the version that its scores are from. */
@@ -11,8 +12,12 @@ export interface DocumentRow {
   readonly submissionId: SubmissionId;
   readonly query: string;
   readonly metadata: string | null;
-  /** `null` if texts were not requested. */
+  /**
+   * JSON: a list of texts, or the time at which they expired. `null` if texts were not requested or their row is deleted.
+   */
   readonly contexts: string | null;
+  /** When the row with its texts expired. */
+  readonly contextsExpiredAt: number | null;
   readonly model: ModelName;
   readonly lane: Lane;
   readonly createdAt: number;
@@ -41,11 +46,25 @@ export interface DocumentRow {
   readonly olderSubmissionId: SubmissionId | null;
   readonly olderScores: string | null;
   readonly olderContexts: string | null;
+  readonly olderContextsExpiredAt: number | null;
 }
 
+/** The texts of a version, `input`, and when they expired; `row` is their row of `contexts`. */
+const textsColumns = (row: SQL, input: SQL, texts: boolean) =>
+  texts
+    ? {
+        contexts: sql`${row}.texts -> ${input}.contexts_at`,
+        expiredAt: sql`iif(${row}.id IS NULL, ${textExpiry(sql`${input}.contexts_id`)}, NULL)`,
+      }
+    : { contexts: sql`NULL`, expiredAt: sql`NULL` };
+
 /** Texts may take a megabyte per version, so they are read only if they are shown. */
-const shownColumns = (texts: boolean) => sql`
-  d.document_id AS documentId, d.collection, d.submission_id AS submissionId, d.query, d.metadata, ${texts ? sql`t.texts -> d.contexts_at` : sql`NULL`} AS contexts,
+const shownColumns = (texts: boolean) => {
+  const own = textsColumns(sql`t`, sql`d`, texts);
+  const older = textsColumns(sql`olderTexts`, sql`olderInput`, texts);
+  return sql`
+  d.document_id AS documentId, d.collection, d.submission_id AS submissionId, d.query, d.metadata,
+  ${own.contexts} AS contexts, ${own.expiredAt} AS contextsExpiredAt,
   s.model, s.lane, s.created_at AS createdAt, s.cancel_requested_at IS NOT NULL AS isCanceled,
   o.status, o.job_id AS outcomeJobId, o.code, o.message, o.attempts, o.dispatched_at AS outcomeDispatchedAt,
   o.finalized_at AS finalizedAt, o.scores,
@@ -53,7 +72,8 @@ const shownColumns = (texts: boolean) => sql`
   root.refusals AS rootRefusals, root.dispatched_at AS rootDispatchedAt, root.due_at AS rootDueAt,
   EXISTS (SELECT 1 FROM jobs c WHERE c.parent_id = root.id) AS rootDivided,
   older.submission_id AS olderSubmissionId, older.scores AS olderScores,
-  ${texts ? sql`olderTexts.texts -> olderInput.contexts_at` : sql`NULL`} AS olderContexts`;
+  ${older.contexts} AS olderContexts, ${older.expiredAt} AS olderContextsExpiredAt`;
+};
 
 const outcomeJoin = sql`
   LEFT JOIN outcomes o ON ${isSameDocument(sql`o`, sql`d`)}`;

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { JobId, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 import { memberDocuments, memberSubmission } from "../../job/sql/members.ts";
+import { lastSequence } from "../../platform/sql/high-water-marks.ts";
 import { isDocument, isSameDocument } from "./is-document.ts";
 
 /** An ended job, with its position in the order in which jobs ended. */
@@ -22,13 +23,9 @@ export async function listEndedJobs(db: Database, from: number, limit: number): 
   );
 }
 
-/** The sequence of the job that ended last; 0 if none has ended. Reads one row. */
+/** The sequence of the job that ended last, even if it was deleted; 0 if none has ended. Reads two rows. */
 export async function readLastSequence(db: Database): Promise<number> {
-  const [row] = await query<{ last: number | null }>(
-    db,
-    sql`
-    SELECT max(finalized_sequence) AS last FROM jobs INDEXED BY jobs_finalized WHERE finalized_sequence IS NOT NULL`,
-  );
+  const [row] = await query<{ last: number }>(db, sql`SELECT ${lastSequence} AS last`);
   return row?.last ?? 0;
 }
 

@@ -5,6 +5,7 @@ import type { JobMembers } from "../members.ts";
 import { type Database, transact } from "@sluice/db";
 import { firstSubmissionScope, holdingBy, type Holder } from "./pause-dispatching.ts";
 import { isSameDocument } from "../../document/sql/is-document.ts";
+import { lastSequence } from "../../platform/sql/high-water-marks.ts";
 import { isMemberDocument, MEMBER, memberDocuments, memberSubmission } from "./members.ts";
 
 /** The list that a dispatch sends, in order. It is decided here and never changes. */
@@ -80,7 +81,7 @@ function countAtLeaving(held: SQL): SQL {
 /** The finalized sequence of a job that ends as canceled; null if it was never dispatched. */
 const sequenceOfCanceled = sql`
   iif(listed.count = 0 AND unconfirmed_dispatches + repeated_dispatches + (status = 'dispatching') > 0,
-    (SELECT coalesce(max(finalized_sequence), 0) + 1 FROM jobs WHERE finalized_sequence IS NOT NULL), NULL)`;
+    ${lastSequence} + 1, NULL)`;
 
 /** The remaining documents of a job's list, as the single row `listed`, for `WITH`. */
 function listLive(held: SQL): SQL {

@@ -2,8 +2,10 @@ import { sql } from "drizzle-orm";
 import type { DatabaseLevel, SubmissionId } from "@sluice/core";
 import { type Database, query } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
+import { highWaterMark } from "../../platform/sql/high-water-marks.ts";
 
-export type PartStatus = "new" | "recorded" | "unknown_submission";
+/** `forgotten`: its submission ended and was deleted, long after the last message of it could arrive. */
+export type PartStatus = "new" | "recorded" | "forgotten" | "unknown_submission";
 
 const PART_KEY = columns("submission", "part");
 
@@ -20,7 +22,7 @@ export interface RecordedRoom {
   readonly limit: number;
 }
 
-/** The status of parts. One query. Reads two rows per part, and two for the level. */
+/** The status of parts. One query. Reads two rows per part, three if its submission is missing, and two for the level. */
 export async function lookUpParts(
   db: Database,
   parts: readonly { readonly submission: SubmissionId; readonly part: number }[],
@@ -30,7 +32,8 @@ export async function lookUpParts(
   const rows = await query<{ status: PartStatus; level: DatabaseLevel | null; limit: number | null }>(
     db,
     sql`
-    SELECT CASE WHEN s.id IS NULL THEN 'unknown_submission'
+    SELECT CASE WHEN s.id IS NULL
+                  THEN iif(${key("submission")} <= ${highWaterMark("submission_id")}, 'forgotten', 'unknown_submission')
                 WHEN p.part IS NOT NULL THEN 'recorded' ELSE 'new' END AS status,
       (SELECT level FROM database_size WHERE id = 1) AS level,
       (SELECT limit_bytes FROM database_size WHERE id = 1) AS "limit"

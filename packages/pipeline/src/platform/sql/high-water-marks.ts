@@ -25,3 +25,8 @@ export function raiseHighWaterMark(mark: Mark, value: SQL): SQL {
     WHERE value > ${highWaterMark(mark)}
     ON CONFLICT (id) DO UPDATE SET ${column} = excluded.${column}`;
 }
+
+/** The greatest finalized sequence so far, even if its job was deleted. */
+export const lastSequence: SQL = sql`max(
+  (SELECT coalesce(max(finalized_sequence), 0) FROM jobs WHERE finalized_sequence IS NOT NULL),
+  ${highWaterMark("finalized_sequence")})`;

@@ -5,7 +5,7 @@ import type { EndingJob } from "../../job/job-end.ts";
 import { isDocument, isSameDocument } from "../../document/sql/is-document.ts";
 import { isMemberDocument, memberDocuments, memberSubmission } from "../../job/sql/members.ts";
 import { columns, type Row } from "../../platform/sql/columns.ts";
-import { highWaterMark } from "../../platform/sql/high-water-marks.ts";
+import { lastSequence } from "../../platform/sql/high-water-marks.ts";
 import {
   CHILD,
   childLists,
@@ -21,11 +21,6 @@ import {
 
 /** The weight of a job, as a statement counts it. */
 const COUNT = columns("documents", "contexts", "bytes");
-
-/** The greatest finalized sequence so far, even if its job was deleted. */
-const LAST_SEQUENCE = sql`max(
-            (SELECT coalesce(max(finalized_sequence), 0) FROM jobs WHERE finalized_sequence IS NOT NULL),
-            ${highWaterMark("finalized_sequence")})`;
 
 /** The entry `e` of a list of ends. */
 const ended = ENDING.row(sql`e.value`);
@@ -65,7 +60,7 @@ export async function finalizeJobs(
       FROM (
         SELECT j.id, ${ended("status")} AS status, ${ended("tokens")} AS tokens, ${ended("reason")} AS reason,
           ${ended("message")} AS message, ${ended("refused")} AS refused, ${ended("unconfirmed")} AS unconfirmed,
-          ${LAST_SEQUENCE} + row_number() OVER (ORDER BY e.key) AS sequence
+          ${lastSequence} + row_number() OVER (ORDER BY e.key) AS sequence
         FROM json_each(${ends}) e CROSS JOIN jobs j ON ${isHeld(ended)}) ending
       WHERE j.id = ending.id
       RETURNING id`,

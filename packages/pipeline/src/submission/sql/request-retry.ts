@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { FailureCode, SubmissionId } from "@sluice/core";
 import type { Time } from "../../platform/clock.ts";
 import { query, retries, transact, type Database } from "@sluice/db";
+import { isSameDocument } from "../../document/sql/is-document.ts";
 import { isDeleted } from "./is-forgotten.ts";
 
 /** A retry in progress. */
@@ -63,6 +64,23 @@ export async function requestRetry(
       WHERE submission_id = ${submission} AND code IN ('', ${code}) ORDER BY code LIMIT 1`,
   ]);
   return retry ?? null;
+}
+
+/**
+ * Counts failed documents of a submission that cannot be retried because their texts expired. Reads one row if that
+ * never happened, otherwise three per failed document.
+ */
+export async function countExpiredFailures(db: Database, { submission, code }: RetryKey): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    db,
+    sql`
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM retention_progress WHERE task = 'failed_texts' AND deleted > 0) THEN (
+      SELECT count(*) FROM outcomes o INDEXED BY outcomes_failed
+      CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)}
+      WHERE o.submission_id = ${submission} AND o.status = 'failed' AND (${code} = '' OR o.code = ${code})
+        AND NOT EXISTS (SELECT 1 FROM contexts t WHERE t.id = d.contexts_id)) ELSE 0 END AS count`,
+  );
+  return row?.count ?? 0;
 }
 
 /** One row if a retry is in progress. */

@@ -16,7 +16,7 @@ export interface RetryPart {
   readonly documentCount: number;
 }
 
-/** A failed document that was not deleted, with its weight in a job. */
+/** A failed document that was not deleted and has its texts, with its weight in a job. */
 export interface FailedDocument {
   readonly document: string;
   readonly root: JobId;
@@ -47,6 +47,12 @@ export interface RetryState extends RetryProgress {
 const LISTED = columns("code", "collection", "document");
 const RETRY_JOB = columns("id", "root", "documentIds");
 const PAST_PART = columns("root", "part");
+
+/**
+ * Whether the texts of the document `d` are there. Retention deletes the row of failed documents as a whole, under
+ * pressure and only while no retry is in progress.
+ */
+const hasTexts = sql`EXISTS (SELECT 1 FROM contexts t WHERE t.id = d.contexts_id)`;
 
 const ofRetry = ({ submission, code }: RetryKey): SQL => sql`submission_id = ${submission} AND code = ${code}`;
 
@@ -127,8 +133,8 @@ export async function readRetryParts(
 }
 
 /**
- * Reads the failed documents of parts, in the order of the parts and within them. Reads three rows per document of a
- * part.
+ * Reads the failed documents of parts, in the order of the parts and within them. Those whose texts expired are left
+ * out. Reads four rows per document of a part.
  */
 export async function listFailed(
   db: Database,
@@ -146,7 +152,7 @@ export async function listFailed(
     CROSS JOIN json_each(p.documents) i
     CROSS JOIN outcomes o ON ${isDocument(sql`o`, { id: sql`i.value`, collection, submission })}
       AND o.status = 'failed' AND o.job_id IS NOT NULL AND (${code} = '' OR o.code = ${code})
-    CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)}
+    CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)} AND ${hasTexts}
     ORDER BY n.key, i.key`,
   );
 }
@@ -154,7 +160,7 @@ export async function listFailed(
 /**
  * Queues failed documents again, under the same version, in new jobs that follow up the jobs that recorded them. One
  * transaction deletes outcomes, reopens the submission, inserts the jobs, and moves the retry past `parts`, its next
- * parts. Documents that are no longer failed are left out. Changes nothing if another Worker was faster or a
+ * parts. Documents that are no longer failed, or whose texts expired, are left out. Changes nothing if another Worker was faster or a
  * cancellation ended the retry. Ten statements for any number of jobs. Returns the progress of the retry.
  */
 export async function retryFailed(
@@ -177,7 +183,7 @@ export async function retryFailed(
   const failedOf = (documents: SQL) => sql`
     FROM ${documents} i
     CROSS JOIN documents d ON ${isDocument(sql`d`, { id: sql`i.value`, collection, submission })}
-    CROSS JOIN outcomes o ON ${isSameDocument(sql`o`, sql`d`)} AND o.status = 'failed'`;
+    CROSS JOIN outcomes o ON ${isSameDocument(sql`o`, sql`d`)} AND o.status = 'failed' AND ${hasTexts}`;
   const failed = sql`
     SELECT d.document_id ${failedOf(sql`json_each(${list}) g CROSS JOIN ${jobDocuments}`)} WHERE ${isNext}`;
   const [row] = await transact<StateRow>(db, [
@@ -201,6 +207,7 @@ export async function retryFailed(
       WHERE p.held ->> 'count' > 0`,
     sql`
       DELETE FROM outcomes WHERE collection = ${collection} AND submission_id = ${submission} AND status = 'failed'
+        AND EXISTS (SELECT 1 FROM documents d WHERE ${isSameDocument(sql`d`, sql`outcomes`)} AND ${hasTexts})
         AND document_id IN (
           SELECT i.value FROM json_each(${list}) g CROSS JOIN ${jobDocuments} i WHERE ${isNext})`,
     sql`
