@@ -17,7 +17,7 @@ import {
   submissionPageShape,
   submissionShape,
 } from "./answers/answers.ts";
-import { nothing, type Shape } from "./answers/shape.ts";
+import { nothing, openMetrics, type Shape } from "./answers/shape.ts";
 import { makeCall, queryString, type Call, type Connection } from "./call.ts";
 import { SluiceError } from "./errors.ts";
 import { Feed, type FeedIo } from "./feed.ts";
@@ -72,6 +72,13 @@ export interface SluiceOptions {
   readonly timeout?: number | undefined;
   /** Called before each retry with the delay in milliseconds. A push and a feed have their own callbacks. */
   readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
+}
+
+/** Whether pushed documents get scored. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** What is wrong; `null` if nothing is. */
+  readonly detail: string | null;
 }
 
 const MAX_RETRIES = 5;
@@ -254,6 +261,29 @@ export class Sluice {
 
   stats(options: CallOptions = {}): Promise<Stats> {
     return this.#get(statsShape, "/v1/stats", options.signal);
+  }
+
+  /** Reads the metrics in the OpenMetrics format. */
+  metrics(options: CallOptions = {}): Promise<string> {
+    return this.#call({
+      method: "GET",
+      path: "/metrics",
+      answer: openMetrics,
+      parse: (text) => text,
+      headers: { accept: "application/openmetrics-text" },
+      signal: options.signal,
+    });
+  }
+
+  /** Checks that pushed documents get scored. Does not retry. */
+  async readiness(options: CallOptions = {}): Promise<Readiness> {
+    try {
+      await this.#call({ method: "GET", path: "/readyz", answer: healthShape, retries: 0, signal: options.signal });
+      return { ready: true, detail: null };
+    } catch (error) {
+      if (!(error instanceof SluiceError && error.code === "unavailable")) throw error;
+      return { ready: false, detail: error.detail };
+    }
   }
 
   /** Checks that the API answers. */

@@ -19,6 +19,7 @@ import {
 } from "./choices.ts";
 import type { Cli } from "./cli.ts";
 import { deleteCollection, getCollection, type DeleteCollectionFlags } from "./commands/collections.ts";
+import { doctor, type DoctorFlags } from "./commands/doctor.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
 import { malformed, type MalformedFlags } from "./commands/malformed.ts";
 import {
@@ -221,6 +222,18 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
       .option("--submission <submission>", "only this submission");
     if (name === "pause") made.option("--reason <words>", "a reason for others to read");
   }
+
+  command(
+    "doctor",
+    "what is wrong with the deployment, since when, and what to do",
+    ["sluice doctor", "sluice doctor --json", "sluice doctor > /dev/null || notify-someone"],
+    (cli, _, flags: DoctorFlags) => doctor(cli, flags),
+  )
+    .option("--json", "print one JSON value, as --output ndjson does")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 nothing is wrong, 1 something is, 2 usage error, or the API cannot be asked",
+    );
 
   command(
     "malformed",
