@@ -34,6 +34,7 @@ import { recordParts } from "../src/message/sql/record-parts.ts";
 import { dropMalformedMessage, restageMalformedMessage } from "../src/message/sql/release-malformed-message.ts";
 import * as staging from "../src/message/sql/stage-parts.ts";
 import { D1_TIME } from "../src/platform/clock.ts";
+import { addRows } from "../src/platform/sql/add-rows.ts";
 import { beginAlerts, endAlerts } from "../src/platform/sql/change-alerts.ts";
 import { readAlertFacts } from "../src/platform/sql/read-alert-facts.ts";
 import { hasRetentionPassed, readDatabaseSize, recordDatabaseSize } from "../src/platform/sql/database-size.ts";
@@ -233,6 +234,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   readAlertFacts: [(db) => readAlertFacts(db, NOW, 3_600_000)],
   beginAlerts: [(db) => beginAlerts(db, [{ name: "jobs_stuck", since: NOW }]), beginAfterFault],
   endAlerts: [(db) => endAlerts(db, [{ name: "jobs_stuck", since: NOW }])],
+  addRows: [(db) => addRows(db, "poller", { read: 1, written: 1 })],
   readUpkeep: [(db) => readUpkeep(db)],
 
   finalizeJobs: [(db) => finalizeJobs(db, [{ job: dispatched, end }], NOW)],
