@@ -7,8 +7,7 @@ import type { Problem } from "./problems.ts";
 const RETRY_AFTER_SECONDS = "10";
 
 /** The problem of a request that ended with an exception, which is logged. */
-export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">): Problem {
-  const requestId = crypto.randomUUID();
+export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">, requestId: string): Problem {
   const unavailable = isTransient(error);
   log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
   const members = { request_id: requestId };
