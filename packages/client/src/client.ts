@@ -21,7 +21,7 @@ import { nothing, openMetrics, type Shape } from "./answers/shape.ts";
 import { makeCall, queryString, type Call, type Connection } from "./call.ts";
 import { SluiceError } from "./errors.ts";
 import { Feed, type FeedIo } from "./feed.ts";
-import { webIo, type Fetch, type Io } from "./io.ts";
+import { webIo, type Io } from "./io.ts";
 import { List } from "./list.ts";
 import type {
   CallOptions,
@@ -32,6 +32,7 @@ import type {
   PauseOptions,
   PauseTarget,
   ResultsOptions,
+  SluiceOptions,
   SubmissionFilter,
 } from "./options.ts";
 import { collectionPath, cutIds, documentsPath, pauseBody, toTime, view } from "./parameters.ts";
@@ -50,6 +51,7 @@ import type {
   Page,
   Pause,
   PauseBody,
+  Readiness,
   Replayed,
   Resumed,
   RetryAccepted,
@@ -59,27 +61,6 @@ import type {
 } from "./types.ts";
 import { wrongUrl } from "./url.ts";
 import { waitFor, type WaitOptions } from "./wait.ts";
-
-export interface SluiceOptions {
-  /** The API's URL: `https://sluice.example.workers.dev`. */
-  readonly url: string;
-  readonly key: string;
-  /** Replaces the global `fetch`, for example with that of a service binding. */
-  readonly fetch?: Fetch | undefined;
-  /** Retries of a request after a transient failure; 5 by default. */
-  readonly retries?: number | undefined;
-  /** Timeout of a request other than a push, in milliseconds; 60,000 by default. */
-  readonly timeout?: number | undefined;
-  /** Called before each retry with the delay in milliseconds. A push and a feed have their own callbacks. */
-  readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
-}
-
-/** Whether pushed documents get scored. */
-export interface Readiness {
-  readonly ready: boolean;
-  /** What is wrong; `null` if nothing is. */
-  readonly detail: string | null;
-}
 
 const MAX_RETRIES = 5;
 const TIMEOUT_MS = 60_000;

@@ -1,6 +1,7 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
 import { Hono, type Context } from "hono";
 import type { Call, ApiContext } from "./context.ts";
+import { newRequestId } from "./env.ts";
 import { hasBody } from "./http/body.ts";
 import { preflight, shareWith } from "./http/cors.ts";
 import { encodingProblems } from "./http/encoding.ts";
@@ -52,7 +53,7 @@ export function createApp(): Hono<Environment> {
     app.all(path, (c) => responseOf(otherMethod(c.req.method, methods)));
   }
   app.notFound(() => responseOf(err(NO_ROUTE)));
-  app.onError((error, c) => responseOf(err(unexpected(error, c.env))));
+  app.onError((error, c) => responseOf(err(unexpected(error, c.env, newRequestId()))));
   return app;
 }
 

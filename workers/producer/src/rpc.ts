@@ -20,7 +20,7 @@ import type {
 } from "@sluice/client/types";
 import type * as z from "zod";
 import type { ApiContext } from "./context.ts";
-import { contextOf, type Env } from "./env.ts";
+import { contextOf, newRequestId, type Env } from "./env.ts";
 import { readStream, type BodyPiece } from "./http/body.ts";
 import { scopes, type ApiKey } from "./http/keys.ts";
 import { invalid, type Problem } from "./http/problems.ts";
@@ -117,7 +117,7 @@ async function run<Value>(
   try {
     return await verb(context);
   } catch (error) {
-    return err(unexpected(error, context));
+    return err(unexpected(error, context, newRequestId()));
   }
 }
 

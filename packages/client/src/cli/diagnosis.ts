@@ -1,5 +1,4 @@
-import type { Readiness } from "../client.ts";
-import type { Pause, Stats, Submission } from "../types.ts";
+import type { Pause, Stats, Submission, Readiness } from "../types.ts";
 import type { MetricSample } from "./open-metrics.ts";
 import { count, plural, pluralVerb } from "./text.ts";
 import { HAS, WAS } from "./words.ts";

@@ -7,8 +7,7 @@ import type { Problem } from "./problems.ts";
 const RETRY_AFTER_SECONDS = "10";
 
 /** The problem of a request that ended with an exception, which is logged. */
-export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">): Problem {
-  const requestId = crypto.randomUUID();
+export function unexpected(error: unknown, { log }: Pick<ApiContext, "log">, requestId: string): Problem {
   const isFull = isDatabaseFull(error);
   const unavailable = isFull || isTransient(error);
   const event = unavailable

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type Database, query, rowUsage } from "@sluice/db";
+import { type Database, query, type rowUsage } from "@sluice/db";
 
 type Worker = (typeof rowUsage.$inferSelect)["worker"];
 
