@@ -20,9 +20,10 @@ import {
 import { nothing, openMetrics, type Shape } from "./answers/shape.ts";
 import { makeCall, queryString, type Call, type Connection } from "./call.ts";
 import { SluiceError } from "./errors.ts";
-import { Feed, type FeedIo } from "./feed.ts";
+import type { Feed } from "./feed.ts";
 import { webIo, type Io } from "./io.ts";
 import { List } from "./list.ts";
+import { openFeed } from "./open-feed.ts";
 import type {
   CallOptions,
   DocumentOptions,
@@ -65,7 +66,6 @@ import { waitFor, type WaitOptions } from "./wait.ts";
 const MAX_RETRIES = 5;
 const TIMEOUT_MS = 60_000;
 const RESULTS_PAGE = 1_000;
-const FEED_WAIT_SECONDS = 25;
 
 /**
  * The API of a Sluice deployment. Every method retries if that is safe and can help. Throws a `SluiceError`, or the
@@ -176,30 +176,7 @@ export class Sluice {
 
   /** Follows documents as they end, across submissions. Canceled documents are not included. */
   feed(options: FeedOptions = {}): Feed {
-    const { collection, from = "start", wait: patience = FEED_WAIT_SECONDS, signal } = options;
-    const { io, timeout } = this.#connection;
-    let away = false;
-    const onRetry = (error: SluiceError, wait: number) => {
-      away = true;
-      options.onRetry?.({ error, wait });
-    };
-    const readPage: FeedIo["readPage"] = async (at, wait) => {
-      const path = `/v1/results${queryString({ ...at, collection, wait, ...view(options) })}`;
-      const timeoutMs = timeout + wait * 1_000;
-      const page = await this.#call({
-        method: "GET",
-        path,
-        answer: documentPageShape,
-        timeout: timeoutMs,
-        signal,
-        onRetry,
-      });
-      if (away) options.onRetry?.(null);
-      away = false;
-      return page;
-    };
-    const feedIo = { readPage, patience, sleep: (ms: number) => io.sleep(ms, signal), now: io.now };
-    return new Feed(feedIo, options.cursor ?? undefined, from);
+    return openFeed(this.#connection, options);
   }
 
   job(id: string, options: CallOptions = {}): Promise<Job> {
