@@ -38,7 +38,7 @@ export class DatabaseRoom {
     if (!this.#isSmall) return;
     const { later, sqlite, timeline } = world;
     // Full from the start, or after the first pushes: a seed writes few pages.
-    this.#limit = Math.floor((sqlite.bytes() + later.int(0, 4) * PAGE_BYTES) / FULL_FROM);
+    this.#limit = Math.floor((sqlite.bytes() + later.int(0, 2) * PAGE_BYTES) / FULL_FROM);
     timeline.after(later.spread(5 * MINUTE, 180 * MINUTE), () => this.#enlarge());
   }
 
