@@ -37,6 +37,7 @@ export function simulatedD1(
       statements,
     );
 
+  const resultOf = (execution: Execution) => resultWith(execution, sqlite.bytes());
   const statement = (bound: Bound): D1PreparedStatement => {
     const run = async (): Promise<D1Result> => resultOf(first(await transact([bound], false)));
     const made = {
@@ -87,7 +88,7 @@ function first(executions: readonly Execution[]): Execution {
   return execution;
 }
 
-function resultOf({ rows, changes, lastRowId }: Execution): D1Result {
+function resultWith({ rows, changes, lastRowId }: Execution, bytes: number): D1Result {
   return {
     success: true,
     // Only workerd counts the rows read and written.
@@ -96,7 +97,7 @@ function resultOf({ rows, changes, lastRowId }: Execution): D1Result {
       changes,
       last_row_id: lastRowId,
       changed_db: changes > 0,
-      size_after: 0,
+      size_after: bytes,
       rows_read: 0,
       rows_written: 0,
     },

@@ -17,6 +17,9 @@ const LIMITS = {
   variableNumber: 100,
 };
 
+const SIZE =
+  "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+
 interface Compiled {
   readonly statement: StatementSync;
   readonly returnsRows: boolean;
@@ -92,6 +95,12 @@ export class Sqlite {
     } finally {
       this.#changes = [];
     }
+  }
+
+  /** The size in bytes without free pages, as D1 reports it. */
+  bytes(): number {
+    const { bytes } = this.rows(SIZE)[0] ?? {};
+    return Number(bytes);
   }
 
   /** Reads rows for the checks. These reads are neither counted nor reported. */

@@ -2,6 +2,7 @@ import { CLOCKS } from "./clocks.ts";
 import { COUNTING } from "./counting.ts";
 import { DELIVERING } from "./delivering.ts";
 import { ENDING } from "./ending.ts";
+import { FILLING } from "./filling.ts";
 import { INTERVENING } from "./intervening.ts";
 import { LIMITING } from "./limiting.ts";
 import { LOADING } from "./loading.ts";
@@ -29,4 +30,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...TIMING,
   ...COUNTING,
   ...DELIVERING,
+  ...FILLING,
 ];

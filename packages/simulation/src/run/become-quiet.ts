@@ -24,8 +24,8 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
       await timeline.runUntil(Math.min(next, timeline.nextTime + MINUTE), stop);
       if (stop()) return;
     }
-    // If the due time moved, something else may be due earlier or later.
-    if (nextRun(world) !== next) continue;
+    // If the due time moved, something else may be due earlier or later. A watched room is due every minute.
+    if (!world.room.isWatched && nextRun(world) !== next) continue;
     await timeline.runUntil(next, stop);
     if (stop()) return;
     stack.poll();

@@ -34,13 +34,17 @@ export function fireUntil(world: World, cron: Cron, end: number): void {
 /** Returns the cron of Sluice's poller. */
 export function cronOf(world: World, stack: Stack): Cron {
   const { mirror } = world;
-  return { isDue: (time) => mirror.nextDue() <= time + world.d1Clock.ahead, poll: () => stack.poll() };
+  return {
+    isDue: (time) => world.room.isWatched || mirror.nextDue() <= time + world.d1Clock.ahead,
+    poll: () => stack.poll(),
+  };
 }
 
-/** Returns when the poller next has work: a due job or a stalled submission. */
+/** Returns when the poller next has work: a due job, a stalled submission or another limit. */
 export function nextRun(world: World): number {
-  const { mirror, timeline } = world;
+  const { mirror, room, timeline } = world;
   const soonest = timeline.now + 1;
+  if (room.isWatched) return ceil(soonest, MINUTE);
   const due = Math.max(soonest, mirror.nextDue() - world.d1Clock.ahead);
   const sweep = Math.max(soonest, nextSweep(world) - world.d1Clock.ahead);
   return Math.min(ceil(due, MINUTE), ceil(sweep, SWEEP_INTERVAL_MS));

@@ -19,6 +19,9 @@ export const FAULTS = {
   d1_late_commit: 0.005,
   d1_outage: 0.3,
   d1_down_for_a_while: 0.004,
+  // D1, at a call that writes: it is full for a while. From the start: Sluice has a small limit for a while.
+  d1_full: 0.02,
+  database_limit: 0.4,
   // The Queue, at a send, a message or a delivery.
   queue_send_refused: 0.05,
   queue_send_error_after: 0.05,
@@ -111,6 +114,7 @@ export const OBSERVED = [
   "worker_cut_off",
   "part_staged",
   "message_dead",
+  "database_filled",
   "client_cancels_retry",
 ] as const;
 type ObservedFault = (typeof OBSERVED)[number];

@@ -44,7 +44,7 @@ const RACES: readonly ChosenFault[] = [
 ];
 
 /** Faults in the product's own code, limited to one kind of seed. */
-const OWN: ReadonlySet<ChosenFault> = new Set(["d1_constraint"]);
+const OWN: ReadonlySet<ChosenFault> = new Set(["d1_constraint", "d1_full", "database_limit"]);
 const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fault));
 /** The longest time that Workers AI takes for a batch in a seed of the kind `load`. */
 export const MAX_LOAD_SERVICE_MS = 30_000;
@@ -203,7 +203,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
   // Accepted batches that return nothing, up to the limit.
   {
     name: "unanswered",
-    share: 0.04,
+    share: 0.02,
     of: [
       "worker_death_in_flight",
       "worker_death_after_call",
@@ -222,5 +222,34 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 7,
+  },
+  // A database without room, for a while.
+  {
+    name: "full",
+    share: 0.02,
+    of: [
+      "d1_full",
+      "database_limit",
+      "worker_death_in_flight",
+      "worker_death_after_call",
+      "worker_frozen",
+      "d1_error_before",
+      "d1_error_after_commit",
+      "queue_redelivery",
+      "queue_dead_letter",
+      "queue_malformed",
+      "cron_missed",
+      "cron_doubled",
+      "submit_answer_lost",
+      "batch_forgotten",
+      "poison",
+      "client_sends_twice",
+      "client_break_off",
+      "client_cancel",
+      "client_delete",
+      "client_retry",
+    ],
+    among: 0.7,
+    times: 2,
   },
 ];

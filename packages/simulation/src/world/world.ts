@@ -12,6 +12,7 @@ import { Random } from "../random.ts";
 import { DispatchAccounts, type Accounts } from "./accounts.ts";
 import { readConfiguration, type Configuration } from "./configuration.ts";
 import { d1Passage } from "./d1-faults.ts";
+import { DatabaseRoom } from "./database-room.ts";
 import { DatabaseClock, MAX_WRONG } from "./database-clock.ts";
 import { SimulatedEvents } from "./events.ts";
 import { Faults } from "./faults.ts";
@@ -60,6 +61,7 @@ export class World implements Surroundings {
   readonly trace: Trace;
   readonly ports: Ports;
   readonly d1Clock: DatabaseClock;
+  readonly room: DatabaseRoom;
   readonly mirror: Mirror;
   readonly asked = new AskedPauses(() => this.timeline.now);
   readonly ai: SimulatedAi;
@@ -135,6 +137,7 @@ export class World implements Surroundings {
     // All Workers share one isolate here, fresh for each seed.
     isolateMemory.clear();
     this.d1Clock = new DatabaseClock(seed, this);
+    this.room = new DatabaseRoom(this);
     sqlite.now = () => this.databaseNow();
     const from = this.faults.strikes("d1_outage") ? START + this.random.int(1, 60) * MINUTE : Infinity;
     this.outage = { from, to: from + this.random.int(1, 30) * MINUTE };
@@ -152,6 +155,7 @@ export class World implements Surroundings {
     this.trace.add("seed", "faults stop");
     this.faults.end();
     this.d1DownUntil = 0;
+    this.room.end();
   }
 
   /** Starts a Worker. `ended` is called with its result, or `null` if it died or threw. */
@@ -205,7 +209,7 @@ export class World implements Surroundings {
           this.later.chance(0.5)
         )
           by.freeze(this.later.spread(90_000, 14 * MINUTE));
-        return this.ports.call(by, label, d1Passage(this), work);
+        return this.ports.call(by, label, this.room.refusal(statements) ?? d1Passage(this), work);
       },
       (refusal) => this.fail(`D1 refused a statement of ${by.name}: ${refusal}`),
       (changes) => this.#take(changes, by),
@@ -219,12 +223,16 @@ export class World implements Surroundings {
       now: by.now,
       rest: (tried) => by.sleep(50 * 4 ** tried * (0.5 + this.random.next())),
     };
-    return openDatabase(this.d1(by), retryPolicy);
+    return openDatabase(this.d1(by), retryPolicy, this.room.producerSize);
   }
 
   #take(changes: readonly Change[], by: Invocation): void {
     const inserted = changes.filter(([, event]) => event === "insert");
-    for (const [table, , id] of inserted) if (table === "submissions") this.onSubmission(String(id), by);
+    for (const [table, , id] of inserted) {
+      if (table !== "submissions") continue;
+      if (this.room.isRecordedFull) this.fail(`${by.name} opened ${String(id)} while the database is full`);
+      this.onSubmission(String(id), by);
+    }
     this.mirror.apply(changes, by);
     for (const change of changes) {
       if (change[0] === "pauses" && change[1] !== "delete") by.raised.set(String(change[2]), this.timeline.now);
