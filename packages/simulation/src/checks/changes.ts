@@ -50,6 +50,7 @@ export interface JobRow {
   readonly payload_bytes: number;
   readonly tokens: number | null;
   readonly members: string;
+  readonly finalized_sequence: number | null;
 }
 
 export interface OutcomeRow {
@@ -61,6 +62,7 @@ export interface OutcomeRow {
   readonly code: string | null;
   readonly attempts: number;
   readonly scores: string | null;
+  readonly finalized_at: number;
 }
 
 interface Rows {

@@ -24,7 +24,7 @@ export async function listsFlaw({ mirror }: World, reader: Reader): Promise<stri
   ] as const) {
     const path = `/v1/submissions?${query}`;
     const rows = await reader.list<{ id: string }>(listSubmissions, path);
-    const ids = expected.map(({ row }) => row.id);
+    const ids = expected.filter(({ deleted }) => !deleted).map(({ row }) => row.id);
     const flaw = listFlaw(
       path,
       ids,
@@ -37,7 +37,10 @@ export async function listsFlaw({ mirror }: World, reader: Reader): Promise<stri
   const [inApi, counts] = [JSON.stringify(body["counts"]), JSON.stringify({ total, ...countsOf(labeled) })];
   if (inApi !== counts) return `the label's counts are ${inApi}, expected ${counts}`;
 
-  const jobs = [...mirror.jobs.values()].map(({ row }) => row).toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const jobs = [...mirror.jobs.values()]
+    .filter(({ deleted }) => !deleted)
+    .map(({ row }) => row)
+    .toSorted((a, b) => (a.id < b.id ? 1 : -1));
   for (const status of [null, "split"]) {
     const path = `/v1/jobs?limit=5${status === null ? "" : `&status=${status}`}`;
     const rows = await reader.list<{ id: string }>(listJobs, path);

@@ -9,6 +9,7 @@ import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wa
 import { openJobsFlaw, outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
+import { Retention, type RetentionRules } from "./retention.ts";
 import { Retries } from "./retries.ts";
 import { SubmitRate } from "./submit-rate.ts";
 import { cancellationFlaw, countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
@@ -37,6 +38,7 @@ interface Rules {
   readonly worldNow: () => number;
   /** Returns how far D1's clock was adjusted since a world time, in milliseconds. */
   readonly clockSetSince: (time: number) => number;
+  readonly retention: RetentionRules;
   /** Returns the content that a client pushed under this key, if any. */
   readonly contentOf: (key: VersionKey) => Content | undefined;
 }
@@ -55,21 +57,25 @@ export class Mirror {
   /** The staged parts by submission and number, with the time of each. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
+  readonly #retention: Retention;
   readonly #rate = new SubmitRate();
   readonly #chain = new Chain();
   #lastContexts = 0;
+  #lastSequence = 0;
   readonly #startedBy = new Map<Caller, readonly Dispatch[]>();
   #transaction = new Transaction([]);
 
   constructor(rules: Rules) {
     this.#rules = rules;
     this.pauses = new Pauses(rules.now, rules.worldNow);
+    this.#retention = new Retention(rules.retention, this);
   }
 
   /** Applies the changes of one transaction that `by` committed. */
   apply(changes: readonly Change[], by: Caller): void {
     if (changes.length === 0) return;
     this.#transaction = new Transaction(changes);
+    this.#retention.begin(this.#rules.now(), this.#rules.clockSetSince(by.startedAt));
     const newJobs: Job[] = [];
     for (const change of changes) {
       const [table, event] = change;
@@ -77,13 +83,15 @@ export class Mirror {
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
-      else if (table === "parts" && event !== "insert") this.#rules.fail("a part was changed: parts are immutable");
+      else if (table === "parts" && event !== "insert") this.#part(event, change);
       else if (table === "contexts") this.#contexts(event, Number(change[2]));
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
       else if (table === "retries") this.#retry(event, change);
-      else if (table === "malformed_messages") this.#report(forgottenFlaw(event, change, by));
-      else if (table === "heartbeats") this.#report(this.#chain.take(change, by, this.#rules.now()));
+      else if (table === "malformed_messages") {
+        // Retention may delete what is old.
+        if (!this.#transaction.isRetention) this.#report(forgottenFlaw(event, change, by));
+      } else if (table === "heartbeats") this.#report(this.#chain.take(change, by, this.#rules.now()));
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#transaction.retried.size > 0);
@@ -91,6 +99,7 @@ export class Mirror {
       this.#report(newJobFlaw(job, this.jobs));
     }
     this.#report(this.#transaction.retriedFlaw(newJobs));
+    this.#report(this.#sequencesFlaw());
     for (const job of this.#transaction.jobs) this.#report(jobCountsFlaw(job, (key) => this.version(key)));
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#report(this.pauses.flawIn(this.jobs));
     for (const version of this.#transaction.versions) this.#report(openJobsFlaw(version));
@@ -130,7 +139,11 @@ export class Mirror {
 
   #submission(event: string, row: SubmissionRow, by: Caller): void {
     const known = this.submissions.get(row.id);
-    if (event === "delete") return this.#rules.fail("a submission was deleted");
+    if (event === "delete") {
+      if (known === undefined || !this.#transaction.isRetention) return this.#rules.fail("a submission was deleted");
+      known.deleted = true;
+      return this.#report(this.#retention.submissionFlaw(known));
+    }
     this.#report(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
       this.#report(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
@@ -144,7 +157,7 @@ export class Mirror {
         jobs: 0,
         tokens: 0,
       };
-      const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now() };
+      const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now(), deleted: false };
       this.submissions.set(row.id, submission);
       return void this.#transaction.submissions.add(submission);
     }
@@ -164,7 +177,8 @@ export class Mirror {
   /** Checks that each row of texts has a new number, and that texts change only if documents are deleted. */
   #contexts(event: string, id: number): void {
     if (event !== "insert") {
-      if (this.#transaction.deleted.size === 0) this.#rules.fail(`texts were ${event}d: they are immutable`);
+      if (this.#transaction.isRetention) this.#report(this.#retention.textsFlaw(event as Change[1], id));
+      else if (this.#transaction.deleted.size === 0) this.#rules.fail(`texts were ${event}d: they are immutable`);
       return;
     }
     if (id <= this.#lastContexts) this.#rules.fail(`the number ${id} of a row of texts was used before`);
@@ -180,6 +194,8 @@ export class Mirror {
     this.#transaction.submissions.add(submission);
     if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are immutable`);
     if (event === "delete") {
+      if (this.#transaction.isRetention) this.#report(this.#retention.versionFlaw(version));
+      this.#retention.removeTexts(version);
       version.deleted = true;
       submission.forgotten += 1;
       if (version.outcome === null && !this.#transaction.endedBefore.has(key)) submission.canceled += 1;
@@ -190,6 +206,8 @@ export class Mirror {
     version.recorded = true;
     version.payloadBytes = Number(change[5]);
     version.collection = String(change[3]);
+    [version.part, version.contextsId] = [Number(change[6]), Number(change[7])];
+    this.#retention.addTexts(version);
     submission.recorded += 1;
   }
 
@@ -212,7 +230,8 @@ export class Mirror {
     }
     if (this.#transaction.deleted.has(key)) {
       this.#transaction.endedBefore.add(key);
-      if (row.status === "failed") version.deletedFailures.push(row.code ?? "");
+      const failures = this.#transaction.isRetention ? version.forgottenFailures : version.deletedFailures;
+      if (row.status === "failed") failures.push(row.code ?? "");
     } else if (row.status === "failed") {
       if (submission.row.cancel_requested_at !== null)
         this.#rules.fail(`${key} is retried, but its submission is canceled`);
@@ -227,8 +246,12 @@ export class Mirror {
   }
 
   #job(event: string, row: JobRow, by: Caller, newJobs: Job[]): void {
-    if (event === "delete") return this.#rules.fail("a job was deleted");
     let job = this.jobs.get(row.id);
+    if (event === "delete") {
+      if (job === undefined || !this.#transaction.isRetention) return this.#rules.fail("a job was deleted");
+      job.deleted = true;
+      return this.#report(this.#retention.jobFlaw(job));
+    }
     if (job === undefined) {
       job = newJob(row);
       this.jobs.set(row.id, job);
@@ -246,6 +269,8 @@ export class Mirror {
       const { clockSetSince } = this.#rules;
       const world = { now, clockSetSince, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#report(jobFlaw(job, row, list, world));
+      if (before.finalized_sequence === null && row.finalized_sequence !== null)
+        this.#transaction.sequences.push(row.finalized_sequence);
       this.#report(holdFlaw(before, row, list, world));
       if (row.status === "dispatched" && dispatch !== undefined) dispatch.isConfirmed = true;
       if (row.due_at !== before.due_at) this.#report(pollFlaw(row, now, this.#rules.clockSetSince(by.startedAt)));
@@ -262,6 +287,21 @@ export class Mirror {
       if (isOpen(row.status)) this.version(key)?.openJobs.add(row.id);
       this.#touch(key);
     }
+  }
+
+  #part(event: string, change: Change): void {
+    if (event === "delete" && this.#transaction.isRetention) return this.#report(this.#retention.partFlaw(change));
+    this.#rules.fail("a part was changed: parts are immutable");
+  }
+
+  /** Checks that jobs that ended got numbers that no job had before. */
+  #sequencesFlaw(): string | null {
+    const { sequences } = this.#transaction;
+    for (const sequence of sequences.toSorted((a, b) => a - b)) {
+      if (sequence <= this.#lastSequence) return `the finalized sequence ${sequence} was used before`;
+      this.#lastSequence = sequence;
+    }
+    return null;
   }
 
   #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Caller): void {

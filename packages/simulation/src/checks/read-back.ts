@@ -58,6 +58,7 @@ async function submissionsFlaw(
 ): Promise<string | null> {
   for (const submission of mirror.submissions.values()) {
     const { id } = submission.row;
+    if (submission.deleted) continue;
     const versions = versionsOf.get(id) ?? [];
     const { body } = await reader.get(getSubmission, `/v1/submissions/${id}`, { id });
     const shape = body as unknown as SubmissionShape;
@@ -72,7 +73,8 @@ async function submissionsFlaw(
       `/v1/submissions/${id}/results?limit=${PAGE}&${METADATA}`,
       { id },
     );
-    const inOrder = versions.toSorted((a, b) => a.content.index - b.content.index);
+    // Results are listed by part.
+    const inOrder = versions.filter(({ isListed }) => isListed).toSorted((a, b) => a.content.index - b.content.index);
     const flaw =
       listFlaw(`the results of ${id}`, inOrder.map(lineOf), rows?.map(documentLine)) ??
       (await resultsInPartFlaw(reader, id, inOrder));
@@ -130,8 +132,9 @@ async function documentsFlaw(
     const shape = body as unknown as DocumentShape;
     if (status !== 200 || documentLine(shape) !== lineOf(version)) return `GET ${path} shows ${JSON.stringify(body)}`;
     const { contexts } = version.content;
-    if (!shape.stale && shape.scores.some(({ context_index: index, text }) => text !== contexts[index]))
-      return `GET ${path} shows texts that are not its own`;
+    const isOwn = ({ context_index: index, text, text_expired_at: expiredAt }: DocumentShape["scores"][number]) =>
+      version.hasTexts ? text === contexts[index] && expiredAt === null : text === null && expiredAt !== null;
+    if (!shape.stale && !shape.scores.every(isOwn)) return `GET ${path} shows texts that are not its own`;
   }
   return null;
 }
@@ -146,12 +149,14 @@ function deletedFrom({ mirror }: World, collection: string, there: ReadonlySet<s
 
 /** Checks that the feed holds each document that ended in a job, in the order in which the jobs ended. */
 async function feedFlaw(
-  { sqlite }: World,
+  { mirror, sqlite }: World,
   reader: Reader,
   versions: readonly Version[],
   lineOf: LineOf,
 ): Promise<string | null> {
-  const ended = versions.filter(({ outcome }) => outcome !== null && outcome.job_id !== null);
+  const ended = versions.filter(
+    ({ outcome }) => outcome !== null && outcome.job_id !== null && mirror.jobs.get(outcome.job_id)?.deleted !== true,
+  );
   const rows = await reader.list<DocumentShape>(readResults, `/v1/results?limit=${PAGE}&${METADATA}`);
   const flaw = bagFlaw("the pages of the feed", ended.map(lineOf), rows?.map(documentLine));
   if (flaw !== null || rows === null) return flaw;

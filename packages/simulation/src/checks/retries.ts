@@ -103,7 +103,8 @@ export class Retries {
 function failuresOf(submission: string, code: string, { versions }: Known): Map<Version, OutcomeRow> {
   const failed = [...versions.values()].flatMap((version) => {
     const { outcome } = version;
-    const isMeant = outcome?.status === "failed" && (code === "" || outcome.code === code);
+    // Under pressure, retention may have deleted the texts of failed documents.
+    const isMeant = version.hasTexts && outcome?.status === "failed" && (code === "" || outcome.code === code);
     return isMeant && version.submission === submission ? [[version, outcome] as const] : [];
   });
   return new Map(failed);

@@ -28,6 +28,12 @@ export interface Version {
   payloadBytes: number;
   recorded: boolean;
   deleted: boolean;
+  /** Its part, and the row of its texts. */
+  part: number;
+  contextsId: number;
+  /** Whether its texts did not expire, and its part still lists it. */
+  hasTexts: boolean;
+  isListed: boolean;
   outcome: OutcomeRow | null;
   readonly openJobs: Set<string>;
   /** When D1 recorded that it ended with a job, by D1's clock. Each retry adds an entry. */
@@ -41,6 +47,8 @@ export interface Version {
   readonly batches: Dispatch[];
   /** The code with which it had failed when it was deleted, if any. */
   readonly deletedFailures: string[];
+  /** The same if retention deleted it: it stays in the totals. */
+  readonly forgottenFailures: string[];
   /** Bytes of its request as JSON; 0 before it was sent. */
   requestBytes: number;
   /** Dispatches with it since it was queued, how many the service definitely refused, and how many it accepted. */
@@ -60,6 +68,10 @@ export function newVersion(key: VersionKey, content: Content): Version {
     payloadBytes: 0,
     recorded: false,
     deleted: false,
+    part: 0,
+    contextsId: 0,
+    hasTexts: true,
+    isListed: true,
     outcome: null,
     openJobs: new Set(),
     endedAt: [],
@@ -68,6 +80,7 @@ export function newVersion(key: VersionKey, content: Content): Version {
     turnedAway: 0,
     batches: [],
     deletedFailures: [],
+    forgottenFailures: [],
     requestBytes: 0,
     dispatches: new Set(),
     refused: 0,
@@ -125,6 +138,8 @@ export interface Job {
   isPieceOfInvalid: boolean;
   /** The number of documents when it was recorded, or in its first dispatch. */
   largest: number;
+  /** Whether retention deleted it. */
+  deleted: boolean;
 }
 
 export function newJob(row: JobRow): Job {
@@ -135,6 +150,7 @@ export function newJob(row: JobRow): Job {
     dispatches: new Map(),
     isPieceOfInvalid: false,
     largest: row.document_count,
+    deleted: false,
   };
 }
 
@@ -156,6 +172,8 @@ export interface Submission {
   heldBy: Caller;
   /** By D1's clock. */
   heldSince: number;
+  /** Whether retention deleted it. */
+  deleted: boolean;
 }
 
 export function isOpen(status: string): boolean {

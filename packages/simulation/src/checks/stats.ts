@@ -101,11 +101,10 @@ export function countsOf(submissions: readonly Submission[]): Counts {
 function failuresFlaw({ mirror }: World, shown: Readonly<Record<string, number>>): string | null {
   const least = new Map<string, number>();
   const most = new Map<string, number>();
-  for (const { outcome, deletedFailures } of mirror.versions.values()) {
-    const code = outcome?.status === "failed" ? (outcome.code ?? "") : null;
-    if (code !== null) least.set(code, (least.get(code) ?? 0) + 1);
-    for (const failure of [code, ...deletedFailures])
-      if (failure !== null) most.set(failure, (most.get(failure) ?? 0) + 1);
+  for (const { outcome, deletedFailures, forgottenFailures } of mirror.versions.values()) {
+    const counted = outcome?.status === "failed" ? [outcome.code ?? "", ...forgottenFailures] : forgottenFailures;
+    for (const code of counted) least.set(code, (least.get(code) ?? 0) + 1);
+    for (const failure of [...counted, ...deletedFailures]) most.set(failure, (most.get(failure) ?? 0) + 1);
   }
   for (const code of new Set([...most.keys(), ...Object.keys(shown)])) {
     const count = shown[code] ?? 0;

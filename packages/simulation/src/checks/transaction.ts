@@ -12,7 +12,13 @@ export class Transaction {
   readonly endedBefore = new Set<VersionKey>();
   readonly retried = new Set<VersionKey>();
 
+  /** The finalized sequences of jobs that it ends. */
+  readonly sequences: number[] = [];
+  /** Whether it is a step of retention. */
+  readonly isRetention: boolean;
+
   constructor(changes: readonly Change[]) {
+    this.isRetention = changes.some(([table]) => table === "retention_progress");
     this.deleted = new Set(
       changes.flatMap(([table, event, document, , submission]) =>
         table === "documents" && event === "delete" ? [versionKey(String(submission), String(document))] : [],

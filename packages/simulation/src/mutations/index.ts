@@ -7,6 +7,7 @@ import { INTERVENING } from "./intervening.ts";
 import { LIMITING } from "./limiting.ts";
 import { LOADING } from "./loading.ts";
 import { MERGING } from "./merging.ts";
+import { FORGETTING } from "./forgetting.ts";
 import type { Mutation } from "./mutation.ts";
 import { READING } from "./reading.ts";
 import { RECORDING } from "./recording.ts";
@@ -31,4 +32,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...COUNTING,
   ...DELIVERING,
   ...FILLING,
+  ...FORGETTING,
 ];

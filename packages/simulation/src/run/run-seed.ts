@@ -9,6 +9,7 @@ import { LOAD_MS } from "../world/load.ts";
 import { Stack } from "../world/stack.ts";
 import { MINUTE, World, type SeedOptions } from "../world/world.ts";
 import { becomeQuiet, endAlerts } from "./become-quiet.ts";
+import { forget } from "./forget.ts";
 
 export interface SeedResult {
   readonly seed: number;
@@ -43,8 +44,14 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
     clients.settle();
     await becomeQuiet(world, stack, stop);
     if (!stop()) await endAlerts(world, stack, stop);
+    if (world.faults.forgets) await forget(world, stack, stop, false);
   }
-  const flaw = world.flaw ?? finalFlaw(world, clients.pushes) ?? (await readBackFlaw(world)) ?? world.flaw;
+  const check = async () => world.flaw ?? finalFlaw(world, clients.pushes) ?? (await readBackFlaw(world)) ?? world.flaw;
+  let flaw = await check();
+  if (flaw === null && world.faults.forgets) {
+    await forget(world, stack, stop, true);
+    flaw = await check();
+  }
   if (flaw !== null) world.fail(flaw);
   return {
     seed,

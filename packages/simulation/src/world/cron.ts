@@ -20,7 +20,7 @@ export function fireUntil(world: World, cron: Cron, end: number): void {
   if (next >= end) return;
   timeline.at(next, () => {
     const isSweep = next % SWEEP_INTERVAL_MS < MINUTE;
-    if (cron.isDue(next) || (isSweep && random.chance(0.2)) || random.chance(0.02)) {
+    if (cron.isDue(next) || (isSweep && (faults.forgets || random.chance(0.2))) || random.chance(0.02)) {
       if (!faults.strikes("cron_missed")) {
         const late = faults.strikes("cron_late") ? random.int(1_000, 50_000) : random.int(0, 500);
         timeline.after(late, cron.poll);

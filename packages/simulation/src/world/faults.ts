@@ -1,6 +1,9 @@
-import type { Random } from "../random.ts";
+import { Random } from "../random.ts";
 import { FAULTS, type ChosenFault, type Fault } from "./fault-rates.ts";
 import { KINDS } from "./kinds.ts";
+
+/** The share of seeds in which things are kept for minutes only. */
+const FORGETTING = 0.05;
 
 /** Chooses the faults of a seed, decides when each occurs, and counts the occurrences. */
 export class Faults {
@@ -12,13 +15,14 @@ export class Faults {
   readonly hasResumedPushes: boolean;
   readonly hasPausesAtSubmits: boolean;
   readonly hasFrozenRetries: boolean;
+  readonly forgets: boolean;
   readonly occurred = new Map<Fault, number>();
   readonly #random: Random;
   readonly #rates = new Map<Fault, number>();
   #on = true;
 
   /** `isCompared`: restricts the faults to those that every compared design supports. */
-  constructor(random: Random, kindNamed: string | null, isCompared = false) {
+  constructor(seed: number, random: Random, kindNamed: string | null, isCompared = false) {
     this.#random = random;
     let drawn = random.next();
     const drawnKind = KINDS.find(({ share }) => (drawn -= share) < 0);
@@ -29,6 +33,9 @@ export class Faults {
     this.pushesShareJobs = kind.pushesShareJobs ?? false;
     this.hasResumedPushes = !isCompared && kind.hasResumedPushes === true;
     this.hasPausesAtSubmits = !isCompared && kind.hasPausesAtSubmits === true;
+    // Not drawn from the other random numbers, so that the rest of a seed stays the same.
+    this.forgets =
+      !isCompared && !this.isLoad && (kind.forgets === true || new Random(seed + 2 ** 31).chance(FORGETTING));
     this.hasFrozenRetries = !isCompared && kind.hasFrozenRetries === true;
     for (const fault of kind.of) {
       if (!random.chance(kind.among)) continue;

@@ -17,6 +17,8 @@ export interface Kind {
   readonly hasResumedPushes?: true;
   /** Whether a Worker may freeze between the reads and writes of a retry while another continues it. */
   readonly hasFrozenRetries?: true;
+  /** Whether things are kept for minutes only. */
+  readonly forgets?: true;
   /** Whether submits are slow and people pause during them. */
   readonly hasPausesAtSubmits?: true;
 }
@@ -251,5 +253,38 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.7,
     times: 2,
+  },
+  // Retention among retries, deletes, new versions, late answers and takeovers. Only if named: seeds of other kinds forget
+  // too.
+  {
+    name: "forgetting",
+    share: 0,
+    of: [
+      "worker_death_in_flight",
+      "worker_frozen",
+      "clocks_apart",
+      "d1_error_before",
+      "d1_error_after_commit",
+      "d1_late_commit",
+      "queue_redelivery",
+      "queue_delay",
+      "cron_missed",
+      "cron_doubled",
+      "submit_answer_lost",
+      "batch_slow",
+      "item_missing",
+      "poison",
+      "document_never_answered",
+      "client_new_version",
+      "client_corrects_at_once",
+      "client_sends_twice",
+      "client_delete",
+      "client_cancel",
+      "client_retry",
+      "client_retries_at_once",
+    ],
+    among: 0.6,
+    times: 4,
+    forgets: true,
   },
 ];

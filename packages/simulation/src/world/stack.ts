@@ -108,6 +108,7 @@ export class Stack {
     const { vars, ai, d1_databases: databases, queues } = this.#world.configuration[worker];
     const environment: Record<string, unknown> = { ...vars };
     if (vars?.["MAX_DATABASE_BYTES"] !== undefined) environment["MAX_DATABASE_BYTES"] = String(this.#world.room.limit);
+    if (worker === "poller") Object.assign(environment, this.#world.retention.variables);
     for (const { binding } of databases) environment[binding] = this.#world.d1(by);
     if (ai !== undefined) environment[ai.binding] = this.#world.ai.bindingFor(by);
     for (const { binding, queue } of queues?.producers ?? []) {

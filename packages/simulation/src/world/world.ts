@@ -14,6 +14,7 @@ import { DispatchAccounts, type Accounts } from "./accounts.ts";
 import { readConfiguration, type Configuration } from "./configuration.ts";
 import { d1Passage } from "./d1-faults.ts";
 import { DatabaseRoom } from "./database-room.ts";
+import { SeedRetention } from "./retention.ts";
 import { DatabaseClock, MAX_WRONG } from "./database-clock.ts";
 import { SimulatedEvents } from "./events.ts";
 import { Faults } from "./faults.ts";
@@ -63,6 +64,7 @@ export class World implements Surroundings {
   readonly ports: Ports;
   readonly d1Clock: DatabaseClock;
   readonly room: DatabaseRoom;
+  readonly retention: SeedRetention;
   readonly mirror: Mirror;
   readonly asked = new AskedPauses(() => this.timeline.now);
   readonly alerts = new Alerts();
@@ -109,7 +111,7 @@ export class World implements Surroundings {
     this.later = new Random(seed + 2 ** 30);
     this.sqlite = sqlite;
     this.configuration = configuration;
-    this.faults = new Faults(this.random, kind, isCompared);
+    this.faults = new Faults(seed, this.random, kind, isCompared);
     this.trace = new Trace(keepsTrace, () => this.timeline.now);
     const pace = this.faults.isLoad
       ? "brisk"
@@ -127,7 +129,12 @@ export class World implements Surroundings {
       this.fail(`waiting for an event that never comes: ${hanging.map(({ name }) => name).join(", ") || "a body"}`);
     };
     this.ports.onDeath = (invocation) => this.#end(invocation, null);
+    this.retention = new SeedRetention(configuration.poller.vars, this.later, {
+      forgets: this.faults.forgets,
+      mayBePressed: this.faults.kind === "full",
+    });
     this.mirror = new Mirror({
+      retention: this.retention,
       fail: (flaw) => this.fail(flaw),
       now: () => this.databaseNow(),
       worldNow: () => this.timeline.now,

@@ -56,7 +56,7 @@ export async function readDatabaseSize(db: Database, now: Time): Promise<Databas
 }
 
 /** The tasks of retention that run whatever its settings. */
-const TASKS = ["texts", "history", "jobs"] as const;
+const TASKS = ["texts", "history", "failed_texts", "jobs"] as const;
 
 /**
  * Whether each task of retention has completed a pass that began after this time: under pressure, it has deleted all that
@@ -70,7 +70,7 @@ export async function hasRetentionPassed(db: Database, since: number): Promise<b
     WHERE task IN (${sql.join(
       TASKS.map((task) => sql`${task}`),
       sql`, `,
-    )}) AND cursor IS NULL AND started_at >= ${since} AND ended_at >= started_at`,
+    )}) AND started_at >= ${since} AND ended_at >= started_at`,
   );
   return row?.passed === TASKS.length;
 }
