@@ -64,4 +64,13 @@ export const SMALL_LIMITS: readonly Replacement[] = [
   limit("MAX_STEPS", "3", 2),
   limit("MAX_STEPS", "15", 3),
   limit("MAX_RETRIES", "20", 3),
+  // Deletions: what a step looks at and deletes, steps per request and per poller run, versions counted.
+  limit("WINDOW", "5_000", 2, 2),
+  limit("MAX_LISTED_PARTS", "1_000", 3),
+  limit("MAX_LISTED_VERSIONS", "3_000", 4),
+  limit("MAX_DELETED_DOCUMENTS", "3_000", 6),
+  limit("MAX_DELETED_ROWS", "40", 2),
+  limit("REQUEST_STEPS", "4", 2),
+  limit("MAX_DELETION_STEPS", "15", 3),
+  limit("MAX_COUNTED_VERSIONS", "5_000", 9),
 ];

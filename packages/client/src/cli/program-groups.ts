@@ -15,7 +15,7 @@ export type AddCommand = (
   parent?: Command,
 ) => Command;
 
-/** Adds the commands with subcommands. */
+/** Adds the commands that have commands of their own. */
 export function addGroups(program: Command, command: AddCommand): void {
   const collections = program
     .command("collections")

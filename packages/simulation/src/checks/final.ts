@@ -33,6 +33,8 @@ export function openFlaw({ mirror }: World): string | null {
     if (ended !== row.total) return `${row.id} has ${row.total} documents, of which ${ended} ended`;
   }
   if (mirror.retries.size > 0) return "a retry is not done";
+  const [deleting] = mirror.deletions.open;
+  if (deleting !== undefined) return `the deletion of ${deleting} is not done`;
   if (mirror.staged.size > 0) return `staged parts are left: ${[...mirror.staged.keys()].join(", ")}`;
   return null;
 }
@@ -49,7 +51,9 @@ function pushesFlaw({ mirror, sentParts }: World, pushes: readonly Push[]): stri
     let lost = 0;
     for (const [key, part] of sentParts) if (key.startsWith(submission) && part.taken === 0) lost += part.documents;
     if (!accepted) {
-      if (isKeyed) return `a push under a key was not accepted after the faults stopped: ${submission}`;
+      const submitted = mirror.submissions.get(submission);
+      const isDeleted = submitted !== undefined && mirror.deletions.covers(submitted);
+      if (isKeyed && !isDeleted) return `a push under a key was not accepted after the faults stopped: ${submission}`;
       continue;
     }
     if (row.total !== documents.length)
@@ -148,6 +152,10 @@ function rowsFlaw({ mirror, sqlite }: World): string | null {
   const documents = sqlite.rows("SELECT count(*) AS count FROM documents")[0]?.["count"];
   const there = [...mirror.versions.values()].filter((version) => version.recorded && !version.deleted).length;
   if (documents !== there) return `D1 has ${String(documents)} documents, expected ${there}`;
+  const [left] = sqlite.rows(`
+    SELECT d.document_id FROM documents d CROSS JOIN collection_deletions x
+    WHERE x.collection = d.collection AND d.submission_id <= x.through`);
+  if (left !== undefined) return `a document of a deleted collection is left: ${String(left["document_id"])}`;
   const malformed = sqlite
     .rows("SELECT reason, body FROM malformed_messages")
     .find(({ body }) => mirror.submissions.has(/"submission":"(sub_[^"]*)"/.exec(String(body))?.[1] ?? ""));

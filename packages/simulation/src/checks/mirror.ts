@@ -1,8 +1,8 @@
-import { NEVER_DUE } from "@sluice/pipeline/job/schedule.ts";
 import type { Caller } from "../world/caller.ts";
 import { rowOf, type Change, type JobRow, type OutcomeRow, type SubmissionRow } from "./changes.ts";
 import { pollFlaw, startTimeFlaw } from "./dispatches.ts";
 import { Chain } from "./chain.ts";
+import { Deletions } from "./deletions.ts";
 import { forgottenFlaw } from "./malformed.ts";
 import { jobCountsFlaw } from "./job-counts.ts";
 import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wasRefused } from "./job-rules.ts";
@@ -13,6 +13,7 @@ import { Retention, type RetentionRules } from "./retention.ts";
 import { Retries } from "./retries.ts";
 import { SubmitRate } from "./submit-rate.ts";
 import { cancellationFlaw, countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
+import { Texts } from "./texts.ts";
 import { Transaction } from "./transaction.ts";
 import { countRefused, countSilence, countUnconfirmed, countUsage } from "./usage.ts";
 import {
@@ -54,13 +55,14 @@ export class Mirror {
   readonly jobs = new Map<string, Job>();
   readonly pauses: Pauses;
   readonly retries = new Retries();
+  readonly deletions = new Deletions();
   /** The staged parts by submission and number, with the time of each. */
   readonly staged = new Map<string, number>();
   readonly #rules: Rules;
   readonly #retention: Retention;
   readonly #rate = new SubmitRate();
   readonly #chain = new Chain();
-  #lastContexts = 0;
+  readonly #texts = new Texts();
   #lastSequence = 0;
   readonly #startedBy = new Map<Caller, readonly Dispatch[]>();
   #transaction = new Transaction([]);
@@ -83,15 +85,16 @@ export class Mirror {
       else if (table === "documents") this.#document(event, change);
       else if (table === "outcomes") this.#outcome(event, rowOf("outcomes", change));
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
-      else if (table === "parts" && event !== "insert") this.#part(event, change);
-      else if (table === "contexts") this.#contexts(event, Number(change[2]));
+      else if (table === "parts") this.#part(event, change);
+      else if (table === "contexts") this.#report(this.#texts.take(event, change, this.#transaction, this.#retention));
       else if (table === "staged_parts") this.#stagedPart(event, change);
       else if (table === "pauses") this.pauses.take(event, change);
       else if (table === "retries") this.#retry(event, change);
       else if (table === "malformed_messages") {
         // Retention may delete what is old.
         if (!this.#transaction.isRetention) this.#report(forgottenFlaw(event, change, by));
-      } else if (table === "heartbeats") this.#report(this.#chain.take(change, by, this.#rules.now()));
+      } else if (table === "collection_deletions") this.#report(this.deletions.take(event, change, this.submissions));
+      else if (table === "heartbeats") this.#report(this.#chain.take(change, by, this.#rules.now()));
     }
     for (const job of newJobs) {
       job.origin = originOf(job, this.jobs, this.#transaction.retried.size > 0);
@@ -111,16 +114,6 @@ export class Mirror {
   dispatchFor(by: Caller, references: string): Dispatch | null {
     const started = this.#startedBy.get(by) ?? [];
     return started.findLast((dispatch) => dispatch.references === references && !dispatch.submitted) ?? null;
-  }
-
-  /** Returns when the poller next has work, by D1's own columns. */
-  nextDue(): number {
-    let due = Infinity;
-    for (const { row } of this.jobs.values()) {
-      const released = row.paused_by === null ? Infinity : this.pauses.releaseOf(row.paused_by);
-      due = Math.min(due, released, row.due_at === NEVER_DUE ? Infinity : (row.due_at ?? Infinity));
-    }
-    return due;
   }
 
   version(key: VersionKey): Version | null {
@@ -162,6 +155,7 @@ export class Mirror {
       return void this.#transaction.submissions.add(submission);
     }
     this.#report(submissionFlaw(known, row, this.#rules.now(), this.#rules.clockSetSince(known.heldBy.startedAt)));
+    this.#report(this.deletions.takeOverFlaw(known, row));
     this.#report(cancellationFlaw(known, row, this.retries.of(row.id).length > 0));
     Object.assign(known, holderOf(known, row, by, this.#rules.now()));
     known.row = row;
@@ -174,18 +168,7 @@ export class Mirror {
     if (submission !== undefined) this.#transaction.submissions.add(submission);
   }
 
-  /** Checks that each row of texts has a new number, and that texts change only if documents are deleted. */
-  #contexts(event: string, id: number): void {
-    if (event !== "insert") {
-      if (this.#transaction.isRetention) this.#report(this.#retention.textsFlaw(event as Change[1], id));
-      else if (this.#transaction.deleted.size === 0) this.#rules.fail(`texts were ${event}d: they are immutable`);
-      return;
-    }
-    if (id <= this.#lastContexts) this.#rules.fail(`the number ${id} of a row of texts was used before`);
-    this.#lastContexts = id;
-  }
-
-  #document(event: string, change: Change): void {
+  #document(event: Change[1], change: Change): void {
     const key = versionKey(String(change[4]), String(change[2]));
     const version = this.version(key);
     const submission = this.submissions.get(String(change[4]));
@@ -193,6 +176,7 @@ export class Mirror {
     this.#transaction.versions.add(version);
     this.#transaction.submissions.add(submission);
     if (event === "update") return this.#rules.fail(`the input of ${key} changed: inputs are immutable`);
+    this.#report(this.deletions.documentFlaw(event, key, submission, this.#transaction));
     if (event === "delete") {
       if (this.#transaction.isRetention) this.#report(this.#retention.versionFlaw(version));
       this.#retention.removeTexts(version);
@@ -289,9 +273,9 @@ export class Mirror {
     }
   }
 
-  #part(event: string, change: Change): void {
-    if (event === "delete" && this.#transaction.isRetention) return this.#report(this.#retention.partFlaw(change));
-    this.#rules.fail("a part was changed: parts are immutable");
+  #part(event: Change[1], change: Change): void {
+    const isForgotten = event === "delete" && this.#transaction.isRetention;
+    this.#report(isForgotten ? this.#retention.partFlaw(change) : this.deletions.takePart(event, change, this));
   }
 
   /** Checks that jobs that ended got numbers that no job had before. */

@@ -3,6 +3,7 @@ import type { SubmissionShape } from "@sluice/producer/src/shapes/submission.ts"
 import { Reader } from "../world/reader.ts";
 import type { World } from "../world/world.ts";
 import { bagFlaw, listFlaw } from "./compare-lists.ts";
+import { collectionsFlaw } from "./collections.ts";
 import { listsFlaw } from "./lists.ts";
 import { expectedScores } from "./outcome-rules.ts";
 import type { Submission, Version } from "./state.ts";
@@ -42,6 +43,7 @@ export async function readBackFlaw(world: World): Promise<string | null> {
       lineOf,
     )) ??
     (await documentsFlaw(world, reader, newest, lineOf)) ??
+    (await collectionsFlaw(reader, versions)) ??
     (await feedFlaw(world, reader, versions, lineOf)) ??
     (await listsFlaw(world, reader)) ??
     (await statsFlaw(world))

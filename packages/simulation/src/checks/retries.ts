@@ -1,9 +1,11 @@
 import type { Change, OutcomeRow } from "./changes.ts";
+import type { Deletions } from "./deletions.ts";
 import type { Submission, Version } from "./state.ts";
 
 interface Known {
   readonly submissions: ReadonlyMap<string, Submission>;
   readonly versions: ReadonlyMap<string, Version>;
+  readonly deletions: Pick<Deletions, "covers">;
 }
 
 interface Retry {
@@ -86,11 +88,12 @@ export class Retries {
   }
 
   /**
-   * Checks that a retry that ends has queued everything it was requested for, unless it was canceled or a retry of all
-   * codes replaces it.
+   * Checks that a retry that ends has queued everything it was requested for, unless it was canceled, its collection was
+   * deleted, or a retry of all codes replaces it.
    */
-  #endFlaw({ submission, code, meant }: Retry, { submissions }: Known): string | null {
-    if (submissions.get(submission)?.row.cancel_requested_at != null) return null;
+  #endFlaw({ submission, code, meant }: Retry, { submissions, deletions }: Known): string | null {
+    const known = submissions.get(submission);
+    if (known !== undefined && (known.row.cancel_requested_at !== null || deletions.covers(known))) return null;
     if (code !== "" && this.#retries.has(`${submission} `)) return null;
     for (const [version, outcome] of meant) {
       if (!version.deleted && version.outcome === outcome)

@@ -11,6 +11,8 @@ export class Transaction {
   readonly deleted: ReadonlySet<VersionKey>;
   readonly endedBefore = new Set<VersionKey>();
   readonly retried = new Set<VersionKey>();
+  /** Whether it is a step of a collection's deletion. */
+  readonly isOfDeletion: boolean;
 
   /** The finalized sequences of jobs that it ends. */
   readonly sequences: number[] = [];
@@ -19,6 +21,7 @@ export class Transaction {
 
   constructor(changes: readonly Change[]) {
     this.isRetention = changes.some(([table]) => table === "retention_progress");
+    this.isOfDeletion = changes.some(([table]) => table === "collection_deletions");
     this.deleted = new Set(
       changes.flatMap(([table, event, document, , submission]) =>
         table === "documents" && event === "delete" ? [versionKey(String(submission), String(document))] : [],

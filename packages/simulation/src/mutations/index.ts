@@ -1,3 +1,4 @@
+import { CLEARING } from "./clearing.ts";
 import { CLOCKS } from "./clocks.ts";
 import { COUNTING } from "./counting.ts";
 import { DELIVERING } from "./delivering.ts";
@@ -21,6 +22,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...RECORDING,
   ...ENDING,
   ...INTERVENING,
+  ...CLEARING,
   ...RETRYING,
   ...LIMITING,
   ...LOADING,

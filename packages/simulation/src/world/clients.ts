@@ -15,6 +15,7 @@ import { handlerOf } from "./handlers.ts";
 
 const cancelSubmission = handlerOf("cancelSubmission");
 const deleteDocument = handlerOf("deleteDocument");
+const deleteCollection = handlerOf("deleteCollection");
 const replayMalformed = handlerOf("replayMalformed");
 const pause = handlerOf("pause");
 const resume = handlerOf("resume");
@@ -80,6 +81,7 @@ export class Clients {
     for (let i = 0; i < ACTIONS; i += 1) {
       if (faults.strikes("client_cancel")) act(() => this.#cancel());
       if (faults.strikes("client_delete")) act(() => this.#deleteAny());
+      if (faults.strikes("client_delete_collection")) act(() => this.#deleteCollection());
       if (faults.strikes("client_retry")) act(() => this.#retryAny());
       if (faults.strikes("client_pause")) act(() => this.#pause());
       if (faults.strikes("queue_malformed")) timeline.at(sometime(), () => this.#sendGarbage());
@@ -175,6 +177,26 @@ export class Clients {
     const path = `/v1/collections/${collection}/documents/${encodeURIComponent(id)}`;
     const call = callOf({ path, parameters: { collection, id } });
     this.#asking.ask("deletes a document", deleteDocument, () => call);
+  }
+
+  #deleteCollection(): () => void {
+    const { mirror, random } = this.#world;
+    if (mirror.submissions.size === 0) return () => undefined;
+    const { collection } = random.pick([...mirror.submissions.values()]).row;
+    const call = callOf({ path: `/v1/collections/${collection}`, parameters: { collection } });
+    return () => {
+      const before = [...mirror.submissions.values()].filter(({ row }) => row.collection === collection);
+      this.#asking.ask(
+        "deletes a collection",
+        deleteCollection,
+        () => call,
+        ({ status }) => {
+          const missed = before.find((submission) => !mirror.deletions.covers(submission));
+          if (status === 202 && missed !== undefined)
+            this.#world.fail(`the deletion of ${collection} was answered, but does not cover ${missed.row.id}`);
+        },
+      );
+    };
   }
 
   #retryAny(): () => void {

@@ -1,3 +1,4 @@
+import { nextDue } from "../checks/next-due.ts";
 import type { Stack } from "./stack.ts";
 import { MINUTE, type World } from "./world.ts";
 
@@ -35,7 +36,7 @@ export function fireUntil(world: World, cron: Cron, end: number): void {
 export function cronOf(world: World, stack: Stack): Cron {
   const { mirror } = world;
   return {
-    isDue: (time) => world.room.isWatched || mirror.nextDue() <= time + world.d1Clock.ahead,
+    isDue: (time) => world.room.isWatched || nextDue(mirror) <= time + world.d1Clock.ahead,
     poll: () => stack.poll(),
   };
 }
@@ -45,7 +46,7 @@ export function nextRun(world: World): number {
   const { mirror, room, timeline } = world;
   const soonest = timeline.now + 1;
   if (room.isWatched) return ceil(soonest, MINUTE);
-  const due = Math.max(soonest, mirror.nextDue() - world.d1Clock.ahead);
+  const due = Math.max(soonest, nextDue(mirror) - world.d1Clock.ahead);
   const sweep = Math.max(soonest, nextSweep(world) - world.d1Clock.ahead);
   return Math.min(ceil(due, MINUTE), ceil(sweep, SWEEP_INTERVAL_MS));
 }

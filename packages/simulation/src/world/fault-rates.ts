@@ -97,6 +97,7 @@ export const FAULTS = {
   client_deletes_at_once: 0.04,
   client_retries_at_once: 0.15,
   client_insists: 0.15,
+  client_delete_collection: 0.2,
 } as const satisfies Record<string, number>;
 
 export type ChosenFault = keyof typeof FAULTS;

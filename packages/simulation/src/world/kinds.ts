@@ -47,7 +47,9 @@ const RACES: readonly ChosenFault[] = [
 
 /** Faults in the product's own code, limited to one kind of seed. */
 const OWN: ReadonlySet<ChosenFault> = new Set(["d1_constraint", "d1_full", "database_limit"]);
-const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fault));
+/** Faults that leave little of a seed, so that only one kind has them. */
+const WIDE: ReadonlySet<ChosenFault> = new Set(["client_delete_collection"]);
+const ALL = (Object.keys(FAULTS) as ChosenFault[]).filter((fault) => !OWN.has(fault) && !WIDE.has(fault));
 /** The longest time that Workers AI takes for a batch in a seed of the kind `load`. */
 export const MAX_LOAD_SERVICE_MS = 30_000;
 
@@ -60,7 +62,7 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
   { name: "racing", share: 0.1, of: RACES, among: 0.7, times: 4 },
   {
     name: "deleting",
-    share: 0.09,
+    share: 0.06,
     of: [
       "worker_frozen",
       "batch_slow",
@@ -75,6 +77,37 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     ],
     among: 0.85,
     times: 8,
+  },
+  // Deletions of whole collections.
+  {
+    name: "clearing",
+    share: 0.03,
+    of: [
+      "worker_death_in_flight",
+      "worker_frozen",
+      "d1_error_before",
+      "d1_error_after_commit",
+      "d1_stall_answered_late",
+      "d1_late_commit",
+      "queue_send_refused",
+      "queue_redelivery",
+      "queue_delay",
+      "queue_loss",
+      "cron_missed",
+      "cron_doubled",
+      "batch_slow",
+      "poison",
+      "client_new_version",
+      "client_break_off",
+      "client_sends_twice",
+      "client_cancel",
+      "client_delete",
+      "client_retry",
+      "client_insists",
+      "client_delete_collection",
+    ],
+    among: 0.7,
+    times: 3,
   },
   {
     name: "retrying",

@@ -43,6 +43,7 @@ export function drawSmallPush(number: number, random: Random): Push {
     isKeyed: false,
     submission: null,
     accepted: false,
+    isDeleted: false,
     firstSentAt: null,
     lastEndedAt: null,
     reported: null,

@@ -25,6 +25,8 @@ export interface Push {
   submission: SubmissionId | null;
   /** Whether it was answered with 202. */
   accepted: boolean;
+  /** Whether it was answered that its collection was deleted. */
+  isDeleted: boolean;
   /** When it was first sent, and when its latest request ended. */
   firstSentAt: number | null;
   lastEndedAt: number | null;
@@ -165,6 +167,7 @@ function pushOf(documents: readonly PushedDocument[], { collection, path, lines,
     isKeyed: key !== null,
     submission: null,
     accepted: false,
+    isDeleted: false,
     firstSentAt: null,
     lastEndedAt: null,
     reported: null,

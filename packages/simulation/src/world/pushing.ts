@@ -52,7 +52,8 @@ export class Pushing {
   settle(): void {
     const { random, timeline } = this.#world;
     for (const push of this.pushes) {
-      if (push.isKeyed && !push.accepted) timeline.after(random.int(0, 5 * MINUTE), () => this.#send(push, 0));
+      if (push.isKeyed && !push.accepted && !push.isDeleted)
+        timeline.after(random.int(0, 5 * MINUTE), () => this.#send(push, 0));
     }
   }
 
@@ -124,7 +125,12 @@ export class Pushing {
       return;
     }
     if (answer?.status === 422) return this.#world.fail(`a push was refused as ${String(answer.body["title"])}`);
-    if (!push.isKeyed || push.accepted) return;
+    if (!push.isKeyed || push.accepted || push.isDeleted) return;
+    // It can never be resumed.
+    if (answer?.status === 409 && String(answer.body["detail"]).includes("collection was deleted")) {
+      push.isDeleted = true;
+      return;
+    }
     if (faults.isOn && repeats >= MAX_REPEATS) {
       // The other request is in progress: retry.
       if (isOfAnother(answer) && faults.hasResumedPushes)
