@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { D1Database } from "@cloudflare/workers-types";
 import { createTestHarness, type TestHarness } from "wrangler";
@@ -10,6 +9,7 @@ import {
   type Adapt,
   type Configuration,
 } from "../../src/configuration.ts";
+import { migratedSchema } from "../../src/sql/schema.ts";
 
 // Tests leave nothing behind: no log file, no telemetry.
 process.env["WRANGLER_WRITE_LOGS"] = "false";
@@ -75,15 +75,9 @@ export class Together {
   }
 
   async #migrate(): Promise<void> {
-    const folder = join(ROOT, "migrations");
     const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
-    for (const file of readdirSync(folder)
-      .filter((name) => name.endsWith(".sql"))
-      .toSorted()) {
-      for (const statement of readFileSync(join(folder, file), "utf8").split("--> statement-breakpoint")) {
-        await DB.prepare(statement).run();
-      }
-    }
+    // One call. A call for each statement takes a second longer.
+    await DB.batch(migratedSchema().map((statement) => DB.prepare(statement)));
   }
 
   async stop(): Promise<void> {
