@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { D1Database } from "@cloudflare/workers-types";
 import { createTestHarness, type TestHarness } from "wrangler";
@@ -9,7 +10,6 @@ import {
   type Adapt,
   type Configuration,
 } from "../../src/configuration.ts";
-import { migratedSchema } from "../../src/sql/schema.ts";
 
 // Tests leave nothing behind: no log file, no telemetry.
 process.env["WRANGLER_WRITE_LOGS"] = "false";
@@ -75,9 +75,11 @@ export class Together {
   }
 
   async #migrate(): Promise<void> {
+    const folder = join(ROOT, "migrations");
+    const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
     const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
     // One call. A call for each statement takes a second longer.
-    await DB.batch(migratedSchema().map((statement) => DB.prepare(statement)));
+    await DB.batch(files.toSorted().map((file) => DB.prepare(readFileSync(join(folder, file), "utf8"))));
   }
 
   async stop(): Promise<void> {
