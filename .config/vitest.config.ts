@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import type { InlineConfig } from "vitest/node";
@@ -13,5 +14,7 @@ export default defineConfig({
   test: {
     projects: ["workers/*/vitest*.config.ts", "packages/*/vitest*.config.ts"],
     reporters,
+    // Files that wait for processes leave a core idle, so even two cores run two files at once.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 });

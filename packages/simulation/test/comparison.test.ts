@@ -1,10 +1,10 @@
-import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import { compareSeeds } from "../src/compare/compare.ts";
 import { DESIGNS } from "../src/compare/design.ts";
 import { emptyTally } from "../src/compare/judge.ts";
 
-const processes = availableParallelism();
+/** A process takes as long to start as twenty seeds, and other test files use the other cores. */
+const processes = 1;
 
 describe("the comparison", () => {
   it("reports the fate of the same documents under the same faults in each design", async () => {

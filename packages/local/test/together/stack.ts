@@ -76,14 +76,10 @@ export class Together {
 
   async #migrate(): Promise<void> {
     const folder = join(ROOT, "migrations");
+    const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
     const { DB } = await this.#harness.getWorker<{ DB: D1Database }>("sluice-producer").getEnv();
-    for (const file of readdirSync(folder)
-      .filter((name) => name.endsWith(".sql"))
-      .toSorted()) {
-      for (const statement of readFileSync(join(folder, file), "utf8").split("--> statement-breakpoint")) {
-        await DB.prepare(statement).run();
-      }
-    }
+    // One call. A call for each statement takes a second longer.
+    await DB.batch(files.toSorted().map((file) => DB.prepare(readFileSync(join(folder, file), "utf8"))));
   }
 
   async stop(): Promise<void> {

@@ -1,3 +1,0 @@
-import { poolProject } from "../../.config/pool-project.ts";
-
-export default poolProject("poller");
