@@ -31,12 +31,14 @@ async function withRoom<T>(work: () => Promise<T>): Promise<T> {
   await env.DB.exec(
     "CREATE TABLE database_size (id integer PRIMARY KEY, bytes integer, level text, limit_bytes integer)",
   );
+  await env.DB.exec("CREATE TABLE collection_deletions (collection text PRIMARY KEY, through text)");
   await env.DB.exec("ALTER TABLE submissions ADD forgotten integer DEFAULT 0 NOT NULL");
   if (hasTexts) await env.DB.exec("ALTER TABLE contexts ADD parts text");
   const result = await work();
   await env.DB.exec("DROP TABLE high_water_marks");
   await env.DB.exec("DROP TABLE text_expiries");
   await env.DB.exec("DROP TABLE database_size");
+  await env.DB.exec("DROP TABLE collection_deletions");
   await env.DB.exec("ALTER TABLE submissions DROP COLUMN forgotten");
   if (hasTexts) await env.DB.exec("ALTER TABLE contexts DROP COLUMN parts");
   return result;
