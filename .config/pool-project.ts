@@ -23,6 +23,7 @@ export function poolProject(name: string): ViteUserConfig {
     test: {
       name,
       include: ["test/**/*.test.ts"],
+      isolate: false,
       testTimeout: 60_000,
       setupFiles: [path("../packages/pipeline/test-support/migrate.ts")],
     },

@@ -9,5 +9,5 @@ export default defineConfig({
       miniflare: { compatibilityDate: "2026-08-15", bindings: { MODE: "lexical", QUEUED_MS: "0", RUNNING_MS: "0" } },
     }),
   ],
-  test: { name: "local-ai", include: ["test/**/*.test.ts"], testTimeout: 60_000 },
+  test: { name: "local-ai", include: ["test/**/*.test.ts"], isolate: false, testTimeout: 60_000 },
 });

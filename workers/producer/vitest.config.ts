@@ -13,6 +13,7 @@ export default defineConfig({
   test: {
     name: "producer",
     include: ["test/**/*.test.ts"],
+    isolate: false,
     testTimeout: 60_000,
     setupFiles: ["../../packages/pipeline/test-support/migrate.ts"],
   },

@@ -32,6 +32,10 @@ export interface Call<T> {
   readonly path: string;
   /** The shape of the API's answer. Any other answer comes from something else. */
   readonly answer: Shape<T>;
+  /** Reads the text of an answer: as JSON by default. Returns undefined if that fails. */
+  readonly parse?: (text: string) => unknown;
+  /** Retries after a transient failure, if not those of the connection. */
+  readonly retries?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Creates the body again for each attempt. */
   readonly body?: () => Body;
@@ -53,7 +57,8 @@ export interface Answer<T> {
  * of `signal`.
  */
 export async function makeCall<T>(connection: Connection, call: Call<T>): Promise<Answer<T>> {
-  const { io, retries } = connection;
+  const { io } = connection;
+  const retries = call.retries ?? connection.retries;
   let waits = NO_WAITS;
   for (;;) {
     const answer = await tryCall(connection, call);
@@ -91,7 +96,7 @@ async function tryCall<T>(connection: Connection, call: Call<T>): Promise<Answer
     if (redirect !== null) return redirect;
     const text = await response.text();
     if (!response.ok) return errorOf(response, text, io.now());
-    const value = response.status === NO_CONTENT ? undefined : parse(text);
+    const value = response.status === NO_CONTENT ? undefined : (call.parse ?? parse)(text);
     const isJson = value !== undefined || response.status === NO_CONTENT;
     const flaw = isJson ? call.answer.flaw(value, "") : "it is not JSON";
     return flaw === null ? { headers: response.headers, value: value as T } : notTheApi(response, flaw);

@@ -17,12 +17,13 @@ import {
   submissionPageShape,
   submissionShape,
 } from "./answers/answers.ts";
-import { nothing, type Shape } from "./answers/shape.ts";
+import { nothing, openMetrics, type Shape } from "./answers/shape.ts";
 import { makeCall, queryString, type Call, type Connection } from "./call.ts";
 import { SluiceError } from "./errors.ts";
-import { Feed, type FeedIo } from "./feed.ts";
-import { webIo, type Fetch, type Io } from "./io.ts";
+import type { Feed } from "./feed.ts";
+import { webIo, type Io } from "./io.ts";
 import { List } from "./list.ts";
+import { openFeed } from "./open-feed.ts";
 import type {
   CallOptions,
   DocumentOptions,
@@ -32,6 +33,7 @@ import type {
   PauseOptions,
   PauseTarget,
   ResultsOptions,
+  SluiceOptions,
   SubmissionFilter,
 } from "./options.ts";
 import { collectionPath, cutIds, documentsPath, pauseBody, toTime, view } from "./parameters.ts";
@@ -50,6 +52,7 @@ import type {
   Page,
   Pause,
   PauseBody,
+  Readiness,
   Replayed,
   Resumed,
   RetryAccepted,
@@ -60,24 +63,9 @@ import type {
 import { wrongUrl } from "./url.ts";
 import { waitFor, type WaitOptions } from "./wait.ts";
 
-export interface SluiceOptions {
-  /** The API's URL: `https://sluice.example.workers.dev`. */
-  readonly url: string;
-  readonly key: string;
-  /** Replaces the global `fetch`, for example with that of a service binding. */
-  readonly fetch?: Fetch | undefined;
-  /** Retries of a request after a transient failure; 5 by default. */
-  readonly retries?: number | undefined;
-  /** Timeout of a request other than a push, in milliseconds; 60,000 by default. */
-  readonly timeout?: number | undefined;
-  /** Called before each retry with the delay in milliseconds. A push and a feed have their own callbacks. */
-  readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
-}
-
 const MAX_RETRIES = 5;
 const TIMEOUT_MS = 60_000;
 const RESULTS_PAGE = 1_000;
-const FEED_WAIT_SECONDS = 25;
 
 /**
  * The API of a Sluice deployment. Every method retries if that is safe and can help. Throws a `SluiceError`, or the
@@ -188,30 +176,7 @@ export class Sluice {
 
   /** Follows documents as they end, across submissions. Canceled documents are not included. */
   feed(options: FeedOptions = {}): Feed {
-    const { collection, from = "start", wait: patience = FEED_WAIT_SECONDS, signal } = options;
-    const { io, timeout } = this.#connection;
-    let away = false;
-    const onRetry = (error: SluiceError, wait: number) => {
-      away = true;
-      options.onRetry?.({ error, wait });
-    };
-    const readPage: FeedIo["readPage"] = async (at, wait) => {
-      const path = `/v1/results${queryString({ ...at, collection, wait, ...view(options) })}`;
-      const timeoutMs = timeout + wait * 1_000;
-      const page = await this.#call({
-        method: "GET",
-        path,
-        answer: documentPageShape,
-        timeout: timeoutMs,
-        signal,
-        onRetry,
-      });
-      if (away) options.onRetry?.(null);
-      away = false;
-      return page;
-    };
-    const feedIo = { readPage, patience, sleep: (ms: number) => io.sleep(ms, signal), now: io.now };
-    return new Feed(feedIo, options.cursor ?? undefined, from);
+    return openFeed(this.#connection, options);
   }
 
   job(id: string, options: CallOptions = {}): Promise<Job> {
@@ -254,6 +219,29 @@ export class Sluice {
 
   stats(options: CallOptions = {}): Promise<Stats> {
     return this.#get(statsShape, "/v1/stats", options.signal);
+  }
+
+  /** Reads the metrics in the OpenMetrics format. */
+  metrics(options: CallOptions = {}): Promise<string> {
+    return this.#call({
+      method: "GET",
+      path: "/metrics",
+      answer: openMetrics,
+      parse: (text) => text,
+      headers: { accept: "application/openmetrics-text" },
+      signal: options.signal,
+    });
+  }
+
+  /** Checks that pushed documents get scored. Does not retry. */
+  async readiness(options: CallOptions = {}): Promise<Readiness> {
+    try {
+      await this.#call({ method: "GET", path: "/readyz", answer: healthShape, retries: 0, signal: options.signal });
+      return { ready: true, detail: null };
+    } catch (error) {
+      if (!(error instanceof SluiceError && error.code === "unavailable")) throw error;
+      return { ready: false, detail: error.detail };
+    }
   }
 
   /** Checks that the API answers. */

@@ -1,4 +1,4 @@
-export { Sluice, type SluiceOptions } from "./client.ts";
+export { Sluice } from "./client.ts";
 export { SluiceError, SluicePushError, type ErrorCode } from "./errors.ts";
 export type { Feed } from "./feed.ts";
 export type { Fetch, Io } from "./io.ts";

@@ -1,6 +1,21 @@
 import type { SluiceError } from "./errors.ts";
 import type { FeedStart } from "./feed.ts";
 import type { DocumentStatus, JobStatus, Lane, SubmissionStatusFilter } from "./types.ts";
+import type { Fetch } from "./io.ts";
+
+export interface SluiceOptions {
+  /** The API's URL: `https://sluice.example.workers.dev`. */
+  readonly url: string;
+  readonly key: string;
+  /** Replaces the global `fetch`, for example with that of a service binding. */
+  readonly fetch?: Fetch | undefined;
+  /** Retries of a request after a transient failure; 5 by default. */
+  readonly retries?: number | undefined;
+  /** Timeout of a request other than a push, in milliseconds; 60,000 by default. */
+  readonly timeout?: number | undefined;
+  /** Called before each retry with the delay in milliseconds. A push and a feed have their own callbacks. */
+  readonly onRetry?: ((error: SluiceError, wait: number) => void) | undefined;
+}
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;

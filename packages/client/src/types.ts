@@ -7,3 +7,10 @@ export type * from "./types/documents.ts";
 export type * from "./types/jobs.ts";
 export type * from "./types/problem.ts";
 export type * from "./types/rpc.ts";
+
+/** Whether pushed documents get scored. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** What is wrong; `null` if nothing is. */
+  readonly detail: string | null;
+}

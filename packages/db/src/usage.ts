@@ -11,6 +11,16 @@ interface Reported {
   readonly meta?: Pick<D1Result["meta"], "rows_read" | "rows_written" | "size_after">;
 }
 
+/** Rows that D1 reported to this isolate, through any of its databases, since they were last taken. */
+let untaken = { read: 0, written: 0 };
+
+/** Returns the rows that D1 reported as read and written since the last call: each row is returned once. */
+export function takeRows(): { readonly read: number; readonly written: number } {
+  const taken = untaken;
+  untaken = { read: 0, written: 0 };
+  return taken;
+}
+
 /** What was sent to D1 since a database was opened, and what D1 reported. */
 export class DatabaseUsage {
   /** Statements, including those of each retry. */
@@ -36,6 +46,8 @@ export class DatabaseUsage {
     for (const { meta } of results) {
       this.rowsRead += meta?.rows_read ?? 0;
       this.rowsWritten += meta?.rows_written ?? 0;
+      untaken.read += meta?.rows_read ?? 0;
+      untaken.written += meta?.rows_written ?? 0;
     }
     const bytes = results.at(-1)?.meta?.size_after ?? 0;
     if (bytes > 0) Object.assign(this.size, { bytes, at: this.#now() } satisfies KnownSize);

@@ -16,6 +16,7 @@ import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import { openSubmission, type NewSubmission, type OpenedSubmission } from "../src/submission/sql/open-submission.ts";
 import { partToRecord } from "../src/message/part-to-record.ts";
 import { recordParts, type PartToRecord, type RecordingTransaction } from "../src/message/sql/record-parts.ts";
+import { mintNumber } from "./minted.ts";
 import { startDispatch } from "../src/job/sql/start-dispatch.ts";
 import type { ClaimLimits } from "../src/job/sql/claim-due-jobs.ts";
 import type { Database } from "@sluice/db";
@@ -23,10 +24,9 @@ import type { Database } from "@sluice/db";
 export const NOW = 1_790_000_000_000;
 export const MODEL = "@cf/baai/bge-m3";
 
-let minted = 0;
-/** Generates bytes that are unique within a test file and the same in every run. */
+/** Generates bytes that are unique within a test and the same in every run. */
 export function bytes(count: number): Uint8Array {
-  minted += 1;
+  const minted = mintNumber();
   return Uint8Array.from({ length: count }, (_, index) => (minted >> (8 * (index % 4))) & 0xff);
 }
 

@@ -11,6 +11,7 @@ import * as readFeed from "../src/document/sql/read-feed.ts";
 import * as chain from "../src/job/sql/poller-chain.ts";
 import { claimAtStart, claimDueJobs } from "../src/job/sql/claim-due-jobs.ts";
 import { claimReportedJobs } from "../src/job/sql/claim-reported-jobs.ts";
+import { countOpenJobs } from "../src/job/sql/count-open-jobs.ts";
 import { confirmDispatch } from "../src/job/sql/confirm-dispatch.ts";
 import * as endedJobs from "../src/job/sql/delete-ended-jobs.ts";
 import { isPieceOfInvalid } from "../src/job/sql/is-piece-of-invalid.ts";
@@ -33,8 +34,12 @@ import { recordParts } from "../src/message/sql/record-parts.ts";
 import { dropMalformedMessage, restageMalformedMessage } from "../src/message/sql/release-malformed-message.ts";
 import * as staging from "../src/message/sql/stage-parts.ts";
 import { D1_TIME } from "../src/platform/clock.ts";
+import { addRows } from "../src/platform/sql/add-rows.ts";
+import { beginAlerts, endAlerts } from "../src/platform/sql/change-alerts.ts";
+import { readAlertFacts } from "../src/platform/sql/read-alert-facts.ts";
 import { hasRetentionPassed, readDatabaseSize, recordDatabaseSize } from "../src/platform/sql/database-size.ts";
 import { readHeartbeat } from "../src/platform/sql/heartbeat.ts";
+import { readUpkeep } from "../src/platform/sql/read-upkeep.ts";
 import { finalizeJobs } from "../src/score/sql/finalize-jobs.ts";
 import * as forgetting from "../src/submission/sql/forget-collection.ts";
 import { cancelNext } from "../src/submission/sql/cancel-collection.ts";
@@ -42,6 +47,7 @@ import * as deletions from "../src/submission/sql/request-deletion.ts";
 import { recordForgottenParts } from "../src/message/sql/record-forgotten-parts.ts";
 import { cancelSubmission } from "../src/submission/sql/cancel-submission.ts";
 import { closeSubmission, reopenSubmission } from "../src/submission/sql/close-submission.ts";
+import { countStalled } from "../src/submission/sql/count-stalled.ts";
 import { deleteExpiredKeys } from "../src/submission/sql/delete-expired-keys.ts";
 import * as oldSubmissions from "../src/submission/sql/delete-submissions.ts";
 import { endQueue } from "../src/submission/sql/end-queue.ts";
@@ -163,6 +169,7 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   hasRetentionPassed: [(db) => hasRetentionPassed(db, NOW)],
   readDatabaseSize: [(db) => readDatabaseSize(db, D1_TIME)],
   claimReportedJobs: [(db) => claimReportedJobs(db, [REQUEST], { waitMs: 1, eagerMs: 1 }, NOW)],
+  countOpenJobs: [(db) => countOpenJobs(db, 10)],
   confirmDispatch: [(db) => confirmDispatch(db, dispatched, REQUEST, NOW)],
   isPieceOfInvalid: [(db) => isPieceOfInvalid(db, JOB)],
   weighMergeableJobs: [(db) => weighMergeableJobs(db, [JOB])],
@@ -224,6 +231,11 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   unstagePart: [(db) => staging.unstagePart(db, SUBMISSION, 0)],
 
   readHeartbeat: [(db) => readHeartbeat(db)],
+  readAlertFacts: [(db) => readAlertFacts(db, NOW, 3_600_000)],
+  beginAlerts: [(db) => beginAlerts(db, [{ name: "jobs_stuck", since: NOW }]), beginAfterFault],
+  endAlerts: [(db) => endAlerts(db, [{ name: "jobs_stuck", since: NOW }])],
+  addRows: [(db) => addRows(db, "poller", { read: 1, written: 1 })],
+  readUpkeep: [(db) => readUpkeep(db)],
 
   finalizeJobs: [(db) => finalizeJobs(db, [{ job: dispatched, end }], NOW)],
 
@@ -263,6 +275,8 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
   readLabelTotals: [(db) => totals.readLabelTotals(db, "l")],
   readFailureTotals: [(db) => totals.readFailureTotals(db)],
   readJobTotals: [(db) => totals.readJobTotals(db)],
+  readEndedJobs: [(db) => totals.readEndedJobs(db, 10)],
+  countStalled: [(db) => countStalled(db, NOW, 10)],
   countEndedSince: [(db) => totals.countEndedSince(db, [NOW])],
   readUnfinished: [(db) => readUnfinished(db)],
   requestRetry: [(db) => requestRetry(db, retry, NOW)],
@@ -290,4 +304,12 @@ export const operationCalls: Readonly<Record<string, readonly ((db: Database) =>
 async function openAfterFault(db: Database): Promise<unknown> {
   const { d1 } = unreliableDatabase(db.$client, (call) => (call === 1 ? "before" : null));
   return openSubmission(openDatabase(d1, { ...impatient, tries: 2 }), submissionToOpen, "cccc-cccccccccccc", NOW);
+}
+
+/** Raises and ends an alert whose first tries fail. The second tries have statements of their own. */
+async function beginAfterFault(db: Database): Promise<unknown> {
+  const { d1 } = unreliableDatabase(db.$client, (call) => (call % 2 === 1 ? "before" : null));
+  const unreliable = openDatabase(d1, { ...impatient, tries: 2 });
+  await beginAlerts(unreliable, [{ name: "poller_silent", since: NOW }]);
+  return endAlerts(unreliable, [{ name: "poller_silent", since: NOW }]);
 }

@@ -1,6 +1,7 @@
 import { countStatements, openDatabase, type RetryPolicy } from "@sluice/db";
 import type { BatchBinding } from "@sluice/inference";
 import { MemoryLimit } from "../src/platform/memory.ts";
+import { mintNumber } from "./minted.ts";
 import { retentionSettings, type RetentionSettings } from "../src/submission/retention-rules.ts";
 import type { PollerContext } from "../src/job/poller-context.ts";
 import type { LogEvent, Context } from "../src/platform/context.ts";
@@ -29,12 +30,10 @@ export interface TestContext extends Context {
   readonly events: LogEvent[];
 }
 
-let minted = 0;
 /** Generates unique, rising bytes: ids minted later are greater. */
 function risingBytes(count: number): Uint8Array {
-  minted += 1;
   const bytes = new Uint8Array(count);
-  new DataView(bytes.buffer).setUint32(count - 4, minted);
+  new DataView(bytes.buffer).setUint32(count - 4, mintNumber());
   return bytes;
 }
 

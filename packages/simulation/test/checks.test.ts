@@ -1,5 +1,6 @@
 import { MemoryLimit } from "@sluice/pipeline/platform/memory.ts";
 import { expect, it } from "vitest";
+import { Alerts } from "../src/checks/alerts.ts";
 import { AskedPauses } from "../src/checks/asked-pauses.ts";
 import { startTimeFlaw, submitFlaw } from "../src/checks/dispatches.ts";
 import { Chain } from "../src/checks/chain.ts";
@@ -26,6 +27,29 @@ const versionOf = (id: string): Version =>
     contextIds: null,
     metadata: null,
   });
+
+it("compares the alerts that Workers log with those that D1 holds", () => {
+  const worker = () => new Invocation(timeline, "poller", 9, 0);
+  const line = (event: string, since: number, subject: string | null = null) =>
+    JSON.stringify({ event, alert: "a", subject, since: new Date(since).toISOString() });
+  const alerts = new Alerts();
+  const [first, second, unheard] = [worker(), worker(), worker()];
+  expect(alerts.log(line("alert", 1), first)).toContain("that D1 does not have");
+  expect(alerts.take(["alerts", "insert", "a", 1], first)).toBeNull();
+  expect(alerts.log(line("alert", 1, "m"), first)).toContain("that D1 does not have");
+  expect(alerts.log(line("alert", 1), second)).toContain("of another run");
+  expect(alerts.log(line("alert", 1), first)).toBeNull();
+  expect(alerts.log(line("alert", 1), first)).toContain("of another run");
+  expect(alerts.flawAtEnd(first)).toBeNull();
+  alerts.take(["alerts", "delete", "a", 1], second);
+  expect([...alerts.raised]).toEqual([]);
+  expect(alerts.flawAtEnd(second)).toContain("did not log: delete a 1");
+  alerts.take(["alerts", "insert", "a", 2], unheard);
+  unheard.callBegan("d1_error_after_commit");
+  expect(alerts.log(line("alert", 2), unheard)).toBeNull();
+  expect(alerts.log(line("alert", 2), unheard)).toBeNull();
+  expect(alerts.take(["alerts", "update", "a", 3], unheard)).toContain("changed");
+});
 
 it("keeps a pause in force from its answer until a resume is requested", () => {
   let now = 0;

@@ -1,20 +1,20 @@
 import { err, ok, type FieldProblem, type Result } from "@sluice/core";
-import { describeError } from "@sluice/pipeline/platform/describe-error.ts";
-import { isDatabaseFull, isTransient } from "@sluice/db";
 import { Hono, type Context } from "hono";
 import type { Call, ApiContext } from "./context.ts";
+import { newRequestId } from "./env.ts";
 import { hasBody } from "./http/body.ts";
 import { preflight, shareWith } from "./http/cors.ts";
 import { encodingProblems } from "./http/encoding.ts";
 import { findKey, type ApiKey } from "./http/keys.ts";
 import { pathParameters } from "./http/path.ts";
 import { invalid, responseOf, type Problem } from "./http/problems.ts";
+import { unexpected } from "./http/unexpected.ts";
 import { openRoutes } from "./open-routes.ts";
 import { routes, type Route } from "./routes.ts";
 
 type Environment = { Bindings: ApiContext; Variables: { key: ApiKey } };
 
-/** `Retry-After` when D1 is unavailable or the rate limit is reached. */
+/** `Retry-After` when the rate limit is reached. */
 const RETRY_AFTER_SECONDS = "10";
 
 /** On every answer that does not set them itself. */
@@ -41,7 +41,8 @@ export function createApp(): Hono<Environment> {
   }
   app.use(async (c, next) => {
     // Paths outside the API are no secret: a request for one needs no key to get 404.
-    const key = c.req.path.startsWith("/v1/") ? await admit(c) : err(NO_ROUTE);
+    const isApi = c.req.path.startsWith("/v1/") || routes.some(({ path }) => path === c.req.path);
+    const key = isApi ? await admit(c) : err(NO_ROUTE);
     if (!key.ok) return responseOf(key);
     c.set("key", key.value);
     return next();
@@ -52,7 +53,7 @@ export function createApp(): Hono<Environment> {
     app.all(path, (c) => responseOf(otherMethod(c.req.method, methods)));
   }
   app.notFound(() => responseOf(err(NO_ROUTE)));
-  app.onError((error, c) => responseOf(err(unexpected(error, c.env))));
+  app.onError((error, c) => responseOf(err(unexpected(error, c.env, newRequestId()))));
   return app;
 }
 
@@ -100,7 +101,8 @@ function noBodyHere({ method, path, query }: Route): string {
 }
 
 function unauthorized({ keys, log }: ApiContext): Problem {
-  if (keys.length === 0) log({ event: "no_api_keys", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
+  if (keys.length === 0)
+    log({ event: "no_api_keys", level: "error", detail: "SLUICE_API_KEYS is missing or not a list of keys" });
   return {
     name: "unauthorized",
     detail:
@@ -122,26 +124,4 @@ function otherMethod(method: string, methods: readonly string[]): Result<Respons
   const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
   if (method === "OPTIONS") return ok(new Response(null, { status: 204, headers: { allow } }));
   return err({ name: "method-not-allowed", detail: `This path supports ${methods.join(", ")}.`, headers: { allow } });
-}
-
-function unexpected(error: unknown, { log }: ApiContext): Problem {
-  const requestId = crypto.randomUUID();
-  const isFull = isDatabaseFull(error);
-  const unavailable = isFull || isTransient(error);
-  log({ event: unavailable ? "unavailable" : "unexpected_error", request_id: requestId, ...describeError(error) });
-  const members = { request_id: requestId };
-  return unavailable
-    ? {
-        name: "unavailable",
-        detail: isFull
-          ? "D1 refuses writes because the database has reached its maximum size: try again once old data has been deleted."
-          : "The database is temporarily unavailable: try again.",
-        headers: { "retry-after": RETRY_AFTER_SECONDS },
-        members,
-      }
-    : {
-        name: "internal",
-        detail: "The request failed because of an error in Sluice. The log has details under request_id.",
-        members,
-      };
 }

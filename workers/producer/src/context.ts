@@ -10,6 +10,8 @@ import type { Scorer } from "./shapes/stats.ts";
 /** The part of a Queue that the producer uses. */
 export interface SendQueue {
   sendBatch(messages: Iterable<{ body: string; contentType: "text" }>): Promise<unknown>;
+  /** Not every runtime has it. */
+  metrics?(): Promise<{ backlogCount: number; backlogBytes: number; oldestMessageTimestamp?: Date | number }>;
 }
 
 /** A rate-limit binding: counts a request of a key, and says whether the key is within its limit. */

@@ -51,3 +51,8 @@ export function contextOf(env: Env): ApiContext {
     docsAssets: { script: docsScript, style: docsStyle },
   };
 }
+
+/** Names a failed request in the log and in its answer. */
+export function newRequestId(): string {
+  return crypto.randomUUID();
+}

@@ -1,6 +1,8 @@
 /** Ids, counts and codes; never document text, a key or a bound parameter. */
 export interface LogEntry {
   readonly event: string;
+  /** `error` asks a person to look at it. */
+  readonly level?: "error";
   readonly [field: string]: string | number | boolean | null | readonly string[];
 }
 
@@ -8,5 +10,6 @@ export type Log = (entry: LogEntry) => void;
 
 /** One JSON line per event, for Workers Logs. */
 export const logLine: Log = (entry) => {
-  console.error(JSON.stringify(entry));
+  if (entry.level === "error") console.error(JSON.stringify(entry));
+  else console.log(JSON.stringify(entry));
 };

@@ -1,12 +1,15 @@
+import { OPEN_METRICS_TYPE } from "./http/open-metrics.ts";
 import { noQuery } from "./http/query.ts";
 import { emptyResponse } from "./http/respond.ts";
 import { answerWith, BODY_PROBLEMS, route, type Route } from "./route.ts";
 import * as answers from "./shapes/answers.ts";
 import { jobSchema } from "./shapes/job.ts";
 import { pauseBody, resumeBody } from "./shapes/pause.ts";
+import { metricsResponse, metricsSchema } from "./shapes/metrics.ts";
 import { statsSchema } from "./shapes/stats.ts";
 import { discardMalformed } from "./verbs/discard-malformed.ts";
 import { getJob } from "./verbs/get-job.ts";
+import { getMetrics } from "./verbs/get-metrics.ts";
 import { getStats } from "./verbs/get-stats.ts";
 import { jobsQuery, listJobs } from "./verbs/list-jobs.ts";
 import { listMalformed, malformedQuery } from "./verbs/list-malformed.ts";
@@ -76,6 +79,22 @@ export const operatingRoutes: readonly Route[] = [
     summary: "Get counts, backlog, throughput, failures and pauses",
     query: noQuery,
     answer: statsSchema,
+    problems: [],
+  }),
+  route({
+    method: "GET",
+    path: "/metrics",
+    scope: "admin",
+    handle: answerWith(getMetrics, metricsResponse),
+    id: "getMetrics",
+    summary: "Get metrics in the OpenMetrics format, for Prometheus",
+    notes:
+      "For keys of all collections. It reads counters and a bounded number of open and recent submissions and jobs, so " +
+      "that it may be scraped every minute. `workers/prometheus.yml` and `workers/alerts.yml` in the repository are " +
+      "examples for Prometheus.",
+    query: noQuery,
+    type: OPEN_METRICS_TYPE,
+    answer: metricsSchema,
     problems: [],
   }),
   route({

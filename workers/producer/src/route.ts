@@ -38,6 +38,8 @@ export interface Route {
   readonly status?: number;
   /** `null`: an empty answer. */
   readonly answer: z.ZodType | null;
+  /** The media type of the answer; JSON by default. */
+  readonly type?: string;
   readonly answerHeaders?: readonly AnswerHeader[];
   /** Each line, if NDJSON may be asked for. */
   readonly line?: z.ZodType;

@@ -19,11 +19,13 @@ import type {
   Submission,
 } from "@sluice/client/types";
 import type * as z from "zod";
-import { contextOf, type Env } from "./env.ts";
+import type { ApiContext } from "./context.ts";
+import { contextOf, newRequestId, type Env } from "./env.ts";
 import { readStream, type BodyPiece } from "./http/body.ts";
 import { scopes, type ApiKey } from "./http/keys.ts";
 import { invalid, type Problem } from "./http/problems.ts";
 import { parseParameters } from "./http/query.ts";
+import { unexpected } from "./http/unexpected.ts";
 import { checkIdempotencyKey } from "./push/idempotency.ts";
 import { pushQuerySchema } from "./push/options.ts";
 import { cancelSubmission } from "./verbs/cancel-submission.ts";
@@ -48,29 +50,31 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
     options: RpcPushOptions = {},
   ): Promise<PushAccepted> {
     const input = valueOf(pushInput(documents, options));
-    const { text } = valueOf(await pushDocuments(contextOf(this.env), input));
+    const { text } = valueOf(await run(this.env, (context) => pushDocuments(context, input)));
     return JSON.parse(text) as PushAccepted;
   }
 
   async document(collection: string, id: string, view: RpcView = {}): Promise<Document | null> {
     const query = parse(documentQuery, viewTexts(view));
-    const text = valueOrNull(await getDocument(contextOf(this.env), { key: BOUND, collection, id, query }));
+    const input = { key: BOUND, collection: idOf(collection, "collection"), id: idOf(id), query };
+    const text = valueOrNull(await run(this.env, (context) => getDocument(context, input)));
     return text === null ? null : (parseAnswer(text) as Document);
   }
 
   async results(submission: string, options: RpcResultsOptions = {}): Promise<Page<Document> | null> {
-    const { status, limit, cursor, ...view } = options;
-    const query = parse(resultsQuery, { status, limit, cursor, ...viewTexts(view) });
-    const page = valueOrNull(await listResults(contextOf(this.env), { key: BOUND, id: submission, query }));
+    const input = { key: BOUND, id: idOf(submission), query: parse(resultsQuery, viewTexts(options)) };
+    const page = valueOrNull(await run(this.env, (context) => listResults(context, input)));
     return page && { ...page, data: page.data.map((text) => parseAnswer(text) as Document) };
   }
 
   async submission(id: string): Promise<Submission | null> {
-    return valueOrNull(await getSubmission(contextOf(this.env), { key: BOUND, id }));
+    const input = { key: BOUND, id: idOf(id) };
+    return valueOrNull(await run(this.env, (context) => getSubmission(context, input)));
   }
 
   async cancel(submission: string): Promise<Submission | null> {
-    return valueOrNull(await cancelSubmission(contextOf(this.env), { key: BOUND, id: submission }));
+    const input = { key: BOUND, id: idOf(submission) };
+    return valueOrNull(await run(this.env, (context) => cancelSubmission(context, input)));
   }
 
   async collection(name: string): Promise<Collection | null> {
@@ -82,23 +86,38 @@ export class Sluice extends WorkerEntrypoint<Env> implements SluiceService {
   }
 
   async stats(): Promise<Stats> {
-    return valueOf(await getStats(contextOf(this.env), { key: BOUND }));
+    return valueOf(await run(this.env, (context) => getStats(context, { key: BOUND })));
   }
 
-  async malformed({ limit, cursor }: RpcListOptions = {}): Promise<Page<MalformedMessage>> {
-    const query = parse(malformedQuery, { limit, cursor });
-    return valueOf(await listMalformed(contextOf(this.env), { key: BOUND, query }));
+  async malformed(options: RpcListOptions = {}): Promise<Page<MalformedMessage>> {
+    const query = parse(malformedQuery, { ...options });
+    return valueOf(await run(this.env, (context) => listMalformed(context, { key: BOUND, query })));
   }
 
   async replayMalformed(id: string): Promise<Replayed | null> {
-    return valueOrNull(await replayMalformed(contextOf(this.env), { key: BOUND, id }));
+    const input = { key: BOUND, id: idOf(id) };
+    return valueOrNull(await run(this.env, (context) => replayMalformed(context, input)));
   }
 
   async discardMalformed(id: string): Promise<boolean> {
-    const discarded = await discardMalformed(contextOf(this.env), { key: BOUND, id });
+    const input = { key: BOUND, id: idOf(id) };
+    const discarded = await run(this.env, (context) => discardMalformed(context, input));
     if (!discarded.ok && discarded.error.name === "not-found") return false;
     valueOf(discarded);
     return true;
+  }
+}
+
+/** The result of a verb. An exception is logged, and is the problem that HTTP answers with. */
+async function run<Value>(
+  env: Env,
+  verb: (context: ApiContext) => Promise<Result<Value, Problem>>,
+): Promise<Result<Value, Problem>> {
+  const context = contextOf(env);
+  try {
+    return await verb(context);
+  } catch (error) {
+    return err(unexpected(error, context, newRequestId()));
   }
 }
 
@@ -132,8 +151,15 @@ function texts(options: Values): Record<string, string> {
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
-function viewTexts({ topK, include }: RpcView): Values {
-  return { top_k: topK, include: include === undefined || include.length === 0 ? undefined : include.join(",") };
+/** Options with the names that HTTP gives them. Those that it does not know stay, and are refused. */
+function viewTexts({ topK, include = [], ...others }: RpcResultsOptions): Values {
+  return { top_k: topK, include: include.length === 0 ? undefined : String(include), ...others };
+}
+
+/** An argument that is an id. Callers' types are not checked at run time. */
+function idOf(argument: unknown, name = "id"): string {
+  if (typeof argument === "string") return argument;
+  return valueOf(err(invalid([{ pointer: `{${name}}`, detail: "must be a string" }])));
 }
 
 function parse<Shape extends z.ZodRawShape>(
@@ -144,12 +170,15 @@ function parse<Shape extends z.ZodRawShape>(
   return valueOf(query.ok ? query : err(invalid(query.error)));
 }
 
-/** Throws a problem as a `SluiceError`. */
+/**
+ * Throws a problem as an `Error`. Its `name` stays as it is: a name of our own reaches only some callers, depending on
+ * their compatibility date and process, and for the others it becomes the beginning of the message.
+ */
 function valueOf<Value>(result: Result<Value, Problem>): Value {
   if (result.ok) return result.value;
-  const error = new Error(`${result.error.name}: ${result.error.detail}`);
-  error.name = "SluiceError";
-  throw error;
+  const { name, detail, members } = result.error;
+  const request = members?.["request_id"] === undefined ? "" : ` request_id: ${members["request_id"]}`;
+  throw new Error(`${name}: ${detail}${request}`);
 }
 
 /** `null`: not found. */

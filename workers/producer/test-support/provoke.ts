@@ -119,6 +119,7 @@ const GOOD: Readonly<Record<string, (world: World) => Good>> = {
     { ...replayOf("sluice-bulk"), path: replayOf("sluice-bulk").path.replace("/replay", ""), method: "DELETE" },
   ],
   getStats: () => [{ path: "/v1/stats" }],
+  getMetrics: () => [{ path: "/metrics" }],
   getHealth: () => [{ path: "/healthz" }],
   getReadiness: () => [{ path: "/readyz" }],
   getOpenApi: () => [{ path: "/openapi.json" }],

@@ -12,7 +12,7 @@ describe("a JSON body is refused", () => {
   it("that is not JSON, with the position and without its text", async () => {
     const { response, problem } = await push('{"query":"q" "contexts"');
     expect([response.status, problem.type]).toEqual([400, "/problems/not-json"]);
-    expect(problem.detail).toMatch(/at character 13/);
+    expect(problem.detail).toBe("The body is not valid JSON at character 14.");
     const other = await push('{"secret":secret}');
     expect(other.problem.detail).toBe("The body is not valid JSON.");
   });
@@ -89,6 +89,15 @@ describe("an NDJSON push is refused", () => {
       { line: 1, detail: expect.stringMatching(/^\/contexts: contexts must contain at least one/) },
       { line: 3, detail: "the line is not valid JSON" },
     ]);
+  });
+
+  it.each([
+    [1, 1, "The only line has no valid document: errors says why."],
+    [2, 2, "None of the 2 lines has a valid document: errors says why."],
+    [101, 100, "None of the 101 lines has a valid document: errors says why, for the first 100."],
+  ])("without a valid line: of %i, %i are listed", async (number, listed, detail) => {
+    const { problem } = await push("bad\n".repeat(number));
+    expect([problem.errors.length, problem.detail]).toEqual([listed, detail]);
   });
 
   it("with an unknown option in the query", async () => {

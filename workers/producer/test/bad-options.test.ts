@@ -54,4 +54,17 @@ describe("options of a push are refused with 422 and a pointer", () => {
     expect({ status, type: problem.type }).toEqual({ status: 422, type: "/problems/invalid" });
     expect(problem.errors[0]).toEqual({ pointer, detail: expect.stringMatching(detail) });
   });
+
+  const named = (number: number) => Array.from({ length: number }, (_, index) => `f${index}`);
+  it("of which 20 are listed, and the detail says how many more there are", async () => {
+    const parameters = (number: number) => `?${named(number).join("&")}`;
+    const listed = async (body: unknown, query: string) => {
+      const { problem } = await refused(body, query);
+      return [problem.errors.length, /\(.*\)$/.exec(problem.detail)?.[0]];
+    };
+    expect(await listed(VALID, parameters(3))).toEqual([3, "(and 2 more)"]);
+    expect(await listed(VALID, parameters(300))).toEqual([20, "(and at least 299 more)"]);
+    const fields = Object.fromEntries(named(300).map((name) => [name, 1]));
+    expect(await listed(many(fields), "")).toEqual([20, "(and at least 19 more)"]);
+  });
 });

@@ -89,6 +89,11 @@ describe("the list of submissions", () => {
     expect([response.status, problem.errors[0]?.pointer]).toEqual([422, pointer]);
   });
 
+  it("says how to write the offset of a time", async () => {
+    const { problem } = await refused("/v1/submissions?since=2026-01-01T00:00:00+01:00");
+    expect(problem.detail).toContain("write a + in it as %2B");
+  });
+
   it("sums up a label's documents over all its submissions, not only those of the page", async () => {
     await scored(ids(0, 3), { label: "l" });
     await failed(ids(3, 5), "model_error", { label: "l" });

@@ -3,7 +3,7 @@ import { holdPausedJobs } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import { describe, expect, it } from "vitest";
 import { claimLimits, dispatch, MODEL } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { PauseShape } from "../src/shapes/pause.ts";
-import { NOW } from "./api.ts";
+import { NOW, type TestApi } from "./api.ts";
 import { ask, at, db, ids, limited, post, recorded, refused } from "./stored.ts";
 
 const MINUTE = 60_000;
@@ -117,5 +117,18 @@ describe("pausing", () => {
     expect(await ask("/v1/pause", post({ submission: mine }), await limited())).toMatchObject({
       data: [{ reason: "requested" }],
     });
+  });
+
+  it("shows a limited key no pause of another collection's submission", async () => {
+    const { submission: mine } = await recorded([{ id: "a" }], { collection: "mine" });
+    const { submission: other } = await recorded([{ id: "b" }]);
+    const scopes = async (path: string, submission: string, api?: TestApi) =>
+      (await ask<{ data: PauseShape[] }>(path, post({ submission }), api)).data.map(({ scope }) => scope).toSorted();
+    const model = `model:${MODEL}`;
+    await pausesOf("/v1/pause", { model: MODEL });
+    expect(await scopes("/v1/pause", other)).toEqual([model, `submission:${other}`]);
+    expect(await scopes("/v1/pause", mine, await limited())).toEqual([model, `submission:${mine}`]);
+    expect(await scopes("/v1/resume", mine, await limited())).toEqual([model]);
+    expect(await scopes("/v1/resume", mine)).toEqual([model, `submission:${other}`]);
   });
 });

@@ -6,7 +6,7 @@ import { countedDatabase } from "@sluice/pipeline/test-support/counted-database.
 import { dispatch, jobId, open, part, record, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
 import type { DocumentShape } from "../src/shapes/document.ts";
 import { testApi, type ProblemBody } from "./api.ts";
-import { ask, db, dispatchAndEnd, ids, type Page } from "./stored.ts";
+import { ask, db, dispatchAndEnd, ids, scored, type Page } from "./stored.ts";
 
 /** A body of any type as text. */
 const text = async (response: Response) => new TextDecoder().decode(await response.arrayBuffer());
@@ -53,6 +53,20 @@ describe("the results of a submission", () => {
     expect(await of("failed")).toEqual(ids(10, 20).map((one) => one.id));
     expect(await of("processing")).toEqual(ids(20, 30).map((one) => one.id));
     expect(await of("canceled")).toEqual([]);
+  });
+
+  it.each([
+    ["application/json, application/x-ndjson", "application/x-ndjson"],
+    ["application/jsonl;q=0.5, application/json;q=0.4", "application/x-ndjson"],
+    ["application/json, application/x-ndjson;q=0.9", "application/json"],
+    ["application/x-ndjson;q=0", "application/json"],
+    ["*/*", "application/json"],
+  ])("with Accept: %s are %s", async (accept, type) => {
+    const { submission } = await scored(ids(0, 1));
+    const api = await testApi();
+    const response = await api.fetch(`/v1/submissions/${submission}/results`, { headers: { accept } });
+    expect(response.headers.get("content-type")).toBe(type);
+    await text(response);
   });
 
   it("come complete as NDJSON in the same shape", async () => {

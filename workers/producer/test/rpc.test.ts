@@ -1,8 +1,10 @@
 import { exports } from "cloudflare:workers";
-import { env } from "cloudflare:test";
+import { createExecutionContext, env } from "cloudflare:test";
 import type { DocumentIn, SluiceService } from "@sluice/client/types";
 import { describe, expect, it } from "vitest";
 import { dispatch, succeed } from "@sluice/pipeline/test-support/fixtures.ts";
+import type { Env } from "../src/env.ts";
+import { Sluice } from "../src/rpc.ts";
 import { db, ids, recorded, scored } from "./stored.ts";
 
 // The entrypoint as another Worker's service binding has it.
@@ -62,12 +64,12 @@ describe("over RPC", () => {
     const again = await sluice.push([FRANCE], { idempotencyKey: 'k, "1"' });
     expect([again, await submissions()]).toEqual([first, 1]);
     const other = await thrown(() => sluice.push([{ ...FRANCE, query: "other" }], { idempotencyKey: 'k, "1"' }));
-    expect(other).toMatchObject({ name: "SluiceError", message: expect.stringMatching(/^idempotency-key-reused: /) });
+    expect(other).toMatchObject({ name: "Error", message: expect.stringMatching(/^idempotency-key-reused: /) });
   });
 
   it("bad input throws an error with a pointer", async () => {
     const refused = await thrown(() => sluice.push([{ ...FRANCE, contexts: [] }]));
-    expect(refused).toMatchObject({ name: "SluiceError", message: expect.stringContaining("/documents/0/contexts") });
+    expect(refused).toMatchObject({ name: "Error", message: expect.stringContaining("/documents/0/contexts") });
     expect(await submissions()).toBe(0);
   });
 
@@ -87,6 +89,9 @@ describe("over RPC", () => {
         () => sluice.document("default", "one", { topK: 0 }),
         () => sluice.results("sub_1", { limit: 1_001 }),
         () => sluice.malformed({ cursor: "x" }),
+        () => sluice.document("default", "one", { topk: 1 } as object),
+        () => sluice.results("sub_1", { include: ["texts"] } as object),
+        () => sluice.malformed({ queue: "x" } as object),
       ),
     ).toEqual([
       'invalid: /collection: collection must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and not "." or ".."',
@@ -96,8 +101,27 @@ describe("over RPC", () => {
       "invalid: ?top_k: must be a whole number from 1 to 1000",
       "invalid: ?limit: must be a whole number from 1 to 1000",
       "invalid: ?cursor: is not a cursor of this list: pass next_cursor unchanged",
+      "invalid: ?topk: unknown query parameter; allowed here: top_k, include",
+      "invalid: ?include: must be a list of: text, metadata, separated by commas",
+      "invalid: ?queue: unknown query parameter; allowed here: limit, cursor",
     ]);
     expect(await submissions()).toBe(0);
+  });
+
+  it("an id that is not a string throws an error, for every method that has one", async () => {
+    const missing = undefined as unknown as string;
+    const calls = [
+      () => sluice.document("default", missing),
+      () => sluice.results(missing),
+      () => sluice.submission(missing),
+      () => sluice.cancel(7 as unknown as string),
+      () => sluice.replayMalformed(missing),
+      () => sluice.discardMalformed(missing),
+    ];
+    for (const call of calls) expect(await thrown(call)).toMatchObject({ message: "invalid: {id}: must be a string" });
+    expect(await thrown(() => sluice.document(missing, "one"))).toMatchObject({
+      message: "invalid: {collection}: must be a string",
+    });
   });
 
   it("a document, a submission and its results are read; null stands for not found", async () => {
@@ -118,6 +142,26 @@ describe("over RPC", () => {
       await sluice.cancel("no"),
     ]).toEqual([null, null, null, null]);
   });
+
+  it.each([
+    [
+      "D1_ERROR: Network connection lost.",
+      /^unavailable: The database is temporarily unavailable: .* request_id: \S+$/,
+    ],
+    ["D1_ERROR: no such table: documents", /^internal: The request failed because of an error in Sluice\..* \S+$/],
+  ])(
+    "an exception is the problem that HTTP answers with, and no text of it is shown: %s",
+    async (thrownText, message) => {
+      const prepare = () => {
+        throw new Error(thrownText);
+      };
+      const broken = { ...env, DB: { prepare, batch: prepare } } as unknown as Env;
+      const entrypoint = new Sluice(createExecutionContext(), broken);
+      expect(await thrown(() => entrypoint.document("default", "one"))).toMatchObject({
+        message: expect.stringMatching(message),
+      });
+    },
+  );
 
   it("a submission is canceled", async () => {
     const { submission, job } = await recorded(ids(0, 1));

@@ -39,6 +39,12 @@ export const anything: Shape<unknown> = shape((value) => value !== undefined, "a
 /** No value, for an answer without a body. */
 export const nothing: Shape<void> = shape((value) => value === undefined, "empty");
 
+/** Text in the OpenMetrics format, complete to its end. */
+export const openMetrics: Shape<string> = shape(
+  (value) => typeof value === "string" && value.endsWith("# EOF\n"),
+  "in the OpenMetrics format",
+);
+
 export function literal<const T extends string>(wanted: T): Shape<T> {
   return shape((value) => value === wanted, JSON.stringify(wanted));
 }

@@ -3,7 +3,6 @@ import manifest from "../../package.json" with { type: "json" };
 import {
   MAX_LISTED,
   collectionName,
-  collectionNames,
   documentStatuses,
   dollarsOf,
   failureCodes,
@@ -13,24 +12,14 @@ import {
   lanes,
   listOf,
   models,
-  scopes,
   submissionFilters,
   wholeNumber,
 } from "./choices.ts";
 import type { Cli } from "./cli.ts";
-import { deleteCollection, getCollection, type DeleteCollectionFlags } from "./commands/collections.ts";
+import { doctor, type DoctorFlags } from "./commands/doctor.ts";
 import { jobs, type JobsFlags } from "./commands/jobs.ts";
 import { malformed, type MalformedFlags } from "./commands/malformed.ts";
-import {
-  cancel,
-  newKey,
-  pause,
-  resume,
-  retry,
-  type KeyFlags,
-  type PauseFlags,
-  type RetryFlags,
-} from "./commands/operate.ts";
+import { cancel, pause, resume, retry, type PauseFlags, type RetryFlags } from "./commands/operate.ts";
 import type { PushFlags } from "./commands/push-options.ts";
 import { results, tail, type ResultsFlags, type TailFlags } from "./commands/results.ts";
 import { scores, type ScoresFlags } from "./commands/scores.ts";
@@ -42,6 +31,7 @@ import { LEFT_OUT } from "./formats/format.ts";
 import { formatNames } from "./formats/index.ts";
 import { argumentTerm, choice } from "./options.ts";
 import type { Sink } from "./output.ts";
+import { addGroups, type AddCommand } from "./program-groups.ts";
 import { harmless } from "./text.ts";
 import { refuseUnknown } from "./unknown-command.ts";
 
@@ -73,14 +63,7 @@ export function createProgram(
     })
     .addHelpText("after", `\n${ENVIRONMENT_HELP}\n\n${EXIT_HELP}\n\nEvery command has examples: sluice COMMAND --help`);
 
-  /** A command with its examples. Its action receives the arguments, the options and the context. */
-  const command = (
-    usage: string,
-    description: string,
-    examples: readonly string[],
-    work: (cli: Cli, args: readonly (string | undefined)[], flags: never) => Promise<ExitCode> | ExitCode,
-    parent: Command = program,
-  ): Command =>
+  const command: AddCommand = (usage, description, examples, work, parent = program) =>
     parent
       .command(usage)
       .description(description)
@@ -223,6 +206,18 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
   }
 
   command(
+    "doctor",
+    "what is wrong with the deployment, since when, and what to do",
+    ["sluice doctor", "sluice doctor --json", "sluice doctor > /dev/null || notify-someone"],
+    (cli, _, flags: DoctorFlags) => doctor(cli, flags),
+  )
+    .option("--json", "print one JSON value, as --output ndjson does")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 nothing is wrong, 1 something is, 2 usage error, or the API cannot be asked",
+    );
+
+  command(
     "malformed",
     "list, replay or discard quarantined messages",
     ["sluice malformed", "sluice malformed --replay", "sluice malformed --discard msg_c2x1aWNl…"],
@@ -246,45 +241,6 @@ Refused lines and list items go unchanged to FILE.rejected.ndjson (.tsv for tsv)
     .option("--top-k <number>", "the top K scores per document", wholeNumber(MAX_LISTED))
     .option("--include <parts>", "text, metadata, or text,metadata", listOf(includes));
 
-  const collections = program
-    .command("collections")
-    .description("count or delete the documents of a collection")
-    .helpCommand(false)
-    .addHelpText("before", refuseUnknown);
-  command(
-    "get <name>",
-    "a collection's counts, and the progress of its deletion",
-    ["sluice collections get docs"],
-    (cli, [name = ""]) => getCollection(cli, name),
-    collections,
-  );
-  command(
-    "delete <name>",
-    "delete all documents pushed into a collection so far; asks first",
-    ["sluice collections delete docs", "sluice collections delete docs --yes"],
-    (cli, [name = ""], flags: DeleteCollectionFlags) => deleteCollection(cli, name, flags),
-    collections,
-  ).option("-y, --yes", "do not ask");
-
-  const keys = program
-    .command("keys")
-    .description("manage API keys")
-    .helpCommand(false)
-    .addHelpText("before", refuseUnknown);
-  command(
-    "new",
-    "create a key and its SLUICE_API_KEYS entry; nothing is sent",
-    ["sluice keys new --name search", "sluice keys new --name importer --scopes ingest --collections docs,faq"],
-    (cli, _, flags: KeyFlags) => newKey(cli, flags),
-    keys,
-  )
-    .option("--name <name>", "the owner's name", "default")
-    .addOption(
-      new Option("--scopes <scopes>", "ingest, read, admin, separated by commas")
-        .argParser(listOf(scopes))
-        .default(["ingest", "read"], "ingest,read"),
-    )
-    .option("--collections <names>", "only these collections, separated by commas", collectionNames);
-
+  addGroups(program, command);
   return program;
 }

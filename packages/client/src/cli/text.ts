@@ -15,11 +15,12 @@ export function pluralVerb(value: number, one: string, [singular, more]: readonl
   return `${plural(value, one)} ${value === 1 ? singular : more}`;
 }
 
-/** `1.2 MB`; 1 MB is 1,000,000 bytes. */
+/** `1.2 MB`, `3.4 GB`; 1 MB is 1,000,000 bytes. */
 export function bytes(value: number): string {
   if (value < 1_000) return `${value} B`;
   if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} KB`;
-  return `${(value / 1_000_000).toFixed(1)} MB`;
+  if (value < 1_000_000_000) return `${(value / 1_000_000).toFixed(1)} MB`;
+  return `${(value / 1_000_000_000).toFixed(1)} GB`;
 }
 
 const CENTS = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });

@@ -42,6 +42,16 @@ export function waitingWords(waiting: Waiting, waiter: Waiter, now: number): str
   return waiting.until === null ? text : `${text}; next check ${until(waiting.until, now)}`;
 }
 
+/** The same of a submission; `null` if it waits for nothing. Documents of a canceled one are not dispatched any more. */
+export function submissionWaitingWords({ id, model, status, waiting }: Submission, now: number): string | null {
+  if (waiting === null) return null;
+  if (status === "canceling" && waiting.reason === "dispatch") return CANCELED_NEXT;
+  return waitingWords(waiting, { model, submission: id }, now);
+}
+
+/** What a document waits for that is canceled and was not dispatched. */
+export const CANCELED_NEXT = "the poller's next run cancels what is not dispatched";
+
 const BRIEF: Readonly<Record<string, string | undefined>> = {
   push: "the rest of its push",
   queue: "the Queue",
@@ -89,6 +99,25 @@ export function stalledWords({ missing }: NonNullable<Submission["stalled"]>): s
 
 /** The next step for documents that failed as `message_lost`. */
 export const PUSH_LOST_AGAIN = "Push the same file again to score them.";
+
+/** Documents of a submission that failed as `message_lost`: they were never recorded, so no list shows them. */
+export function lostOf({ failures }: Pick<Submission, "failures">): number {
+  return failures["message_lost"] ?? 0;
+}
+
+/** Describes lost documents and the next step. */
+export function lostWords(lost: number): string {
+  return `${pluralVerb(lost, "document", WAS)} lost in the Queue and cannot be queued again. ${PUSH_LOST_AGAIN}`;
+}
+
+/** What a document of each status is or did, as the predicate of a sentence. */
+export const DOCUMENT_STATUS: Readonly<Record<Document["status"], string>> = {
+  queued: "is queued",
+  processing: "is processing",
+  succeeded: "succeeded",
+  failed: "failed",
+  canceled: "was canceled",
+};
 
 /** A command about a document, to copy. */
 export function documentCommand(name: "scores" | "why", { id, collection }: Document): string {

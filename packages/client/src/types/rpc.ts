@@ -32,8 +32,8 @@ export interface RpcResultsOptions extends RpcView, RpcListOptions {
 
 /**
  * The API for other Workers of the account, over a service binding with `entrypoint: "Sluice"`; this is the type of the
- * binding. Answers are those of the HTTP API. A refusal throws an `Error` named `SluiceError` whose message is the
- * problem's name and detail. A missing document, submission or job is `null`.
+ * binding. Answers are those of the HTTP API. A refusal throws an `Error` whose message is the problem's name and detail:
+ * `invalid: …`. A missing document, submission or quarantined message is `null`.
  */
 export interface SluiceService {
   /** A list of documents is accepted as a whole or refused. A stream is NDJSON, accepted or refused line by line. */

@@ -100,7 +100,7 @@ test("prints a why command for a document without scores", async ({ bench }) => 
   bench.write("docs.ndjson", [{ id, query: "fail", contexts: ["a"] }]);
   await bench.run(["push", "docs.ndjson"]);
   const { code, stderr } = await bench.run(["scores", "--", id]);
-  expect([code, stderr]).toEqual([3, `${id} is failed and has no scores. To find out why: sluice why -- '${id}'\n`]);
+  expect([code, stderr]).toEqual([3, `${id} failed and has no scores. To find out why: sluice why -- '${id}'\n`]);
   expect(records((await runPrinted(bench, stderr.trimEnd())).stdout)).toMatchObject([{ document: { id } }]);
 });
 

@@ -82,7 +82,7 @@ test("scores prints a document's contexts, best first", async ({ bench }) => {
   ]);
   const failed = await bench.run(["scores", "d3"]);
   expect(failed).toMatchObject({ code: 3, stdout: "" });
-  expect(failed.stderr).toContain("d3 is failed and has no scores. To find out why: sluice why -- d3\n");
+  expect(failed.stderr).toContain("d3 failed and has no scores. To find out why: sluice why -- d3\n");
 });
 
 test("scores says that a text expired or is deleted", async ({ bench }) => {

@@ -16,7 +16,7 @@ test("retry, cancel, pause and resume report what they did", async ({ bench }) =
     "1 document queued again. Follow it: sluice status -- sub_0001\n",
     expect.stringContaining("everything requested N ago resumed\n"),
     "Resumed everything, paused N ago (requested).\n",
-    "Nothing to resume: everything was not paused.\n",
+    "Nothing to resume: there was no pause of everything.\n",
     "sub_0001 is already completed. There is nothing to cancel.\n",
   ]);
   bench.api.looks = Infinity;
@@ -50,6 +50,32 @@ test("cancel reports failed documents that cannot be retried", async ({ bench })
     expect(stdout).toContain("canceled and cannot be retried");
     expect(stdout).not.toContain("sluice retry");
   }
+});
+
+test("documents that the Queue lost are not to be listed or retried, but pushed again", async ({ bench }) => {
+  const [stored] = bench.api.submissions.values();
+  if (stored === undefined) expect.fail("no submission");
+  const { counts } = stored.submission;
+  stored.submission = {
+    ...stored.submission,
+    failures: { message_lost: 2, model_error: 1 },
+    counts: { ...counts, failed: 3 },
+  };
+  const lost =
+    "2 documents were lost in the Queue and cannot be queued again. Push the same file again to score them.\n";
+  const list = "See them:  sluice results --status failed -- sub_0001\n";
+  const retry = "Retry:     sluice retry -- sub_0001\n";
+  const why = async () => (await bench.run(["why", "sub_0001", ...TABLE])).stdout;
+  expect(await why()).toMatch(new RegExp(`: message_lost 2, model_error 1\\.\n${list}${retry}${lost}$`));
+  stored.submission = { ...stored.submission, failures: { message_lost: 2 }, counts: { ...counts, failed: 2 } };
+  expect(await why()).toMatch(new RegExp(`: message_lost 2\\.\n${lost}$`));
+  stored.documents = [];
+  for (const flags of [[], ["--status", "failed"]]) {
+    expect((await bench.run(["results", "sub_0001", ...flags, ...TABLE])).stdout).toBe(lost);
+  }
+  expect((await bench.run(["results", "sub_0001", "--status", "canceled", ...TABLE])).stdout).toBe(
+    "No documents are canceled.\n",
+  );
 });
 
 test("retry reports failed documents whose texts expired", async ({ bench }) => {

@@ -58,7 +58,7 @@ test("copies lines byte for byte", async () => {
 });
 
 test("formats figures for people", () => {
-  expect([999, 1_234, 95_000_000].map(bytes)).toEqual(["999 B", "1.2 KB", "95.0 MB"]);
+  expect([999, 1_234, 95_000_000, 9_500_000_000].map(bytes)).toEqual(["999 B", "1.2 KB", "95.0 MB", "9.5 GB"]);
   expect([0, 0.000_021, 0.049_3, 0.5, 0.9996, 1.239, 12_345.6].map(dollars)).toEqual([
     "$0",
     "$0.000021",

@@ -94,7 +94,7 @@ test("the option lists match the API's", () => {
 test("every command's --help has examples", () => {
   const program = createProgram(async () => {});
   const all = program.commands.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
-  const names = "push status results scores why jobs retry cancel pause resume malformed tail get delete new";
+  const names = "push status results scores why jobs retry cancel pause resume doctor malformed tail get delete new";
   expect(all.map((command) => command.name()).join(" ")).toBe(names);
   for (const command of all) {
     let text = "";

@@ -26,6 +26,38 @@ test.for([
   expect(stderr).toContain(`No ${words}`);
 });
 
+test("why says how a document ended, and where else to look for one", async ({ bench }) => {
+  const [stored] = bench.api.submissions.values();
+  const [first, ...others] = stored?.documents ?? [];
+  if (stored === undefined || first === undefined) expect.fail("no document");
+  expect(steady((await bench.run(["why", first.id, ...TABLE])).stdout)).toMatch(
+    /^d1 succeeded N ago, in attempt 1\.\n/,
+  );
+  stored.documents = [{ ...first, status: "canceled", attempts: 0, job_id: null, scores: [] }, ...others];
+  expect(steady((await bench.run(["why", first.id, ...TABLE])).stdout)).toBe(
+    "d1 was canceled N ago.\nIt was canceled before it was dispatched. Push it again to score it.\n",
+  );
+  expect((await bench.run(["why", "nope"])).stderr).toContain("for another one). A document pushed a moment ago");
+});
+
+test("why and status say that a canceled submission is not dispatched any more", async ({ bench }) => {
+  bench.api.looks = Infinity;
+  bench.write("open.ndjson", [{ id: "o1", query: "q", contexts: ["a"] }]);
+  await bench.run(["push", "open.ndjson", "--no-wait"]);
+  const stored = bench.api.submissions.get("sub_0002") ?? expect.fail("no submission");
+  const waiting = { reason: "dispatch", until: null } as const;
+  stored.submission = { ...stored.submission, status: "canceling", waiting };
+  stored.documents = stored.documents.map((one) => ({ ...one, status: "processing", waiting }));
+  const words = "the poller's next run cancels what is not dispatched";
+  expect((await bench.run(["why", "o1", ...TABLE])).stdout).toContain(
+    `o1 is processing.\nIts submission was canceled: ${words}.\n`,
+  );
+  expect((await bench.run(["why", "sub_0002", ...TABLE])).stdout).toContain(`\nWaiting: ${words}.\n`);
+  expect((await bench.run(["status", "sub_0002", ...TABLE])).stdout).toMatch(new RegExp(`\nwaits +${words}\n`));
+  stored.submission = { ...stored.submission, status: "processing" };
+  expect((await bench.run(["why", "o1", ...TABLE])).stdout).toContain("\nWaiting:  it is queued for dispatch.\n");
+});
+
 test("why finds a document whose id looks like a submission's, in any collection", async ({ bench }) => {
   bench.write("named.ndjson", [{ id: "sub_7", query: "q", contexts: ["a"] }]);
   await bench.run(["push", "named.ndjson", "--collection", "c"]);

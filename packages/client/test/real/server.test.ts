@@ -205,3 +205,15 @@ test("scores each of 10,000 documents once when an interrupted push is repeated"
     await bench.stop();
   }
 });
+
+test("doctor finds nothing wrong with a stack that runs", async () => {
+  const bench = await startBench();
+  try {
+    const { code, stdout, stderr } = await bench.run(["doctor"]);
+    expect(stderr).toBe("");
+    expect(records(stdout)).toEqual([{ healthy: true, problems: [], notes: [] }]);
+    expect(code).toBe(0);
+  } finally {
+    await bench.stop();
+  }
+});

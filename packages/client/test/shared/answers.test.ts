@@ -67,10 +67,12 @@ const methods: Readonly<Record<string, readonly [(client: Sluice) => Promise<unk
     (client) => client.stats(),
     { ...statsOf([], "minilm"), pauses: [pause], failures: { refused: 1 }, oldest_waiting_at: AT },
   ],
+  metrics: [(client) => client.metrics(), undefined],
+  readiness: [(client) => client.readiness(), { status: "ok" }],
   health: [(client) => client.health(), { status: "ok" }],
 };
 const cases = Object.entries(methods).map(([name, [call, answer]]) => ({ name, call, answer }));
-/** The methods whose answer has a body. */
+/** The methods whose answer is JSON. */
 const withBody = cases.filter(({ answer }) => answer !== undefined);
 
 function answering(answer: unknown) {

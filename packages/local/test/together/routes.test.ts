@@ -64,7 +64,7 @@ async function send({ path, method = "GET", headers = {}, body }: Sent, key = to
   });
   return {
     status: response.status,
-    type: (response.headers.get("content-type") ?? "").replace(/; charset=utf-8$/, ""),
+    type: (response.headers.get("content-type") ?? "").replace(/;.*$/, ""),
     headers: [...response.headers.keys()],
     text: await response.text(),
   };

@@ -9,6 +9,9 @@ import { submitBatch, toRequest } from "@sluice/inference";
 import type { Context } from "../platform/context.ts";
 import { settleRefusal } from "./settle-refusal.ts";
 
+/** Maximum submissions that a logged line names. */
+const MAX_NAMED = 20;
+
 /** A job that may be dispatched: it is pending, or its last dispatch was interrupted. */
 export interface DispatchableJob {
   readonly id: JobId;
@@ -92,6 +95,7 @@ export async function dispatchJob(
     event: "job_dispatched",
     job: job.id,
     dispatch: started.dispatchNumber,
+    submissions: started.members.slice(0, MAX_NAMED).map(([submission]) => submission),
     documents: documents.length,
     request_id: answer.requestId,
     held,

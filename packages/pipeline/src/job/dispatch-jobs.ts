@@ -44,7 +44,8 @@ export async function dispatchJobs(
       if (outcome === "over_rate") rate.isOver = true;
     } catch (error) {
       failed += 1;
-      context.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
+      const { id, dispatchNumber: dispatch, status } = job;
+      context.log({ event: "job_broke_off", job: id, dispatch, status, ...describeError(error) });
     }
   };
   let next = 0;

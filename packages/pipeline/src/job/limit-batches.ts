@@ -50,6 +50,7 @@ export async function limitBatches(context: Context, job: DispatchableJob): Prom
   context.log({
     event: "batches_used_up",
     job: job.id,
+    dispatch: job.dispatchNumber,
     batches: job.batches,
     documents: left.length,
     then: end.status,

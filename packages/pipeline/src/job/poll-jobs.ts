@@ -63,7 +63,8 @@ export async function pollJobs(
     } catch (error) {
       failed += 1;
       queue.report(job, false);
-      context.log({ event: "job_broke_off", job: job.id, status: job.status, ...describeError(error) });
+      const { id, dispatchNumber: dispatch, status } = job;
+      context.log({ event: "job_broke_off", job: id, dispatch, status, ...describeError(error) });
     } finally {
       if (!isHeld) release();
     }

@@ -1,4 +1,4 @@
-import type { PollerContext } from "./poller-context.ts";
+import type { Context } from "../platform/context.ts";
 
 /** D1's limit per invocation. */
 const MAX_STATEMENTS = 1_000;
@@ -11,14 +11,14 @@ const MAX_AT_ONCE = 6;
 
 /** What one invocation may use: time, D1 statements and connections. */
 export class RunBudget {
-  readonly #context: Pick<PollerContext, "now" | "statements">;
+  readonly #context: Pick<Context, "now" | "statements">;
   readonly #startedAt: number;
   readonly #waiting: (() => void)[] = [];
   #reserved = 0;
   #open = 0;
   #isUsedUp = false;
 
-  constructor(context: Pick<PollerContext, "now" | "statements">) {
+  constructor(context: Pick<Context, "now" | "statements">) {
     this.#context = context;
     this.#startedAt = context.now();
   }

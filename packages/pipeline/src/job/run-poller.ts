@@ -11,6 +11,7 @@ import { dispatchBytes } from "../platform/memory.ts";
 import { holdPaused } from "./keep-back-paused.ts";
 import { mergePending } from "./merge-pending.ts";
 import { withDatabaseClock } from "../platform/database-clock.ts";
+import { logSilence, raiseAlerts } from "../platform/raise-alerts.ts";
 import { continueDeletions, DELETIONS_STATEMENTS } from "../submission/continue-deletions.ts";
 import { continueRetries, RETRIES_STATEMENTS } from "../submission/continue-retries.ts";
 import { dispatchJobs } from "./dispatch-jobs.ts";
@@ -74,7 +75,11 @@ async function runOnce(context: PollerContext, budget: RunBudget, room: RoomKeep
     const clocked = await withDatabaseClock(context);
     if (isRetrying) await continueRetries(clocked);
     if (isDeleting) await continueDeletions(clocked, budget, isSweep ? SWEEP_STATEMENTS : 0);
-    if (isSweep) await runMaintenance(clocked, budget);
+    if (isSweep) {
+      // First, so that a failing maintenance does not hide what is wrong.
+      await raiseAlerts(clocked, context.stuckAfter);
+      await runMaintenance(clocked, budget);
+    }
   }
   await room.end(isSweep);
 }
@@ -131,9 +136,10 @@ export async function workThrough(
       first === null ? null : await claimAtStart(context.db, limits, now, first.pausesEndedBy, first.room.lastMeasured);
     if (started !== null) {
       [state.isRetrying, state.isDeleting] = [started.isRetrying, started.isDeleting];
+      if (started.silentSince !== null) logSilence(context, started.silentSince);
+      await first?.room.begin(started.size);
       // For the steps after this work.
       if (started.isDeleting) budget.reserve(DELETIONS_STATEMENTS);
-      await first?.room.begin(started.size);
     }
     const jobs = started?.jobs ?? (await claimDueJobs(context.db, limits, now));
     if (jobs.length > 0 && context === isolate) context = await withDatabaseClock(isolate);

@@ -71,6 +71,8 @@ export async function settleRefusal(
       await pauseDispatching(context.db, { ...pause, reason: decision.reason });
       context.log({
         event: "model_paused",
+        job: job.id,
+        dispatch: job.dispatchNumber,
         model: job.model,
         reason: decision.reason,
         code: refusal.code,

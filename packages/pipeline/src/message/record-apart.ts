@@ -50,6 +50,8 @@ export async function recordApart<Part extends PlannedPart>(
     const failure = failureOf(error);
     context.log({
       event: "recording_broke_off",
+      submission: first.part.submission,
+      part: first.part.part,
       parts: parts.length,
       refused: failure.kind === "refused" || failure.kind === "unreadable",
       ...describeError(error),

@@ -69,7 +69,8 @@ export async function recordStaged(
         group.map(({ message }) => message),
         { kind: "retry" },
       );
-      context.log({ event: "fetching_broke_off", parts: group.length, ...describeError(error) });
+      const [first] = group.map(({ part: { submission, part } }) => ({ submission, part }));
+      context.log({ event: "fetching_broke_off", ...first, parts: group.length, ...describeError(error) });
       return null;
     });
     if (fetched === null) continue;

@@ -33,8 +33,8 @@ interface Ending extends EndingJob {
  */
 export async function finalizeAnswers(context: PollerContext, answers: readonly AnsweredJob[]): Promise<number> {
   const failed = (jobs: readonly DispatchedJob[], error: unknown): number => {
-    for (const { id, status } of jobs)
-      context.log({ event: "job_broke_off", job: id, status, ...describeError(error) });
+    for (const { id, dispatchNumber: dispatch, status } of jobs)
+      context.log({ event: "job_broke_off", job: id, dispatch, status, ...describeError(error) });
     return jobs.length;
   };
   const jobs = answers.map(({ job }) => job);
@@ -84,7 +84,7 @@ async function finalizeSet(context: PollerContext, set: readonly Ending[]): Prom
     context.log({
       event: "job_finalized",
       job: job.id,
-      dispatchNumber: job.dispatchNumber,
+      dispatch: job.dispatchNumber,
       documents: documentCount,
       outcomes: end.outcomes.length,
       follow_up: end.children.length,

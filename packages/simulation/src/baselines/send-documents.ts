@@ -44,13 +44,26 @@ export async function sendDocuments(
     return JSON.stringify(document);
   };
   if (type === "application/x-ndjson") {
-    await sendEach(body, env.QUEUE, (line) => messageOf(JSON.parse(line) as PushedDocument));
+    await sendEach(body, env.QUEUE, (line) => {
+      const document = readDocument(line);
+      return document === null ? null : messageOf(document);
+    });
     return push;
   }
   const { documents } = JSON.parse(await textOf(body)) as { documents: readonly PushedDocument[] };
   const lines = documents.map((document) => `${messageOf(document)}\n`).join("");
   await sendEach(streamOf(lines), env.QUEUE, asItIs);
   return push;
+}
+
+/** Reads a line; null if it is not a document. One such line does not fail the push. */
+function readDocument(line: string): PushedDocument | null {
+  try {
+    const value = JSON.parse(line) as Partial<PushedDocument> | null;
+    return typeof value?.query === "string" && Array.isArray(value.contexts) ? (value as PushedDocument) : null;
+  } catch {
+    return null;
+  }
 }
 
 async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {

@@ -10,11 +10,14 @@ interface SendQueue {
   sendBatch(messages: MessageSendRequest<string>[]): Promise<unknown>;
 }
 
-/** Sends a message for each line of a body, in calls as large as the Queue accepts. Returns the number of messages. */
+/**
+ * Sends a message for each line of a body, in calls as large as the Queue accepts; none for a line whose message is null.
+ * Returns the number of messages.
+ */
 export async function sendEach(
   body: ReadableStream<Uint8Array>,
   queue: SendQueue,
-  messageOf: (line: string) => string,
+  messageOf: (line: string) => string | null,
 ): Promise<number> {
   let call: MessageSendRequest<string>[] = [];
   let bytes = 0;
@@ -29,6 +32,7 @@ export async function sendEach(
     for (const line of lines) {
       if (line === "") continue;
       const message = messageOf(line);
+      if (message === null) continue;
       const size = utf8Length(message) + MESSAGE_OVERHEAD_BYTES;
       if (call.length === MAX_MESSAGES || (call.length > 0 && bytes + size > MAX_BYTES)) await send();
       call.push({ body: message, contentType: "text" });

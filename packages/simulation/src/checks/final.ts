@@ -1,5 +1,6 @@
 import type { Push } from "../world/pushes.ts";
 import type { World } from "../world/world.ts";
+import { alertsFlaw } from "./alerts.ts";
 import { bisectionFlaw } from "./bisection.ts";
 import { contextsFlaw } from "./contexts.ts";
 import { expectedScores } from "./outcome-rules.ts";
@@ -15,7 +16,8 @@ export function finalFlaw(world: World, pushes: readonly Push[]): string | null 
     viewsFlaw(world) ??
     rowsFlaw(world) ??
     contextsFlaw(world) ??
-    totalsFlaw(world)
+    totalsFlaw(world) ??
+    alertsFlaw(world)
   );
 }
 

@@ -68,6 +68,7 @@ export const AUDITED = {
   retries: ["submission_id", "code", "token", "documents", "queued"],
   heartbeats: ["name", "token", "at"],
   retention_progress: ["task"],
+  alerts: ["name", "since"],
   malformed_messages: ["queue", "message_id", "body"],
 } as const;
 

@@ -40,7 +40,7 @@ export const COUNTING: readonly Mutation[] = [
     "stats-omit-old-open",
     "stats omit submissions that were set aside because they had not ended",
     "live",
-    "UNION ALL SELECT ${LIVE_COLUMNS} FROM submissions WHERE id IN (SELECT submission_id FROM unfolded_submissions)",
+    "UNION ALL SELECT ${LIVE_COLUMNS} FROM submissions WHERE id IN (SELECT submission_id FROM unfolded_submissions ORDER BY submission_id LIMIT ${limit})",
     "",
   ),
 ];

@@ -53,4 +53,25 @@ export const REPORTING: readonly Mutation[] = [
       { in: "claimReportedJobs", find: "status = 'dispatched' AND ", replace: "" },
     ],
   },
+  mutation(
+    "alert-never-ends",
+    "an alert stays raised after its cause is gone",
+    "alertChanges",
+    "ended: raised.filter(({ name }) => !current.some((one) => one.name === name)),",
+    "ended: [],",
+  ),
+  mutation(
+    "silence-unlogged",
+    "a run that notices that the poller was silent does not log it",
+    "workThrough",
+    "if (started !== null && started.silentSince !== null) logSilence(context, started.silentSince);",
+    "",
+  ),
+  mutation(
+    "alert-logged-by-everyone",
+    "each of several overlapping runs logs the end of an alert",
+    "endAlerts",
+    "(elapsed === null ? [remove] : [remove, gone])",
+    "[remove, gone]",
+  ),
 ];

@@ -35,3 +35,17 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
   }
   world.fail(`after ${MAX_QUIET_RUNS} poller runs without faults: ${openFlaw(world)}`);
 }
+
+/** Longer than anything that keeps an alert raised after its cause is gone, in milliseconds. */
+const ALERTS_END_AFTER_MS = 3 * 60 * MINUTE;
+/** The poller looks at alerts once in this time. */
+const SWEEP_INTERVAL_MS = 5 * MINUTE;
+
+/** Runs the poller once more, hours later, so that alerts without a cause end. */
+export async function endAlerts({ timeline }: World, stack: Stack, stop: () => boolean): Promise<void> {
+  const later = Math.ceil((timeline.now + ALERTS_END_AFTER_MS) / SWEEP_INTERVAL_MS) * SWEEP_INTERVAL_MS;
+  await timeline.runUntil(later, stop);
+  if (stop()) return;
+  stack.poll();
+  await timeline.runUntil(later + MINUTE, stop);
+}

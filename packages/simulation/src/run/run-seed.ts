@@ -8,7 +8,7 @@ import type { Fault } from "../world/fault-rates.ts";
 import { LOAD_MS } from "../world/load.ts";
 import { Stack } from "../world/stack.ts";
 import { MINUTE, World, type SeedOptions } from "../world/world.ts";
-import { becomeQuiet } from "./become-quiet.ts";
+import { becomeQuiet, endAlerts } from "./become-quiet.ts";
 import { forget } from "./forget.ts";
 
 export interface SeedResult {
@@ -44,11 +44,13 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
     clients.settle();
     await becomeQuiet(world, stack, stop);
     if (world.faults.forgets) await forget(world, stack, stop, false);
+    if (!stop()) await endAlerts(world, stack, stop);
   }
   const check = async () => world.flaw ?? finalFlaw(world, clients.pushes) ?? (await readBackFlaw(world)) ?? world.flaw;
   let flaw = await check();
   if (flaw === null && world.faults.forgets) {
     await forget(world, stack, stop, true);
+    if (!stop()) await endAlerts(world, stack, stop);
     flaw = await check();
   }
   if (flaw !== null) world.fail(flaw);

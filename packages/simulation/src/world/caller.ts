@@ -22,4 +22,6 @@ export interface Caller {
   readonly handedOver: ReadonlySet<unknown>;
   /** When it last gave up a call: at once, or after consecutive transient errors. */
   readonly gaveUpAt: number;
+  /** Whether one of its calls fails or is answered late. */
+  readonly hadFault: boolean;
 }

@@ -19,6 +19,7 @@ export class Invocation implements Caller {
   /** The submission that it opened, if any. */
   opened: string | null = null;
   gaveUpAt = -Infinity;
+  hadFault = false;
   /** The delivery of events that started it; `null` if something else did. */
   events: EventDelivery | null = null;
   #failedTries = 0;
@@ -57,6 +58,11 @@ export class Invocation implements Caller {
 
   get ranFor(): number {
     return this.#timeline.now - this.startedAt;
+  }
+
+  /** Called with the fault of each call when it begins. */
+  callBegan(fault: string | null): void {
+    this.hadFault ||= fault !== null;
   }
 
   /** Called with the result of each call, including each attempt of a retried one. */

@@ -44,6 +44,7 @@ export class Ports {
       if (this.#faults.strikes("worker_death_before_call")) return this.kill(by, `before ${label}`);
       const dies = this.#deathOnTheWay();
       this.#trace.add(by.name, label, dies ?? passage.fault);
+      by.callBegan(passage.fault);
       by.beginWait();
       const there = passage.there ?? this.#latency();
       if (dies === "worker_death_in_flight") {

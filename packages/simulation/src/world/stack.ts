@@ -99,9 +99,8 @@ export class Stack {
   }
 
   #isolated<T>(by: Invocation, run: () => Promise<T>): Promise<T> {
-    const { random, trace } = this.#world;
-    const log = (line: string) => trace.add(by.name, `logs ${(JSON.parse(line) as { event: string }).event}`);
-    return runIsolated({ by, random, log }, run);
+    const { random } = this.#world;
+    return runIsolated({ by, random, log: (line) => this.#world.onLog(line, by) }, run);
   }
 
   /** Builds a Worker's bindings and variables, under the names in its configuration. */

@@ -1,6 +1,7 @@
 import { D1Timeout, openDatabase, type Database, type RetryPolicy } from "@sluice/db";
 import { isolateMemory } from "@sluice/pipeline/platform/context-of.ts";
 import type { Change } from "../checks/changes.ts";
+import { Alerts } from "../checks/alerts.ts";
 import { AskedPauses } from "../checks/asked-pauses.ts";
 import { HeldMemory } from "../checks/held-memory.ts";
 import { Mirror } from "../checks/mirror.ts";
@@ -66,6 +67,7 @@ export class World implements Surroundings {
   readonly retention: SeedRetention;
   readonly mirror: Mirror;
   readonly asked = new AskedPauses(() => this.timeline.now);
+  readonly alerts = new Alerts();
   readonly ai: SimulatedAi;
   readonly events: SimulatedEvents;
   readonly sqlite: Sqlite;
@@ -243,8 +245,8 @@ export class World implements Surroundings {
     this.mirror.apply(changes, by);
     for (const change of changes) {
       if (change[0] === "pauses" && change[1] !== "delete") by.raised.set(String(change[2]), this.timeline.now);
-      const flaw = change[0] === "pauses" ? this.asked.flawIn(change, this.mirror) : null;
-      if (flaw !== null) this.fail(flaw);
+      this.#report(change[0] === "pauses" ? this.asked.flawIn(change, this.mirror) : null);
+      this.#report(change[0] === "alerts" ? this.alerts.take(change, by) : null);
     }
     for (const [table, , first, second, third, fourth] of inserted) {
       if (table === "documents") this.onRecorded(String(second), String(first));
@@ -252,6 +254,12 @@ export class World implements Surroundings {
       if (table === "outcomes" && fourth === "failed") this.onFailed(String(third));
       if (table === "outcomes" && fourth === "succeeded") this.onScored(String(third), String(first));
     }
+  }
+
+  /** Takes a line that a Worker logs. */
+  onLog(text: string, by: Invocation): void {
+    this.trace.add(by.name, `logs ${(JSON.parse(text) as { event: string }).event}`);
+    this.#report(this.alerts.log(text, by));
   }
 
   onSent(body: unknown, isLost: boolean): void {
@@ -269,8 +277,12 @@ export class World implements Surroundings {
     if (ended === undefined) return;
     this.#ends.delete(invocation);
     invocation.finish();
-    const flaw = this.#memory.flawAtEnd(invocation, [...this.#ends.keys()]);
-    if (flaw !== null) this.fail(flaw);
+    this.#report(this.#memory.flawAtEnd(invocation, [...this.#ends.keys()]));
+    this.#report(this.alerts.flawAtEnd(invocation));
     ended(result);
+  }
+
+  #report(flaw: string | null): void {
+    if (flaw !== null) this.fail(flaw);
   }
 }

@@ -18,7 +18,7 @@ export function typeProblem(request: Request, allowed: readonly string[]): Probl
   if (allowed.includes(mediaType(header)) && ["utf-8", "utf8"].includes(charset)) return null;
   return {
     name: "unsupported-media-type",
-    detail: `Send the body in UTF-8 with Content-Type: ${allowed.join(" or ")}.`,
+    detail: `Send the body in UTF-8 with Content-Type: ${allowed.join(", ")}.`,
     headers: { "accept-post": allowed.join(", ") },
   };
 }

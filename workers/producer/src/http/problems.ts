@@ -46,12 +46,20 @@ export interface Problem {
   readonly members?: Readonly<Record<string, string | number | null>>;
 }
 
+/** Maximum errors listed for one request: more would not help the caller. Bodies are not checked beyond them. */
+export const MAX_ERRORS = 20;
+
 /** A request with errors: pointers into its body, `?name` for a query parameter, `{name}` for a path parameter. */
 export function invalid(errors: readonly FieldProblem[]): Problem {
   const [first] = errors;
   const pointer = first === undefined || first.pointer === "" ? "" : `${first.pointer}: `;
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
-  return { name: "invalid", detail: `${pointer}${first?.detail ?? "not valid"}${more}`, errors };
+  const least = errors.length >= MAX_ERRORS ? "at least " : "";
+  const more = errors.length > 1 ? ` (and ${least}${errors.length - 1} more)` : "";
+  return {
+    name: "invalid",
+    detail: `${pointer}${first?.detail ?? "not valid"}${more}`,
+    errors: errors.slice(0, MAX_ERRORS),
+  };
 }
 
 /** Seconds. Retention runs with the poller, once a minute. */

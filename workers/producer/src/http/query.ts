@@ -25,11 +25,14 @@ export const oneOf = <const Names extends readonly [string, ...string[]]>(names:
 
 export const cursorParameter = z.string().describe("Where to continue: a `next_cursor`, unchanged.").optional();
 
+/** In a query string, the + of an offset stands for a space. */
+const TIME_RULE = "must be a time as RFC 3339, such as 2026-01-31T12:00:00Z; write a + in it as %2B";
+
 /** A time as RFC 3339, which allows `t` and `z` too, in milliseconds. */
 export const timeParameter = z
   .string()
   .toUpperCase()
-  .pipe(z.iso.datetime({ offset: true, error: "must be a time as RFC 3339, such as 2026-01-31T12:00:00Z" }))
+  .pipe(z.iso.datetime({ offset: true, error: TIME_RULE }))
   .transform((text) => Date.parse(text))
   .meta({ parameter: { type: "string", format: "date-time" } });
 

@@ -28,10 +28,17 @@ export function emptyResponse(): Response {
   return new Response(null, { status: 204 });
 }
 
-/** Whether the caller asks for NDJSON. */
+/** Whether the caller names NDJSON and does not prefer JSON (RFC 9110, 12.5.1). */
 export function wantsNdjson(request: Request): boolean {
-  const accepted = (request.headers.get("accept") ?? "").split(",").map((entry) => mediaType(entry));
-  return NDJSON_TYPES.some((type) => accepted.includes(type));
+  const entries = (request.headers.get("accept") ?? "").split(",");
+  const weights = new Map(entries.map((entry) => [mediaType(entry), weight(entry)]));
+  const ndjson = Math.max(...NDJSON_TYPES.map((type) => weights.get(type) ?? 0));
+  return ndjson > 0 && ndjson >= (weights.get(JSON_TYPE) ?? 0);
+}
+
+/** The weight of a media type in `Accept`: 0, not acceptable, to 1. */
+function weight(entry: string): number {
+  return Number(/;\s*q=([01](?:\.\d{0,3})?)\s*(?:;|$)/i.exec(entry)?.[1] ?? 1);
 }
 
 /** A media type without its parameters. */

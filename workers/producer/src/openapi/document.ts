@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { openRoutes, type OpenRoute } from "../open-routes.ts";
 import { PROBLEMS, type ProblemName } from "../http/problems.ts";
+import { JSON_TYPE } from "../http/respond.ts";
 import { NDJSON, routes, type Route } from "../routes.ts";
 import { problemSchema } from "../shapes/answers.ts";
 import { headersOf, headersOfProblems } from "./headers.ts";
@@ -19,11 +20,11 @@ const ALWAYS: readonly ProblemName[] = [
 
 const HEADERS: Readonly<Record<string, string>> = {
   "Idempotency-Key":
-    "1 to 255 characters of printable ASCII, bare or as a quoted string; a key with a comma must be quoted. The same key " +
-    "and push replay the first answer, with `Idempotency-Replayed: true`. While the first push is running they are answered " +
-    "409 with `Retry-After`. If it was interrupted, they resume it under the same submission, after 60 s of inactivity at " +
-    "the latest; `Idempotency-Resumed` counts the documents that were already recorded. Another push with the key is " +
-    "answered 422. Keys belong to an API key and live 24 h.",
+    "1 to 255 characters of printable ASCII, bare or as a quoted string; a key with a comma must be quoted. The same push " +
+    "with the same key is answered like the first one, with `Idempotency-Replayed: true`. While the first push is running, " +
+    "it is answered 409 with `Retry-After`. If the first push was interrupted, it resumes that push under the same " +
+    "submission, after 60 s of inactivity at the latest; `Idempotency-Resumed` counts the documents that were already " +
+    "recorded. Another push with the same key is answered 422. A key belongs to an API key and lives 24 h.",
   "Content-Encoding": "`gzip`, or none.",
 };
 
@@ -33,7 +34,7 @@ const TAGS = {
   results: "The feed of documents as they end.",
   jobs: "Batch API calls, for operators.",
   dispatching: "Pausing and resuming.",
-  stats: "Statistics over all collections.",
+  stats: "Statistics and metrics over all collections.",
   malformed: "Quarantined messages.",
   health: "Routes that need no key.",
 } as const;
@@ -75,6 +76,7 @@ export function openApiDocument(): JsonSchema {
 function tagOf(route: Route): Tag {
   const [, , first = ""] = route.path.split("/");
   if (first === "pause" || first === "resume") return "dispatching";
+  if (route.path === "/metrics") return "stats";
   return Object.hasOwn(TAGS, first) ? (first as Tag) : "documents";
 }
 
@@ -85,7 +87,7 @@ export function problemsOf(route: Route): ProblemName[] {
 
 function operationOf(route: Route): JsonSchema {
   const answer = route.answer !== null && {
-    "application/json": { schema: refTo(route.answer) },
+    [route.type ?? JSON_TYPE]: { schema: refTo(route.answer) },
     ...(route.line !== undefined && { [NDJSON]: { schema: refTo(route.line) } }),
   };
   return {

@@ -5,6 +5,7 @@ import { documentOutSchema } from "../shapes/document.ts";
 import { jobSchema } from "../shapes/job.ts";
 import { malformedMessageSchema } from "../shapes/malformed.ts";
 import { healthSchema, readinessSchema } from "../shapes/health.ts";
+import { metricsSchema } from "../shapes/metrics.ts";
 import { pauseBody, pauseSchema, resumeBody } from "../shapes/pause.ts";
 import { acceptedSchema } from "../shapes/push.ts";
 import { statsSchema } from "../shapes/stats.ts";
@@ -22,6 +23,7 @@ const OUT: Readonly<Record<string, z.ZodType>> = {
   Job: jobSchema,
   Pause: pauseSchema,
   Stats: statsSchema,
+  Metrics: metricsSchema,
   Health: healthSchema,
   Readiness: readinessSchema,
   Accepted: acceptedSchema,

@@ -1,14 +1,11 @@
 import { err, memberText, memberTexts, ok, MAX_JSON_BODY_BYTES, type FieldProblem, type Result } from "@sluice/core";
 import { decodeText, readBytes, type BodyPiece } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
-import { invalid, type Problem } from "../http/problems.ts";
+import { invalid, MAX_ERRORS, type Problem } from "../http/problems.ts";
 import { acceptDocument, hasMetadata } from "./accepted.ts";
 import { findDocumentList, type DocumentList } from "./document-list.ts";
 import { HeldDocuments } from "./held-documents.ts";
 import { fillOptions, mergeOptions, parseEnvelope, type GivenOptions, type PushOptions } from "./options.ts";
-
-/** More errors would not help the caller. */
-const MAX_PROBLEMS = 20;
 
 interface JsonPush {
   readonly options: PushOptions;
@@ -104,7 +101,7 @@ function checkDocuments(
   entries: Iterable<ParsedEntry>,
   list: string,
   options: PushOptions,
-  maxProblems = MAX_PROBLEMS,
+  maxProblems = MAX_ERRORS,
 ): Result<JsonPush, readonly FieldProblem[]> {
   const documents = new HeldDocuments();
   const problems: FieldProblem[] = [];

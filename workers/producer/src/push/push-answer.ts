@@ -79,9 +79,11 @@ export function notAccepted(end: Exclude<PushEnd, SentPush>): Problem {
 }
 
 export function nothingAcceptable(rejectedCount: number, rejected: readonly LineProblem[]): Problem {
+  const lines = rejectedCount === 1 ? "The only line has no" : `None of the ${rejectedCount} lines has a`;
+  const listed = rejected.length < rejectedCount ? `, for the first ${rejected.length}` : "";
   return {
     name: "nothing-acceptable",
-    detail: `None of the ${rejectedCount} lines has a valid document; errors says why, for the first ${rejected.length}.`,
+    detail: `${lines} valid document: errors says why${listed}.`,
     errors: rejected,
     members: { rejected_count: rejectedCount },
   };

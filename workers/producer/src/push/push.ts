@@ -118,7 +118,10 @@ export async function push(
   }
   const failure = await finish(context, sending, last);
   if (failure !== null) return breakOff(context, sending, keyed, failure);
-  return { kind: "sent", submission, createdAt, accepted, skipped: sending.parts.skipped };
+  const { skipped } = sending.parts;
+  const { collection, lane } = options;
+  context.log({ event: "push_accepted", submission, collection, lane, documents: accepted, skipped });
+  return { kind: "sent", submission, createdAt, accepted, skipped };
 }
 
 /** Sends the last part and closes the submission. `null`: the Queue took everything. */

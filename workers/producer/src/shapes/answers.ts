@@ -61,11 +61,16 @@ export const problemSchema = z.looseObject({
       ]),
     )
     .describe(
-      "Where the errors are: a JSON Pointer into the body, `?name` for a query parameter, `{name}` for a path parameter, or a line.",
+      "Where the errors are: a JSON Pointer into the body, `?name` for a query parameter, `{name}` for a path parameter, " +
+        "or a line. The first 20, or the first 100 lines.",
     ),
   request_id: z.string().optional().describe("The log has details under it."),
-  submission: z.string().nullable().optional().describe("The submission that an interrupted push left open."),
-  rejected_count: count.optional(),
+  submission: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("The submission that the push left open, or that the earlier push with this Idempotency-Key has."),
+  rejected_count: count.optional().describe("Lines that were refused."),
 });
 
 export const documentInSchema = documentSchema;

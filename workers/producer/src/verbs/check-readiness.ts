@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "@sluice/core";
 import { findMissingTables } from "@sluice/db";
+import { POLLER_SILENT_AFTER_MS } from "@sluice/pipeline/platform/alert-rules.ts";
 import { readHeartbeat } from "@sluice/pipeline/platform/sql/heartbeat.ts";
 import { readPauses } from "@sluice/pipeline/job/sql/pause-dispatching.ts";
 import {
@@ -13,7 +14,6 @@ import { databaseShape } from "../shapes/database.ts";
 import type { ReadinessShape } from "../shapes/health.ts";
 
 const MINUTE_MS = 60_000;
-const POLLER_SILENT_AFTER_MS = 5 * MINUTE_MS;
 
 /**
  * Whether pushed documents get scored: every table exists, the poller runs, the database is not full, and no model is

@@ -12,7 +12,7 @@ const MAX_IDS = 100;
 /** A document has up to 1 MB, and several copies of it are in memory while it is read and answered. */
 const MAX_BYTES = 20_000_000;
 
-const idsRule = `give 1 to ${MAX_IDS} of ?id=`;
+const idsRule = `must be given 1 to ${MAX_IDS} times`;
 export const documentsQuery = z.strictObject({
   id: z.array(z.string(), { error: idsRule }).min(1, idsRule).max(MAX_IDS, idsRule),
   ...viewParameters,

@@ -23,6 +23,6 @@ export async function resume(context: Reader, { key, body }: Input): Promise<Res
   const scope = await findPauseScope(context, key, body);
   if (!scope.ok) return scope;
   const ended = await resumeDispatching(context.db, scope.value, await readNow(context));
-  const { data } = await pausesInForce(context);
+  const { data } = await pausesInForce(context, key);
   return ok({ resumed: ended === null ? null : pauseShape(ended), data });
 }

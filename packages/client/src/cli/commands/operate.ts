@@ -4,7 +4,7 @@ import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { shellCommand } from "../shell.ts";
 import { ago, count, harmlessJson, plural, pluralVerb, until } from "../text.ts";
-import { HAS, PUSH_LOST_AGAIN, retryWords, WAS } from "../words.ts";
+import { HAS, lostWords, PUSH_LOST_AGAIN, retryWords } from "../words.ts";
 
 export async function cancel(cli: Cli, id: string): Promise<ExitCode> {
   const submission = await clientOf(cli).cancel(id, { signal: cli.signal });
@@ -51,8 +51,7 @@ export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<Ex
   if (submission.retry !== null) out.print(`${retryWords(submission.retry)}. Follow it: ${follow}`);
   else if (queued > 0) out.print(`${plural(queued, "document")} queued again. Follow it: ${follow}`);
   else if (lost + expired === 0) out.print(`${id} has no failed documents to queue again.`);
-  if (lost > 0)
-    out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue and cannot be queued again. ${PUSH_LOST_AGAIN}`);
+  if (lost > 0) out.print(lostWords(lost));
   if (expired > 0) {
     out.print(
       `${plural(expired, "failed document")} cannot be queued again: the database was nearly full, and their texts were ` +
@@ -87,7 +86,7 @@ export async function resume(cli: Cli, flags: TargetFlags): Promise<ExitCode> {
   }
   const { resumed, data } = answer;
   const target = flags.model ?? flags.submission ?? "everything";
-  if (resumed === null) out.print(`Nothing to resume: ${target} was not paused.`);
+  if (resumed === null) out.print(`Nothing to resume: there was no pause of ${target}.`);
   else out.print(`Resumed ${target}, paused ${ago(resumed.since, now())} (${whyPaused(resumed)}).`);
   if (data.length > 0) {
     out.print("Still paused:\n");

@@ -4,7 +4,7 @@ import { describeLocation, type Header } from "../formats/index.ts";
 import type { Output } from "../output.ts";
 import { shellCommand, shellWord } from "../shell.ts";
 import { count, dollars, duration, oneLine, plural, pluralVerb } from "../text.ts";
-import { failuresWords, PUSH_LOST_AGAIN, WAS } from "../words.ts";
+import { failuresWords, lostOf, PUSH_LOST_AGAIN, WAS } from "../words.ts";
 import type { PushFlags } from "./push-options.ts";
 import type { RefusedLines } from "./push-refused.ts";
 
@@ -124,10 +124,11 @@ export function printScored(out: Output, submissions: readonly Submission[], wai
   out.print(parts.join(" · "));
   out.print("");
   for (const { id } of submissions) out.print(`Results:   ${shellCommand(["sluice", "results"], [id])}`);
-  for (const { id, counts } of submissions) {
-    if (counts.failed > 0) out.print(`Failures:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
+  for (const submission of submissions) {
+    if (submission.counts.failed === lostOf(submission)) continue;
+    out.print(`Failures:  ${shellCommand(["sluice", "results", "--status", "failed"], [submission.id])}`);
   }
-  const lost = failures["message_lost"] ?? 0;
+  const lost = lostOf({ failures });
   if (lost > 0) out.print(`${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`);
 }
 

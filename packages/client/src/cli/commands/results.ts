@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { errorWords } from "../report-error.ts";
 import { shellCommand } from "../shell.ts";
-import { bestWords, statusCell } from "../words.ts";
+import { bestWords, lostOf, lostWords, statusCell } from "../words.ts";
 
 export interface ViewFlags {
   readonly topK?: number;
@@ -22,7 +22,8 @@ const STATUS_CELLS = 10;
 
 /** Prints a submission's documents with their best contexts. */
 export async function results(cli: Cli, id: string, flags: ResultsFlags): Promise<ExitCode> {
-  const list = clientOf(cli).results(id, { ...flags, signal: cli.signal });
+  const client = clientOf(cli);
+  const list = client.results(id, { ...flags, signal: cli.signal });
   let failed = false;
   let found = false;
   const print = cli.out.human ? documentTable(cli.out) : documentLines(cli.out);
@@ -32,10 +33,15 @@ export async function results(cli: Cli, id: string, flags: ResultsFlags): Promis
     print(document);
   }
   if (!found && cli.out.human) {
-    cli.out.print(flags.status === undefined ? "No documents are recorded yet." : nothingThat(flags.status));
+    const { status } = flags;
+    const mayBeLost = status === undefined || status === "failed";
+    const lost = mayBeLost ? lostOf(await client.submission(id, { signal: cli.signal })) : 0;
+    cli.out.print(lost > 0 ? lostWords(lost) : status === undefined ? NOTHING_RECORDED : nothingThat(status));
   }
   return failed && flags.status === undefined ? EXIT.failed : EXIT.ok;
 }
+
+const NOTHING_RECORDED = "No documents are recorded yet.";
 
 function nothingThat(status: DocumentStatus): string {
   return status === "succeeded" || status === "failed" ? `No documents ${status}.` : `No documents are ${status}.`;

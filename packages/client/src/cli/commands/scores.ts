@@ -2,7 +2,7 @@ import type { Score } from "../../types/documents.ts";
 import { clientOf, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { oneLine } from "../text.ts";
-import { documentCommand } from "../words.ts";
+import { DOCUMENT_STATUS, documentCommand } from "../words.ts";
 
 export interface ScoresFlags {
   readonly collection: string;
@@ -41,7 +41,8 @@ export async function scores(cli: Cli, id: string, flags: ScoresFlags): Promise<
   }
   if (document.scores.length > 0) return EXIT.ok;
   out.note(
-    `${oneLine(document.id)} is ${document.status} and has no scores. To find out why: ${documentCommand("why", document)}`,
+    `${oneLine(document.id)} ${DOCUMENT_STATUS[document.status]} and has no scores. ` +
+      `To find out why: ${documentCommand("why", document)}`,
   );
   return document.status === "failed" || document.status === "canceled" ? EXIT.failed : EXIT.ok;
 }

@@ -10,12 +10,13 @@ import { ago, count, plural, pluralVerb } from "../text.ts";
 import {
   ended,
   failuresWords,
+  lostOf,
   PUSH_LOST_AGAIN,
   receivingWords,
   retryWords,
   stalledWords,
   submissionCell,
-  waitingWords,
+  submissionWaitingWords,
   WAS,
 } from "../words.ts";
 
@@ -83,7 +84,7 @@ function printSubmissions(out: Output, submissions: readonly Submission[], now: 
 }
 
 export function printSubmission(out: Output, submission: Submission, now: number): void {
-  const { counts, usage, stalled, waiting } = submission;
+  const { counts, usage, stalled } = submission;
   const state = submissionCell(submission);
   const shown = typeof state === "string" ? state : out.style(state.text, state.style);
   out.print(`${out.style(submission.id, "bold")}  ${shown}\n`);
@@ -110,13 +111,13 @@ export function printSubmission(out: Output, submission: Submission, now: number
       `${count(usage.tokens)} tokens in ${plural(usage.jobs, "job")}${unconfirmed(usage.unconfirmed_dispatches)}`,
     ],
   ];
-  if (waiting !== null)
-    facts.push(["waits", waitingWords(waiting, { model: submission.model, submission: submission.id }, now)]);
+  const waiting = submissionWaitingWords(submission, now);
+  if (waiting !== null) facts.push(["waits", waiting]);
   if (submission.retry !== null) facts.push(["retry", retryWords(submission.retry)]);
   if (stalled !== null) {
     facts.push(["stalled", stalledWords(stalled)]);
   }
-  const lost = submission.failures["message_lost"] ?? 0;
+  const lost = lostOf(submission);
   if (lost > 0) facts.push(["lost", `${pluralVerb(lost, "document", WAS)} lost in the Queue. ${PUSH_LOST_AGAIN}`]);
   const receiving = receivingWords(submission);
   if (receiving !== null) facts.push(["receiving", receiving]);

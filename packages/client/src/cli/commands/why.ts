@@ -6,12 +6,17 @@ import { pollerTrouble, readStats } from "../poller-trouble.ts";
 import { shellCommand } from "../shell.ts";
 import { ago, count, oneLine, plural } from "../text.ts";
 import {
+  CANCELED_NEXT,
+  DOCUMENT_STATUS,
   documentCommand,
   failuresWords,
+  lostOf,
+  lostWords,
   receivingWords,
   retryWords,
   stalledWords,
   submissionStatusWords,
+  submissionWaitingWords,
   waitingWords,
 } from "../words.ts";
 import { printJob } from "./jobs.ts";
@@ -58,7 +63,7 @@ async function there<T>(read: () => Promise<T>): Promise<T | null> {
 }
 
 /** How many recent submissions are searched for a document that is not recorded. */
-const MAX_JOBS_READ = 100;
+const MAX_SUBMISSIONS_READ = 100;
 const MAX_SHOWN = 3;
 
 /**
@@ -67,7 +72,7 @@ const MAX_SHOWN = 3;
  */
 async function stalledOnes(client: Sluice, id: string, collection: string, signal: AbortSignal): Promise<string[]> {
   const words: string[] = [];
-  const list = client.submissions({ collection, status: "stalled", limit: MAX_JOBS_READ, signal });
+  const list = client.submissions({ collection, status: "stalled", limit: MAX_SUBMISSIONS_READ, signal });
   const { data } = (await there(() => list.page())) ?? { data: [] };
   for (const submission of data) {
     // A document without an id is named after its submission.
@@ -84,7 +89,7 @@ function nothingCalled(id: string, collection: string): string {
       ? "submission or document"
       : "document";
   return (
-    `No ${kinds} ${oneLine(id)} in collection ${collection} (use --collection for another one).  ` +
+    `No ${kinds} ${oneLine(id)} in collection ${collection} (use --collection for another one). ` +
     "A document pushed a moment ago may not be recorded yet: check its submission."
   );
 }
@@ -92,9 +97,10 @@ function nothingCalled(id: string, collection: string): string {
 async function whyDocument(cli: Cli, client: Sluice, document: Document): Promise<ExitCode> {
   const { out, signal } = cli;
   const job = document.job_id === null ? null : await jobOf(client, document.job_id, signal);
-  // Whether a retry is pending.
+  // Whether a retry is pending, or whether it is canceled.
   const { submission_id: from } = document;
-  const submission = document.status === "failed" ? await there(() => client.submission(from, { signal })) : null;
+  const depends = document.status === "failed" || document.waiting?.reason === "dispatch";
+  const submission = depends ? await there(() => client.submission(from, { signal })) : null;
   const words = ofDocument(document, submission, cli.now());
   if (document.finalized_at === null) words.push(...(await troubles(cli, client)));
   if (!out.human) {
@@ -130,11 +136,9 @@ async function jobOf(client: Sluice, id: string, signal: AbortSignal): Promise<J
 
 function ofDocument(document: Document, from: Submission | null, now: number): string[] {
   const { id, status, error, waiting, submission_id: submission } = document;
-  const attempts = document.attempts === 0 ? "" : `, at attempt ${document.attempts}`;
+  const attempts = document.attempts === 0 ? "" : `, in attempt ${document.attempts}`;
   const since = document.finalized_at === null ? "" : ` ${ago(document.finalized_at, now)}${attempts}`;
-  const words = [
-    `${id} ${status === "processing" || status === "queued" ? "is" : ""} ${status}${since}.`.replace("  ", " "),
-  ];
+  const words = [`${id} ${DOCUMENT_STATUS[status]}${since}.`];
   if (document.stale) words.push("It still shows the scores from an older version.");
   switch (status) {
     case "succeeded":
@@ -147,6 +151,7 @@ function ofDocument(document: Document, from: Submission | null, now: number): s
     case "queued":
     case "processing":
       if (waiting === null) return [...words, "It is being processed. No action is needed."];
+      if (from?.status === "canceling") return [...words, `Its submission was canceled: ${CANCELED_NEXT}.`];
       return [...words, `Waiting:  ${waitingWords(waiting, { model: document.model, submission }, now)}.`];
   }
 }
@@ -165,7 +170,7 @@ function retryInProgress(retry: SubmissionRetry, now: number): string {
 }
 
 function ofSubmission(submission: Submission, now: number): string[] {
-  const { id, status, counts, stalled, waiting, failures, retry } = submission;
+  const { id, status, counts, stalled, failures, retry } = submission;
   const state = submissionStatusWords(submission);
   const open = counts.queued + counts.processing;
   const so = status === "receiving" ? " sent so far" : "";
@@ -186,15 +191,19 @@ function ofSubmission(submission: Submission, now: number): string[] {
       "Its push was interrupted, and it was closed with the documents sent so far. Push the same input again to add the rest.",
     );
   if (stalled !== null) words.push(`${stalledWords(stalled)}.`);
-  if (waiting !== null)
-    words.push(`Waiting: ${waitingWords(waiting, { model: submission.model, submission: id }, now)}.`);
-  if (counts.failed > 0) {
-    words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
-    words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
-    if (retry !== null) words.push(retryInProgress(retry, now));
-    else if (status === "canceled" || status === "canceling")
-      words.push("It was canceled and cannot be retried. Push the documents again to score them.");
-    else words.push(`Retry:     ${shellCommand(["sluice", "retry"], [id])}`);
+  const waiting = submissionWaitingWords(submission, now);
+  if (waiting !== null) words.push(`Waiting: ${waiting}.`);
+  if (counts.failed === 0) return words;
+  const lost = lostOf(submission);
+  const recorded = counts.failed - lost;
+  words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
+  if (recorded > 0) words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
+  if (retry !== null) words.push(retryInProgress(retry, now));
+  else if (status === "canceled" || status === "canceling")
+    words.push("It was canceled and cannot be retried. Push the documents again to score them.");
+  else {
+    if (recorded > 0) words.push(`Retry:     ${shellCommand(["sluice", "retry"], [id])}`);
+    if (lost > 0) words.push(lostWords(lost));
   }
   return words;
 }

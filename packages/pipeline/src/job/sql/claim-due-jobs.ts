@@ -3,6 +3,7 @@ import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { PollWaits } from "../schedule.ts";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transactAll } from "@sluice/db";
+import { noticeSilence } from "../../platform/sql/change-alerts.ts";
 import { anySize, recordSize, type DatabaseSize, type MeasuredSize } from "../../platform/sql/database-size.ts";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
 import { anyDeletion } from "../../submission/sql/request-deletion.ts";
@@ -59,18 +60,21 @@ export async function claimDueJobs(db: Database, limits: ClaimLimits, now: Time)
   return (await query<ClaimedRow>(db, claim(limits, now))).map(claimedJob);
 }
 
+/** What the first call of a run finds. */
 export interface StartedRun {
   readonly jobs: ClaimedJob[];
   /** The recorded size of the database; `null` before the first record. */
   readonly size: DatabaseSize | null;
   readonly isRetrying: boolean;
   readonly isDeleting: boolean;
+  /** The time of the heartbeat before, if it is so old that this call raised an alert. */
+  readonly silentSince: number | null;
 }
 
 /**
  * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, records the size of the database
- * if a recent one is known, releases the jobs of pauses that expired before `pausesEndedBy`, and reads the recorded size
- * and whether a retry or the deletion of a collection is in progress, which takes one row each.
+ * if a recent one is known, releases the jobs of pauses that expired before `pausesEndedBy`, and reads the recorded
+ * size, and whether a retry or the deletion of a collection is in progress, which takes one row each.
  */
 export async function claimAtStart(
   db: Database,
@@ -80,6 +84,7 @@ export async function claimAtStart(
   measured: MeasuredSize | null = null,
 ): Promise<StartedRun> {
   const results = await transactAll(db, [
+    noticeSilence(now),
     beatOfPoller(db, now),
     ...(measured === null ? [] : [recordSize(measured, now)]),
     ...releaseEndedPauses(pausesEndedBy, now),
@@ -92,11 +97,13 @@ export async function claimAtStart(
     DatabaseSize[],
     { isRetrying: 0 | 1; isDeleting: 0 | 1 }[],
   ];
+  const [silence] = (results[0] ?? []) as readonly { readonly since?: number }[];
   return {
     jobs: claimed.map(claimedJob),
     size: sizes[0] ?? null,
     isRetrying: open?.isRetrying === 1,
     isDeleting: open?.isDeleting === 1,
+    silentSince: silence?.since ?? null,
   };
 }
 

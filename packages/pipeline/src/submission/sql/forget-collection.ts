@@ -49,7 +49,7 @@ export async function listNextParts(
   const next = sql`
     SELECT id, collection FROM submissions WHERE id >= ${at.submission} AND id <= ${through} ORDER BY id LIMIT ${WINDOW}`;
   // The loops already run in the order of submissions and parts. Sorting would first read every part.
-  const [[window], parts = []] = (await transactAll(db, [
+  const [[window], parts] = (await transactAll(db, [
     sql`SELECT max(id) AS last, count(*) AS count FROM (${next})`,
     sql`
       SELECT p.submission_id AS submission, p.part, p.document_count AS documentCount, (

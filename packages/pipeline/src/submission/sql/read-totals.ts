@@ -15,11 +15,15 @@ export interface SummedCounts {
 const LIVE_COLUMNS = sql.raw(
   "lane, label, collection, total, recorded, succeeded, failed, canceled, lost, created_at, completed_at, id",
 );
-/** Submissions that are not in `totals`: those of the last minutes, and open ones. */
-const live = sql`
-  SELECT ${LIVE_COLUMNS} FROM submissions WHERE id > (SELECT coalesce(max(submissions_through), '') FROM folds)
+/** The `LIMIT` that is none. */
+const ALL = -1;
+/** Submissions that are not in `totals`: those of the last minutes, and open ones; the oldest `limit` of each. */
+const live = (limit: number) => sql`
+  SELECT * FROM (SELECT ${LIVE_COLUMNS} FROM submissions
+    WHERE id > (SELECT coalesce(max(submissions_through), '') FROM folds) ORDER BY id LIMIT ${limit})
   UNION ALL
-  SELECT ${LIVE_COLUMNS} FROM submissions WHERE id IN (SELECT submission_id FROM unfolded_submissions)`;
+  SELECT ${LIVE_COLUMNS} FROM submissions
+    WHERE id IN (SELECT submission_id FROM unfolded_submissions ORDER BY submission_id LIMIT ${limit})`;
 const sums = sql.raw(
   "sum(total) AS total, sum(recorded) AS recorded, sum(succeeded) AS succeeded, sum(failed) AS failed, sum(canceled) AS canceled, sum(lost) AS lost",
 );
@@ -28,15 +32,15 @@ const rolledUpCounts = sql.raw("total, total AS recorded, succeeded, failed, can
 
 export type LaneTotals = SummedCounts & { readonly lane: Lane; readonly oldestOpenAt: number | null };
 
-/** Counts documents by lane. Reads open and new submissions, not ended ones. */
-export async function readLaneTotals(db: Database): Promise<LaneTotals[]> {
+/** Counts documents by lane. Reads open and new submissions, `limit` of each at most, and not ended ones. */
+export async function readLaneTotals(db: Database, limit = ALL): Promise<LaneTotals[]> {
   return query<LaneTotals>(
     db,
     sql`
     SELECT lane, ${sums}, min(oldest) AS oldestOpenAt FROM (
       SELECT name AS lane, ${rolledUpCounts}, NULL AS oldest FROM totals WHERE kind = 'lane'
       UNION ALL
-      SELECT lane, total, recorded, succeeded, failed, canceled, lost, iif(completed_at IS NULL, created_at, NULL) FROM (${live}))
+      SELECT lane, total, recorded, succeeded, failed, canceled, lost, iif(completed_at IS NULL, created_at, NULL) FROM (${live(limit)}))
     GROUP BY lane`,
   );
 }
@@ -61,16 +65,23 @@ export async function readLabelTotals(db: Database, label: string): Promise<Labe
   );
 }
 
-/** Counts failed documents by code, without those whose message was lost. */
-export async function readFailureTotals(db: Database): Promise<{ readonly code: string; readonly count: number }[]> {
+/**
+ * Counts failed documents by code, without those whose message was lost. Reads those of open and new submissions,
+ * `limit` at most.
+ */
+export async function readFailureTotals(
+  db: Database,
+  limit = ALL,
+): Promise<{ readonly code: string; readonly count: number }[]> {
   return query(
     db,
     sql`
     SELECT code, sum(count) AS count FROM (
       SELECT name AS code, total AS count FROM totals WHERE kind = 'code'
       UNION ALL
-      SELECT o.code, 1 FROM (SELECT id FROM (${live}) WHERE failed > 0) s
-      CROSS JOIN outcomes o INDEXED BY outcomes_failed ON o.submission_id = s.id AND o.status = 'failed')
+      SELECT * FROM (SELECT o.code, 1 FROM (SELECT id FROM (${live(limit)}) WHERE failed > 0) s
+        CROSS JOIN outcomes o INDEXED BY outcomes_failed ON o.submission_id = s.id AND o.status = 'failed'
+        LIMIT ${limit}))
     GROUP BY code HAVING sum(count) > 0`,
   );
 }
@@ -103,6 +114,30 @@ export async function readJobTotals(db: Database): Promise<JobTotals> {
       SELECT 0, 1, 0, unconfirmed_dispatches, repeated_dispatches FROM jobs INDEXED BY jobs_due WHERE due_at IS NOT NULL)`,
   );
   return row ?? { ended: 0, open: 0, tokens: 0, unconfirmed: 0, repeated: 0 };
+}
+
+export type EndedJobs = Omit<JobTotals, "open">;
+
+/**
+ * Sums the usage of ended jobs. Reads those that are not in `totals` in the order in which they ended, `limit` at most:
+ * a sum may lag, but never falls.
+ */
+export async function readEndedJobs(db: Database, limit: number): Promise<EndedJobs> {
+  const [row] = await query<EndedJobs>(
+    db,
+    sql`
+    SELECT coalesce(sum(ended), 0) AS ended, coalesce(sum(tokens), 0) AS tokens,
+      coalesce(sum(unconfirmed), 0) AS unconfirmed, coalesce(sum(repeated), 0) AS repeated
+    FROM (
+      SELECT total AS ended, tokens, unconfirmed_dispatches AS unconfirmed, repeated_dispatches AS repeated
+        FROM totals WHERE kind = 'jobs'
+      UNION ALL
+      SELECT * FROM (
+        SELECT 1, coalesce(tokens, 0), unconfirmed_dispatches, repeated_dispatches FROM jobs INDEXED BY jobs_finalized
+        WHERE finalized_sequence > (SELECT coalesce(max(jobs_through), 0) FROM folds) AND finalized_sequence IS NOT NULL
+        ORDER BY finalized_sequence LIMIT ${limit}))`,
+  );
+  return row ?? { ended: 0, tokens: 0, unconfirmed: 0, repeated: 0 };
 }
 
 /** Maximum jobs read to compute a throughput: more than end in an hour (90 per poller run). */
