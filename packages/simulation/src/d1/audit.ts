@@ -67,8 +67,8 @@ export const AUDITED = {
   pauses: ["scope", "reason", "until"],
   retries: ["submission_id", "code", "token", "documents", "queued"],
   heartbeats: ["name", "token", "at"],
-  alerts: ["name", "since"],
   retention_progress: ["task"],
+  alerts: ["name", "since"],
   malformed_messages: ["queue", "message_id", "body"],
 } as const;
 

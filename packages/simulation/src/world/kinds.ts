@@ -242,5 +242,6 @@ export const KINDS: readonly [Kind, ...Kind[]] = [
     among: 0.6,
     times: 4,
     forgets: true,
+    hasFrozenRetries: true,
   },
 ];
