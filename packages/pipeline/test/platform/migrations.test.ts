@@ -31,6 +31,7 @@ async function withRoom<T>(work: () => Promise<T>): Promise<T> {
   await env.DB.exec(
     "CREATE TABLE database_size (id integer PRIMARY KEY, bytes integer, level text, limit_bytes integer)",
   );
+  await env.DB.exec("CREATE TABLE collection_deletions (collection text PRIMARY KEY, through text)");
   await env.DB.exec("ALTER TABLE submissions ADD forgotten integer DEFAULT 0 NOT NULL");
   await env.DB.exec("CREATE TABLE collection_deletions (collection text, through text)");
   if (hasTexts) await env.DB.exec("ALTER TABLE contexts ADD parts text");

@@ -68,8 +68,8 @@ export const AUDITED = {
   retries: ["submission_id", "code", "token", "documents", "queued"],
   collection_deletions: ["collection", "through", "completed_at"],
   heartbeats: ["name", "token", "at"],
-  alerts: ["name", "since"],
   retention_progress: ["task"],
+  alerts: ["name", "since"],
   malformed_messages: ["queue", "message_id", "body"],
 } as const;
 

@@ -43,13 +43,14 @@ export async function runSeed(seed: number, sqlite: Sqlite, options: SeedOptions
     world.endFaults();
     clients.settle();
     await becomeQuiet(world, stack, stop);
-    if (!stop()) await endAlerts(world, stack, stop);
     if (world.faults.forgets) await forget(world, stack, stop, false);
+    if (!stop()) await endAlerts(world, stack, stop);
   }
   const check = async () => world.flaw ?? finalFlaw(world, clients.pushes) ?? (await readBackFlaw(world)) ?? world.flaw;
   let flaw = await check();
   if (flaw === null && world.faults.forgets) {
     await forget(world, stack, stop, true);
+    if (!stop()) await endAlerts(world, stack, stop);
     flaw = await check();
   }
   if (flaw !== null) world.fail(flaw);
