@@ -33,7 +33,6 @@ async function withRoom<T>(work: () => Promise<T>): Promise<T> {
   );
   await env.DB.exec("CREATE TABLE collection_deletions (collection text PRIMARY KEY, through text)");
   await env.DB.exec("ALTER TABLE submissions ADD forgotten integer DEFAULT 0 NOT NULL");
-  await env.DB.exec("CREATE TABLE collection_deletions (collection text, through text)");
   if (hasTexts) await env.DB.exec("ALTER TABLE contexts ADD parts text");
   const result = await work();
   await env.DB.exec("DROP TABLE high_water_marks");

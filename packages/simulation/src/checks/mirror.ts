@@ -9,8 +9,10 @@ import { holdFlaw, isPieceOfInvalid, jobFlaw, laneFlaw, newJobFlaw, originOf, wa
 import { openJobsFlaw, outcomeFlaw } from "./outcome-rules.ts";
 import { activityFlaw, idFlaw } from "./time-rules.ts";
 import { Pauses } from "./pauses.ts";
-import { Retention, type RetentionRules } from "./retention.ts";
+import { Retention } from "./retention.ts";
 import { Retries } from "./retries.ts";
+import type { Rules } from "./rules.ts";
+import { Sequences } from "./sequences.ts";
 import { SubmitRate } from "./submit-rate.ts";
 import { cancellationFlaw, countsFlaw, holderOf, submissionFlaw } from "./submission-rules.ts";
 import { Texts } from "./texts.ts";
@@ -21,28 +23,16 @@ import {
   listOf,
   dispatchIn,
   newJob,
+  newSubmission,
   newVersion,
   startOver,
   versionKey,
   type Dispatch,
-  type Content,
   type Job,
   type Submission,
   type Version,
   type VersionKey,
 } from "./state.ts";
-
-interface Rules {
-  readonly fail: (flaw: string) => void;
-  /** By D1's clock, and by the world's. */
-  readonly now: () => number;
-  readonly worldNow: () => number;
-  /** Returns how far D1's clock was adjusted since a world time, in milliseconds. */
-  readonly clockSetSince: (time: number) => number;
-  readonly retention: RetentionRules;
-  /** Returns the content that a client pushed under this key, if any. */
-  readonly contentOf: (key: VersionKey) => Content | undefined;
-}
 
 /**
  * Mirrors D1 row by row as transactions commit, and checks the invariants after each: every document that has not ended
@@ -63,7 +53,7 @@ export class Mirror {
   readonly #rate = new SubmitRate();
   readonly #chain = new Chain();
   readonly #texts = new Texts();
-  #lastSequence = 0;
+  readonly #sequences = new Sequences();
   readonly #startedBy = new Map<Caller, readonly Dispatch[]>();
   #transaction = new Transaction([]);
 
@@ -102,7 +92,7 @@ export class Mirror {
       this.#report(newJobFlaw(job, this.jobs));
     }
     this.#report(this.#transaction.retriedFlaw(newJobs));
-    this.#report(this.#sequencesFlaw());
+    this.#report(this.#sequences.flawIn(this.#transaction.sequences));
     for (const job of this.#transaction.jobs) this.#report(jobCountsFlaw(job, (key) => this.version(key)));
     if (changes.some(([table]) => table === "jobs" || table === "pauses")) this.#report(this.pauses.flawIn(this.jobs));
     for (const version of this.#transaction.versions) this.#report(openJobsFlaw(version));
@@ -140,17 +130,7 @@ export class Mirror {
     this.#report(activityFlaw(row, known?.row, this.#rules.now()));
     if (known === undefined) {
       this.#report(idFlaw(row.id, [...this.submissions.keys()].at(-1) ?? "", this.#rules.now()));
-      const counted = {
-        recorded: 0,
-        succeeded: 0,
-        failed: 0,
-        canceled: 0,
-        forgotten: 0,
-        unconfirmed: 0,
-        jobs: 0,
-        tokens: 0,
-      };
-      const submission = { row, ...counted, heldBy: by, heldSince: this.#rules.now(), deleted: false };
+      const submission = newSubmission(row, by, this.#rules.now());
       this.submissions.set(row.id, submission);
       return void this.#transaction.submissions.add(submission);
     }
@@ -276,16 +256,6 @@ export class Mirror {
   #part(event: Change[1], change: Change): void {
     const isForgotten = event === "delete" && this.#transaction.isRetention;
     this.#report(isForgotten ? this.#retention.partFlaw(change) : this.deletions.takePart(event, change, this));
-  }
-
-  /** Checks that jobs that ended got numbers that no job had before. */
-  #sequencesFlaw(): string | null {
-    const { sequences } = this.#transaction;
-    for (const sequence of sequences.toSorted((a, b) => a - b)) {
-      if (sequence <= this.#lastSequence) return `the finalized sequence ${sequence} was used before`;
-      this.#lastSequence = sequence;
-    }
-    return null;
   }
 
   #startDispatch(job: Job, row: JobRow, list: readonly VersionKey[], by: Caller): void {

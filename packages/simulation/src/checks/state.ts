@@ -176,6 +176,21 @@ export interface Submission {
   deleted: boolean;
 }
 
+/** A submission that was just opened by a request. */
+export function newSubmission(row: SubmissionRow, heldBy: Caller, heldSince: number): Submission {
+  const counts = {
+    recorded: 0,
+    succeeded: 0,
+    failed: 0,
+    canceled: 0,
+    forgotten: 0,
+    unconfirmed: 0,
+    jobs: 0,
+    tokens: 0,
+  };
+  return { row, ...counts, heldBy, heldSince, deleted: false };
+}
+
 export function isOpen(status: string): boolean {
   return status === "pending" || status === "dispatching" || status === "dispatched";
 }
