@@ -25,7 +25,9 @@ import {
   newJob,
   newSubmission,
   newVersion,
+  recordVersion,
   startOver,
+  takeStagedPart,
   versionKey,
   type Dispatch,
   type Job,
@@ -77,7 +79,7 @@ export class Mirror {
       else if (table === "jobs") this.#job(event, rowOf("jobs", change), by, newJobs);
       else if (table === "parts") this.#part(event, change);
       else if (table === "contexts") this.#report(this.#texts.take(event, change, this.#transaction, this.#retention));
-      else if (table === "staged_parts") this.#stagedPart(event, change);
+      else if (table === "staged_parts") takeStagedPart(this.staged, change);
       else if (table === "pauses") this.pauses.take(event, change);
       else if (table === "retries") this.#retry(event, change);
       else if (table === "malformed_messages") {
@@ -167,10 +169,7 @@ export class Mirror {
     }
     if (version.recorded)
       this.#rules.fail(`${key} was recorded again${version.deleted ? " after it was deleted" : ""}`);
-    version.recorded = true;
-    version.payloadBytes = Number(change[5]);
-    version.collection = String(change[3]);
-    [version.part, version.contextsId] = [Number(change[6]), Number(change[7])];
+    recordVersion(version, change);
     this.#retention.addTexts(version);
     submission.recorded += 1;
   }
@@ -271,11 +270,5 @@ export class Mirror {
   #touch(key: VersionKey): void {
     const version = this.versions.get(key);
     if (version !== undefined) this.#transaction.versions.add(version);
-  }
-
-  #stagedPart(event: string, change: Change): void {
-    const key = `${change[2]} ${change[3]}`;
-    if (event === "delete") this.staged.delete(key);
-    else this.staged.set(key, Number(change[4]));
   }
 }

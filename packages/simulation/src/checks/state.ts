@@ -1,5 +1,5 @@
 import type { Caller } from "../world/caller.ts";
-import type { JobRow, OutcomeRow, SubmissionRow } from "./changes.ts";
+import type { Change, JobRow, OutcomeRow, SubmissionRow } from "./changes.ts";
 
 /** A document as a client pushed it, from which its scores must be computed. */
 export interface Content {
@@ -233,4 +233,18 @@ export function dispatchIn(
 export function listOf(members: string): VersionKey[] {
   const groups = JSON.parse(members) as [string, string[]][];
   return groups.flatMap(([submission, documents]) => documents.map((document) => versionKey(submission, document)));
+}
+
+/** Applies the insert of a document's row. */
+export function recordVersion(version: Version, [, , , collection, , payloadBytes, part, contextsId]: Change): void {
+  version.recorded = true;
+  version.payloadBytes = Number(payloadBytes);
+  version.collection = String(collection);
+  [version.part, version.contextsId] = [Number(part), Number(contextsId)];
+}
+
+/** Applies a change of a staged part. */
+export function takeStagedPart(staged: Map<string, number>, [, event, submission, part, stagedAt]: Change): void {
+  if (event === "delete") staged.delete(`${submission} ${part}`);
+  else staged.set(`${submission} ${part}`, Number(stagedAt));
 }
