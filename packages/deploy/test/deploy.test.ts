@@ -88,9 +88,9 @@ describe("a deployment to an empty account", () => {
     for (const worker of ["consumer", "poller"]) {
       const text = readFileSync(join(folder, "production", worker, "wrangler.json"), "utf8");
       expect(JSON.parse(text)).toMatchObject({ name: `sluice-${worker}`, ai: { binding: "AI" } });
-      expect(text).not.toMatch(/local-ai|WorkersAI|00000000/);
+      expect(text).not.toMatch(/local-ai|WorkersAI|00000000-/);
     }
-    expect(readFileSync(join(folder, "production", "producer", "wrangler.json"), "utf8")).not.toMatch(/"ai"|00000000/);
+    expect(readFileSync(join(folder, "production", "producer", "wrangler.json"), "utf8")).not.toMatch(/"ai"|00000000-/);
     expect(account.workers["sluice-consumer"]?.ai).toBe(true);
     expect(account.workers["sluice-poller"]).toMatchObject({ ai: true, crons: ["* * * * *"] });
   });
