@@ -64,7 +64,7 @@ export const REPORTING: readonly Mutation[] = [
     "silence-unlogged",
     "a run that notices that the poller was silent does not log it",
     "workThrough",
-    "if (started !== null && started.silentSince !== null) logSilence(context, started.silentSince);",
+    "if (started.silentSince !== null) logSilence(context, started.silentSince);",
     "",
   ),
   mutation(
