@@ -132,6 +132,19 @@ it("metrics show the queues, and go on without one that does not report", async 
   });
 });
 
+it("metrics contain no text, id or name of a collection or key", async () => {
+  const secret = "secret-0815";
+  const document = { id: secret, query: secret, contexts: [secret], metadata: { secret } };
+  await failed([document], "model_error", { collection: secret, label: secret });
+  await quarantineMessage(db(), { queue: secret, id: secret, reason: secret, body: secret }, NOW);
+  const pause = { reason: "requested", message: secret, since: NOW, until: null } as const;
+  await pauseDispatching(db(), { ...pause, scope: `submission:${secret}` });
+  const response = await (await testApi()).fetch("/metrics");
+  const text = new TextDecoder().decode(await response.arrayBuffer());
+  expect(text).toContain('scope="submission",reason="requested"');
+  expect(text).not.toContain(secret);
+});
+
 it("metrics are refused to keys that are limited to collections, and to keys without admin", async () => {
   expect((await refused("/metrics", {}, await limited())).response.status).toBe(403);
   const { keys } = (await testApi()).context;

@@ -108,20 +108,31 @@ function modelPaused({ scope, reason, message, since }: Pause): Finding[] {
   ];
 }
 
-function databaseFull(signs: Signs): Finding[] {
+/** The level of the database and its start, from what the key may read. */
+function databaseLevel(signs: Signs): { readonly level: string | undefined; readonly since: string | null } {
+  if (signs.stats?.database) return signs.stats.database;
   const [age] = valuesOf(signs, "sluice_database_level_age_seconds");
-  const level = valuesOf(signs, "sluice_database_level").find(({ value }) => value === 1)?.labels["level"];
-  const since = sinceSeconds(age?.value, signs.now);
-  const room =
-    "Delete what is not needed, or shorten the retention: RETAIN_TEXTS_DAYS, RETAIN_HISTORY_DAYS, RETAIN_SCORES_DAYS of the poller.";
+  const level = valuesOf(signs, "sluice_database_level").find(({ value }) => value === 1);
+  return { level: level?.labels["level"], since: sinceSeconds(age?.value, signs.now) };
+}
+
+const SHORTEN =
+  "Delete what is not needed, or shorten the retention: RETAIN_TEXTS_DAYS, RETAIN_HISTORY_DAYS, RETAIN_SCORES_DAYS of the poller.";
+
+function databaseFull(signs: Signs): Finding[] {
+  const { level, since } = databaseLevel(signs);
+  // /readyz names the setting if only scores that are kept remain.
+  const isLasting = signs.readiness.detail?.includes("RETAIN_SCORES_DAYS") === true;
+  const full = "New pushes are answered 503, and messages wait in their queues, until it is below 90 %.";
+  const lasting = `${full} This does not resolve itself: only scores that are kept remain.`;
   if (level === "full")
     return [
       {
         name: "database_full",
         since,
         what: "The database is above 95 % of its limit.",
-        means: "New pushes are answered 503, and messages wait in their queues, until it is below 90 %.",
-        do: [room],
+        means: isLasting ? lasting : full,
+        do: [isLasting ? "Set or lower RETAIN_SCORES_DAYS of the poller, or delete a collection." : SHORTEN],
       },
     ];
   if (level !== "pressure") return [];
@@ -131,7 +142,7 @@ function databaseFull(signs: Signs): Finding[] {
       since,
       what: "The database is above 85 % of its limit.",
       means: "Retention ignores ages: texts go first, the oldest first. Scores stay.",
-      do: ["Push less.", room],
+      do: ["Push less.", SHORTEN],
     },
   ];
 }

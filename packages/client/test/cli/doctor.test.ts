@@ -134,6 +134,25 @@ test("doctor finds what only the metrics, the submissions or readiness show", as
   for (const [answers, expected] of cases) expect(await named(bench, answers)).toEqual([expected]);
 });
 
+test("doctor says whether a full database resolves itself, to keys that may not read metrics too", async ({
+  bench,
+}) => {
+  const full = { level: "full", bytes: 97, limit_bytes: 100, since: before(25 * MINUTE) } as const;
+  const detail = "The database is full: 97 % of MAX_DATABASE_BYTES.";
+  const answers = (more: string): Answers => ({
+    ready: () => problem(503, "unavailable", { detail: `${detail}${more}` }),
+    stats: { database: full },
+    metrics: () => problem(403, "forbidden"),
+  });
+  const first = await doctor(bench, answers(""));
+  expect(first.text).toContain(`database_full for 25 min, since ${full.since}\n`);
+  expect(first.text).toContain("→ Delete what is not needed, or shorten the retention");
+  expect(first.text).not.toContain("resolve itself");
+  const lasting = await doctor(bench, answers(" Set or lower RETAIN_SCORES_DAYS of the poller."));
+  expect(lasting.text).toContain("This does not resolve itself: only scores that are kept remain.");
+  expect(lasting.text).toContain("→ Set or lower RETAIN_SCORES_DAYS of the poller, or delete a collection.");
+});
+
 test("doctor goes on without what the key may not read, and says so", async ({ bench }) => {
   const { code, text, stderr } = await doctor(bench, { metrics: () => problem(403, "forbidden") });
   expect(stderr).toBe("Skipped metrics: Detail of forbidden.\n");

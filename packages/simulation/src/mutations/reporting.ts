@@ -68,10 +68,10 @@ export const REPORTING: readonly Mutation[] = [
     "",
   ),
   mutation(
-    "alert-logged-by-everyone",
-    "each of several overlapping runs logs the end of an alert",
-    "endAlerts",
-    "(elapsed === null ? [remove] : [remove, gone])",
-    "[remove, gone]",
+    "silence-again",
+    "a poller that is silent again while the alert is raised is logged as another alert",
+    "noticeSilence",
+    "ON CONFLICT DO NOTHING RETURNING since",
+    "ON CONFLICT DO UPDATE SET since = excluded.since RETURNING since",
   ),
 ];

@@ -60,7 +60,7 @@ export class Invocation implements Caller {
     return this.#timeline.now - this.startedAt;
   }
 
-  /** Called with the fault of each call when it begins. */
+  /** Called with the fault of each call, as soon as it is known. */
   callBegan(fault: string | null): void {
     this.hadFault ||= fault !== null;
   }

@@ -20,6 +20,9 @@ export interface Passage {
   readonly error?: Error;
 }
 
+/** A call that takes longer may exceed the caller's time limit, which then does not learn its answer. Milliseconds. */
+const MAX_PROMPT_MS = 30_000;
+
 /** Carries every call between Workers and the world. A Worker may die at any of them. */
 export class Ports {
   readonly #timeline: Timeline;
@@ -54,7 +57,9 @@ export class Ports {
       this.#timeline.after(there, () => {
         const settle = passage.lost === true ? failing<T>(passage.error) : this.#arrive(by, label, passage, work);
         if (this.#faults.strikes("worker_frozen")) this.#freeze(by);
-        by.later(passage.back ?? this.#latency(), () => {
+        const back = passage.back ?? this.#latency();
+        if (there + back > MAX_PROMPT_MS) by.callBegan("slow");
+        by.later(back, () => {
           by.callEnded(passage.fault);
           by.endWait();
           if (dies === "worker_death_after_call") return this.kill(by, `after ${label}`);
@@ -87,6 +92,7 @@ export class Ports {
     const frozen = this.#random.spread(60_000, 1_000_000);
     this.#trace.add(by.name, `freezes for ${Math.round(frozen / 1_000)} s`, "worker_frozen");
     by.freeze(frozen);
+    by.callBegan("worker_frozen");
   }
 
   #deathOnTheWay(): "worker_death_in_flight" | "worker_death_after_call" | null {

@@ -68,5 +68,5 @@ function stuckJobs(now: number, stuckAfter: number): SQL {
       SELECT ended_at FROM (
         SELECT status, batches, ended_at FROM jobs INDEXED BY jobs_finalized WHERE finalized_sequence IS NOT NULL
         ORDER BY finalized_sequence DESC LIMIT ${MAX_READ})
-      WHERE status = 'failed' AND batches >= ${MAX_BATCHES} AND ended_at >= ${unansweredFrom})`;
+      WHERE status = 'failed' AND batches >= ${MAX_BATCHES} AND ended_at BETWEEN ${unansweredFrom} AND ${now})`;
 }
