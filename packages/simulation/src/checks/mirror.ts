@@ -229,8 +229,7 @@ export class Mirror {
       if (row.unconfirmed_dispatches > before.unconfirmed_dispatches) countUnconfirmed(job, this.submissions);
       const now = this.#rules.now();
       const dispatch = job.dispatches.get(row.dispatch_number);
-      const { clockSetSince } = this.#rules;
-      const world = { now, clockSetSince, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
+      const world = { ...this.#rules, now, worker: by.worker, submissions: this.submissions, jobs: this.jobs };
       this.#report(jobFlaw(job, row, list, world));
       if (before.finalized_sequence === null && row.finalized_sequence !== null)
         this.#transaction.sequences.push(row.finalized_sequence);
