@@ -70,7 +70,10 @@ describe("a run of the poller", () => {
     expect(await readDatabaseSize(context.db, NOW)).toMatchObject({ level: "high", since: NOW - RUN, age: 0 });
   });
 
-  it("lets retention run after everything else, unless the database is under pressure", async () => {
+  it("lets retention run last in a sweep, and first in every run while under pressure", async () => {
+    const idle = poller();
+    await runPoller(idle.context);
+    expect(idle.retained).toEqual([]);
     await dueJob();
     const calm = poller();
     calm.clock.now = SWEEP_AT;
