@@ -40,7 +40,9 @@ describe("GET a document", () => {
   it("gives texts, metadata and only the best score if requested", async () => {
     await scored([{ id: "one", contexts: ["a", "b"] }]);
     const document = await ask<DocumentShape>(`${documentPath("one")}?include=text,metadata&top_k=1`);
-    expect(document.scores).toEqual([{ rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "b" }]);
+    expect(document.scores).toEqual([
+      { rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "b", text_expired_at: null },
+    ]);
     expect(document).toHaveProperty("metadata", null);
   });
 

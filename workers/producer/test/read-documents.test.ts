@@ -26,7 +26,9 @@ describe("documents by their ids", () => {
   it("show what is requested", async () => {
     await scored([{ id: "a", contexts: ["one", "two"] }]);
     const answer = await ask<{ data: DocumentShape[] }>(`${path("a")}&include=text&top_k=1`);
-    expect(answer.data[0]?.scores).toEqual([{ rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "two" }]);
+    expect(answer.data[0]?.scores).toEqual([
+      { rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "two", text_expired_at: null },
+    ]);
   });
 
   it("are all missing for a key of other collections", async () => {

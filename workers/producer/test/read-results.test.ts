@@ -82,7 +82,9 @@ describe("the results of a submission", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as DocumentShape);
     expect(lines.map((one) => one.id)).toEqual(ids(0, 30).map((one) => one.id));
-    expect(lines[0]?.scores).toEqual([{ rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "two" }]);
+    expect(lines[0]?.scores).toEqual([
+      { rank: 1, score: 0.75, context_id: "1", context_index: 1, text: "two", text_expired_at: null },
+    ]);
     const { data } = await ask<Page<DocumentShape>>(`/v1/submissions/${submission}/results?include=text&top_k=1`);
     expect(lines).toEqual(data);
   });

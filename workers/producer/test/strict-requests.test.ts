@@ -42,7 +42,7 @@ describe("a request to a route that takes no body", () => {
   it.each(bodiless)("may have a body of no bytes or of white space: $method $path", async (route) => {
     for (const pieces of [["", ""], [" "], ["\r\n", "\t "]]) {
       const response = await withBody(route, streamOf(...pieces));
-      expect(JSON.stringify(await response.json())).not.toContain("takes no body");
+      expect(await response.text()).not.toContain("takes no body");
     }
   });
 
