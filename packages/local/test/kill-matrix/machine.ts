@@ -9,6 +9,7 @@ import type { Adapt, Configuration, LocalWorker } from "../../src/configuration.
 import { fireCron } from "../../src/cron.ts";
 import { queryD1 } from "../../src/demo/d1.ts";
 import { startStack, type Stack } from "../../src/runtime.ts";
+import type { Settings } from "../../src/settings.ts";
 import { startBundled } from "../bundled-runtime.ts";
 import { migrateState } from "../migrated-state.ts";
 import { Director } from "./director.ts";
@@ -66,7 +67,15 @@ export class Machine {
     this.director = director;
   }
 
-  static async start(signal: AbortSignal): Promise<Machine> {
+  /**
+   * `changed`: settings other than those of the kill matrix. `waitSeconds`: the consumer's interval of runs, from which
+   * follows how long messages wait for room: the Queue measures that by the machine's clock.
+   */
+  static async start(
+    signal: AbortSignal,
+    changed: Partial<Settings> = {},
+    waitSeconds = RUN_INTERVAL_SECONDS,
+  ): Promise<Machine> {
     const state = mkdtempSync(join(tmpdir(), "sluice-kill-"));
     migrateState(state);
     const machine: Machine = new Machine(state, await Director.start(async () => machine.#restart()));
@@ -80,8 +89,13 @@ export class Machine {
       retention: {},
       apiKey: null,
       maxDatabaseBytes: null,
+      ...changed,
     } as const;
-    const adapt: Adapt = (worker, configuration) => killable(worker, configuration, machine.director.url);
+    const adapt: Adapt = (worker, configuration) =>
+      killable(worker, configuration, {
+        director: machine.director.url,
+        interval: worker === "consumer" ? waitSeconds : RUN_INTERVAL_SECONDS,
+      });
     const stack = await startStack(settings, KEY, signal, adapt, async (adapted, paths, log) => {
       const started = await startBundled(adapted, paths, log);
       if (started.ok) machine.#miniflare = started.value.miniflare;
@@ -192,12 +206,16 @@ export class Machine {
 }
 
 /** The Worker's configuration with the entry that reports its steps. The stand-in is unchanged. */
-function killable(worker: LocalWorker, configuration: Configuration, director: string): Configuration {
+function killable(
+  worker: LocalWorker,
+  configuration: Configuration,
+  { director, interval }: { readonly director: string; readonly interval: number },
+): Configuration {
   if (worker === "local-ai") return configuration;
   const vars = { ...configuration.vars, DIRECTOR: director };
   return {
     ...configuration,
     main: join(import.meta.dirname, "workers", `${worker}.ts`),
-    vars: worker === "producer" ? vars : { ...vars, RUN_INTERVAL_SECONDS: String(RUN_INTERVAL_SECONDS) },
+    vars: worker === "producer" ? vars : { ...vars, RUN_INTERVAL_SECONDS: String(interval) },
   };
 }
