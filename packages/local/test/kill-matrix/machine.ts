@@ -67,14 +67,11 @@ export class Machine {
     this.director = director;
   }
 
-  /**
-   * `changed`: settings other than those of the kill matrix. `waitSeconds`: the consumer's interval of runs, from which
-   * follows how long messages wait for room: the Queue measures that by the machine's clock.
-   */
+  /** `changed`: settings other than those of the kill matrix. `adapt` changes the configurations further. */
   static async start(
     signal: AbortSignal,
     changed: Partial<Settings> = {},
-    waitSeconds = RUN_INTERVAL_SECONDS,
+    adapt: Adapt = (_, configuration) => configuration,
   ): Promise<Machine> {
     const state = mkdtempSync(join(tmpdir(), "sluice-kill-"));
     migrateState(state);
@@ -91,13 +88,10 @@ export class Machine {
       maxDatabaseBytes: null,
       ...changed,
     } as const;
-    const adapt: Adapt = (worker, configuration) =>
-      killable(worker, configuration, {
-        director: machine.director.url,
-        interval: worker === "consumer" ? waitSeconds : RUN_INTERVAL_SECONDS,
-      });
-    const stack = await startStack(settings, KEY, signal, adapt, async (adapted, paths, log) => {
-      const started = await startBundled(adapted, paths, log);
+    const adapted: Adapt = (worker, configuration) =>
+      adapt(worker, killable(worker, configuration, machine.director.url));
+    const stack = await startStack(settings, KEY, signal, adapted, async (used, paths, log) => {
+      const started = await startBundled(used, paths, log);
       if (started.ok) machine.#miniflare = started.value.miniflare;
       return started;
     });
@@ -206,16 +200,12 @@ export class Machine {
 }
 
 /** The Worker's configuration with the entry that reports its steps. The stand-in is unchanged. */
-function killable(
-  worker: LocalWorker,
-  configuration: Configuration,
-  { director, interval }: { readonly director: string; readonly interval: number },
-): Configuration {
+function killable(worker: LocalWorker, configuration: Configuration, director: string): Configuration {
   if (worker === "local-ai") return configuration;
   const vars = { ...configuration.vars, DIRECTOR: director };
   return {
     ...configuration,
     main: join(import.meta.dirname, "workers", `${worker}.ts`),
-    vars: worker === "producer" ? vars : { ...vars, RUN_INTERVAL_SECONDS: String(interval) },
+    vars: worker === "producer" ? vars : { ...vars, RUN_INTERVAL_SECONDS: String(RUN_INTERVAL_SECONDS) },
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Machine } from "../kill-matrix/machine.ts";
-import { LIMIT_BYTES, RoomSoak, soakSettings } from "./room-soak.ts";
+import type { Machine } from "../kill-matrix/machine.ts";
+import { LIMIT_BYTES, RoomSoak, startSmall } from "./room-soak.ts";
 
 const SEED = 1;
 /** Times what fits. */
@@ -10,7 +10,7 @@ const MAX_ROUNDS = 200;
 const ending = new AbortController();
 let machine: Machine;
 beforeAll(async () => {
-  machine = await Machine.start(ending.signal, soakSettings, 1);
+  machine = await startSmall(ending.signal);
 }, 60_000);
 afterAll(async () => {
   ending.abort();

@@ -1,13 +1,13 @@
 import type { Submission } from "@sluice/client/types";
 import { expect } from "vitest";
 import * as z from "zod";
-import type { Machine } from "../kill-matrix/machine.ts";
+import { Machine } from "../kill-matrix/machine.ts";
 import { Push } from "../kill-matrix/push.ts";
 import type { KillAt } from "../kill-matrix/director.ts";
 import { instantScores, seededNumbers, soakDocument, type SoakDocument } from "./soak-documents.ts";
 
-/** So small that some dozens of pushes fill it. Five percent of it are more than the pushes at once. */
-export const LIMIT_BYTES = 4_000_000;
+/** So small that some dozens of pushes fill it. Five percent of it are more than the two pushes at once. */
+export const LIMIT_BYTES = 3_000_000;
 const COLLECTIONS = ["soak-a", "soak-b", "soak-c"] as const;
 const IDS = 30;
 const DOCUMENTS = 6;
@@ -270,8 +270,19 @@ export class RoomSoak {
 }
 
 /** Retention by age within the time of a soak, and a limit that is reached many times. */
-export const soakSettings = {
+const settings = {
   localAi: "instant",
   retention: { RETAIN_TEXTS_DAYS: "0.005", RETAIN_HISTORY_DAYS: "0.02" },
   maxDatabaseBytes: LIMIT_BYTES,
 } as const;
+
+/** Starts a stack with a small database. Its deliveries are as small, so that one fits into the last five percent. */
+export function startSmall(signal: AbortSignal): Promise<Machine> {
+  return Machine.start(signal, settings, (worker, configuration) => {
+    if (worker !== "consumer") return configuration;
+    const { queues, vars } = configuration;
+    const consumers = (queues?.consumers ?? []).map((one) => ({ ...one, max_batch_size: 1, max_concurrency: 1 }));
+    // The Queue measures the wait for room by the machine's clock, so it is a second.
+    return { ...configuration, vars: { ...vars, RUN_INTERVAL_SECONDS: "0.02" }, queues: { ...queues, consumers } };
+  });
+}
