@@ -7,7 +7,7 @@ import type { KillAt } from "../kill-matrix/director.ts";
 import { instantScores, seededNumbers, soakDocument, type SoakDocument } from "./soak-documents.ts";
 
 /** So small that some dozens of pushes fill it. Five percent of it are more than the two pushes at once. */
-export const LIMIT_BYTES = 3_000_000;
+export const LIMIT_BYTES = 2_500_000;
 const COLLECTIONS = ["soak-a", "soak-b", "soak-c"] as const;
 const IDS = 30;
 const DOCUMENTS = 6;
@@ -74,14 +74,17 @@ export class RoomSoak {
     this.#random = seededNumbers(seed);
   }
 
-  /** Pushes until one is refused, then runs the poller, and deletes a document. */
+  /** Pushes until one is refused, then runs the poller, checks what has ended, and deletes a document. */
   async round(): Promise<void> {
+    // Before new versions of the document are pushed.
+    if (this.#deleting !== null) await this.#delete();
     const pushes = PUSHES_PER_RUN[this.#random(PUSHES_PER_RUN.length)] ?? 0;
     let wait = 0;
     for (let pushed = 0; pushed < pushes && wait === 0; pushed += AT_ONCE) wait = await this.#send();
     if (wait > 0) await this.#machine.director.passTime(wait * 1_000);
     await this.#machine.tick();
     await this.#follow();
+    await this.#delete();
   }
 
   /** Does rounds until the runtime is killed at a step, and restarted. */
@@ -124,12 +127,21 @@ export class RoomSoak {
       const collection = COLLECTIONS[(first + index) % COLLECTIONS.length] ?? "";
       const from = this.#random(IDS);
       const documents = Array.from({ length: DOCUMENTS }, (_unused, n) => {
-        this.#made += 1;
-        return soakDocument(collection, `d${(from + n) % IDS}`, this.#made, this.#random(FAILING) === 0);
+        const fails = this.#random(FAILING) === 0;
+        return this.#make(collection, `d${(from + n) % IDS}`, fails);
       });
-      const plain = documents.map(({ id, query, contexts }) => ({ id, query, contexts }));
-      return { push: new Push(this.#machine, collection, plain), documents, refused: false };
+      return this.#pushOf(collection, documents);
     });
+  }
+
+  #make(collection: string, id: string, fails: boolean): SoakDocument {
+    this.#made += 1;
+    return soakDocument(collection, id, this.#made, fails);
+  }
+
+  #pushOf(collection: string, documents: readonly SoakDocument[]): SoakPush {
+    const plain = documents.map(({ id, query, contexts }) => ({ id, query, contexts }));
+    return { push: new Push(this.#machine, collection, plain), documents, refused: false };
   }
 
   #accept(submission: string, { documents, refused }: SoakPush): void {
@@ -144,11 +156,10 @@ export class RoomSoak {
     }
   }
 
-  /** Checks the submissions that have ended since, and deletes a document. */
+  /** Checks the submissions that have ended since. */
   async #follow(): Promise<void> {
     const progress = await this.#progress([...this.#open.keys()]);
     for (const one of progress) if (one.status === "completed") this.#end(one);
-    await this.#delete();
   }
 
   async #progress(submissions: readonly string[]): Promise<Progress[]> {
@@ -212,14 +223,25 @@ export class RoomSoak {
 
   /** Runs the poller until everything that was accepted has ended. */
   async finish(): Promise<void> {
+    if (this.#deleting !== null) await this.#delete();
     while (this.#pending.length > 0) {
       await this.#send();
       await this.#machine.tick();
     }
     await this.#machine.tickUntil("every accepted document ends", async () => {
       await this.#follow();
-      return this.#open.size === 0 && this.#deleting === null;
+      return this.#open.size === 0;
     });
+  }
+
+  /** Pushes documents of which one fails, and returns them once they have ended. The last is the one that fails. */
+  async pushFailing(): Promise<readonly SoakDocument[]> {
+    const documents = Array.from({ length: DOCUMENTS }, (_, n) =>
+      this.#make(COLLECTIONS[0], `late-${n}`, n === DOCUMENTS - 1),
+    );
+    this.#pending = [this.#pushOf(COLLECTIONS[0], documents)];
+    await this.finish();
+    return documents;
   }
 
   /** Checks the sums of all submissions that are left, the scores of the newest versions, and that nothing deleted is. */
@@ -255,13 +277,13 @@ export class RoomSoak {
     expect([...served.keys()], `scores of deleted documents of ${collection}`).toEqual([]);
   }
 
-  /** The names of the documents of which there are texts or queries. */
-  async textsOf(documents: readonly SoakDocument[]): Promise<string[]> {
+  /** The names of the documents of which there are contexts; with `queriesToo`, or queries. */
+  async textsOf(documents: readonly SoakDocument[], queriesToo = true): Promise<string[]> {
     const rows = await this.#machine.sql(
-      `SELECT value AS name FROM json_each(?1) WHERE
-         EXISTS (SELECT 1 FROM contexts WHERE instr(texts, value) > 0)
-         OR EXISTS (SELECT 1 FROM documents WHERE instr(query, value) > 0)
-         OR EXISTS (SELECT 1 FROM staged_parts WHERE instr(body, value) > 0)`,
+      `SELECT value AS name FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM contexts WHERE instr(texts, value) > 0)
+         ${queriesToo ? "OR EXISTS (SELECT 1 FROM documents WHERE instr(query, value) > 0)" : ""}
+         OR EXISTS (SELECT 1 FROM staged_parts WHERE instr(body, value) > 0)
+       ORDER BY name`,
       z.object({ name: z.string() }),
       JSON.stringify(documents.map(({ name }) => name)),
     );
@@ -269,10 +291,16 @@ export class RoomSoak {
   }
 }
 
+const DAY_MS = 86_400_000;
 /** Retention by age within the time of a soak, and a limit that is reached many times. */
+export const RETAIN_TEXTS_MS = 0.005 * DAY_MS;
+export const RETAIN_HISTORY_MS = 0.02 * DAY_MS;
 const settings = {
   localAi: "instant",
-  retention: { RETAIN_TEXTS_DAYS: "0.005", RETAIN_HISTORY_DAYS: "0.02" },
+  retention: {
+    RETAIN_TEXTS_DAYS: String(RETAIN_TEXTS_MS / DAY_MS),
+    RETAIN_HISTORY_DAYS: String(RETAIN_HISTORY_MS / DAY_MS),
+  },
   maxDatabaseBytes: LIMIT_BYTES,
 } as const;
 
