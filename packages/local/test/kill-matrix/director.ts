@@ -50,6 +50,8 @@ export class Director {
   #held: (readonly [Step, ServerResponse])[] = [];
   #trace: string[] = [];
   #ahead = 0;
+  /** The largest size that D1 reported to a Worker. */
+  largestDatabaseBytes = 0;
 
   private constructor(kill: () => Promise<void>, patience: number) {
     this.#kill = kill;
@@ -146,6 +148,7 @@ export class Director {
       return;
     }
     this.#isolates.add(step.isolate);
+    this.largestDatabaseBytes = Math.max(this.largestDatabaseBytes, step.databaseBytes ?? 0);
     this.#trace.push(`${step.worker} ${step.asked} ${step.what.slice(0, 60)} (${step.moment})`);
     const armed = this.#armed;
     if (armed !== null && step.moment === armed.at.moment && isStep(step, armed.at)) {

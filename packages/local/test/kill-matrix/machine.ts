@@ -9,6 +9,7 @@ import type { Adapt, Configuration, LocalWorker } from "../../src/configuration.
 import { fireCron } from "../../src/cron.ts";
 import { queryD1 } from "../../src/demo/d1.ts";
 import { startStack, type Stack } from "../../src/runtime.ts";
+import type { Settings } from "../../src/settings.ts";
 import { startBundled } from "../bundled-runtime.ts";
 import { migrateState } from "../migrated-state.ts";
 import { Director } from "./director.ts";
@@ -66,7 +67,12 @@ export class Machine {
     this.director = director;
   }
 
-  static async start(signal: AbortSignal): Promise<Machine> {
+  /** `changed`: settings other than those of the kill matrix. `adapt` changes the configurations further. */
+  static async start(
+    signal: AbortSignal,
+    changed: Partial<Settings> = {},
+    adapt: Adapt = (_, configuration) => configuration,
+  ): Promise<Machine> {
     const state = mkdtempSync(join(tmpdir(), "sluice-kill-"));
     migrateState(state);
     const machine: Machine = new Machine(state, await Director.start(async () => machine.#restart()));
@@ -80,10 +86,12 @@ export class Machine {
       retention: {},
       apiKey: null,
       maxDatabaseBytes: null,
+      ...changed,
     } as const;
-    const adapt: Adapt = (worker, configuration) => killable(worker, configuration, machine.director.url);
-    const stack = await startStack(settings, KEY, signal, adapt, async (adapted, paths, log) => {
-      const started = await startBundled(adapted, paths, log);
+    const adapted: Adapt = (worker, configuration) =>
+      adapt(worker, killable(worker, configuration, machine.director.url));
+    const stack = await startStack(settings, KEY, signal, adapted, async (used, paths, log) => {
+      const started = await startBundled(used, paths, log);
       if (started.ok) machine.#miniflare = started.value.miniflare;
       return started;
     });

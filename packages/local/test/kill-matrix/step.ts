@@ -13,6 +13,8 @@ export interface Step {
   /** SQL, `sendBatch`, `submit`, `poll`; for an invocation its request, queue or `scheduled`. */
   readonly what: string;
   readonly moment: "before" | "after";
+  /** The size of the database, if D1 reported it with the answer of this step. */
+  readonly databaseBytes: number | null;
 }
 
 /** The director's answer: continue. */

@@ -171,6 +171,22 @@ describe("history", () => {
     expect(await readSubmission(db, first)).toBeNull();
   });
 
+  it("takes its texts with it, although others in their row are in progress", async () => {
+    const [first, id] = await recorded(["a", "b"]);
+    await dispatch(db, id);
+    await succeed(db, id, [[first, ["a"]]]);
+    const second = await succeeded(["a"]);
+    await retainAt(NOW + 1, "pressure");
+    expect(await versions()).toEqual([{ document_id: "a", submission_id: second, status: "succeeded" }]);
+    expect(await rows("SELECT submission_id, document_id FROM documents ORDER BY document_id")).toEqual([
+      { submission_id: second, document_id: "a" },
+      { submission_id: first, document_id: "b" },
+    ]);
+    expect(await rows("SELECT texts ->> 0 AS forgotten, texts ->> 1 IS NULL AS lost FROM contexts")).toEqual([
+      { forgotten: null, lost: 0 },
+    ]);
+  });
+
   it("does not change when a step repeats after an error that hid its commit", async () => {
     const first = await failed(["a"]);
     await succeeded(["a"]);
@@ -320,6 +336,8 @@ describe("scores", () => {
     await env.DB.prepare("DELETE FROM retention_progress").run();
     await retainAt(NOW + 61 * DAY);
     expect(await versions()).toEqual([]);
+    // Texts that are kept for longer cannot outlive their documents.
+    expect(await count("contexts")).toBe(0);
   });
 });
 

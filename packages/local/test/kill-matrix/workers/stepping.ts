@@ -28,13 +28,22 @@ type Around = <T>(asked: Asked, what: string, run: () => Promise<T>) => Promise<
 
 function aroundOf(worker: KilledWorker, { DIRECTOR }: SteppingEnv): Around {
   return async (asked, what, run) => {
-    await tell(DIRECTOR, { worker, asked, what, moment: "before" });
+    await tell(DIRECTOR, { worker, asked, what, moment: "before", databaseBytes: null });
+    let databaseBytes: number | null = null;
     try {
-      return await run();
+      const answer = await run();
+      if (asked === "DB") databaseBytes = reportedBytes(answer);
+      return answer;
     } finally {
-      await tell(DIRECTOR, { worker, asked, what, moment: "after" });
+      await tell(DIRECTOR, { worker, asked, what, moment: "after", databaseBytes });
     }
   };
+}
+
+/** The size of the database after a statement or the last one of a batch. */
+function reportedBytes(answer: unknown): number | null {
+  const last: unknown = Array.isArray(answer) ? answer.at(-1) : answer;
+  return (last as Partial<D1Result> | null | undefined)?.meta?.size_after ?? null;
 }
 
 /** D1's clock is ahead like the Workers' clocks. */

@@ -3,7 +3,8 @@ import type { SubmissionId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
 import { moveRetention, type RetentionMove } from "../../submission/sql/retention-progress.ts";
-import { forgetDeleted } from "./forget-versions.ts";
+import { dropTexts } from "./drop-texts.ts";
+import { forgetDeleted, withTexts } from "./forget-versions.ts";
 import { isDocument, isSameDocument } from "./is-document.ts";
 
 export interface VersionKey {
@@ -33,7 +34,7 @@ export async function listOutcomes(
 }
 
 /**
- * Deletes versions that succeeded before a time: inputs, outcomes and scores, also of the newest one. A version stays
+ * Deletes versions that succeeded before a time: inputs, texts, outcomes and scores, also of the newest one. A version stays
  * while an older one would show instead. A repeated call changes nothing. Writes two rows per version.
  */
 export async function expireScores(
@@ -48,14 +49,16 @@ export async function expireScores(
     FROM json_each(${JSON.stringify(keys.map((one) => KEY.list(one)))}) n
     CROSS JOIN outcomes o
       ON ${isDocument(sql`o`, { id: key("id"), collection: key("collection"), submission: key("submission") })}`;
+  const isOld = sql`
+    o.status = 'succeeded' AND o.finalized_at < ${before} AND NOT EXISTS (
+      SELECT 1 FROM documents v LEFT JOIN outcomes x ON ${isSameDocument(sql`x`, sql`v`)}
+      WHERE v.collection = o.collection AND v.document_id = o.document_id AND v.submission_id < o.submission_id
+        AND (x.status IS NOT 'succeeded' OR x.finalized_at >= ${before}))`;
   await transact(db, [
+    ...dropTexts(withTexts(versions, isOld)),
     sql`
       DELETE FROM documents WHERE (collection, document_id, submission_id) IN (
-        SELECT o.collection, o.document_id, o.submission_id ${versions}
-        WHERE o.status = 'succeeded' AND o.finalized_at < ${before} AND NOT EXISTS (
-          SELECT 1 FROM documents d LEFT JOIN outcomes x ON ${isSameDocument(sql`x`, sql`d`)}
-          WHERE d.collection = o.collection AND d.document_id = o.document_id AND d.submission_id < o.submission_id
-            AND (x.status IS NOT 'succeeded' OR x.finalized_at >= ${before})))`,
+        SELECT o.collection, o.document_id, o.submission_id ${versions} WHERE ${isOld})`,
     ...forgetDeleted(versions),
     moveRetention(move, now),
   ]);

@@ -4,6 +4,7 @@ import { columns } from "../../platform/sql/columns.ts";
 import type { RetentionLimits } from "../../submission/retention-rules.ts";
 import { submissionIdAt } from "../../submission/sql/open-submission.ts";
 import { moveRetention, type RetentionMove } from "../../submission/sql/retention-progress.ts";
+import { dropTexts } from "./drop-texts.ts";
 import { isSameDocument } from "./is-document.ts";
 import type { PartKey } from "./list-parts-of-texts.ts";
 
@@ -41,9 +42,9 @@ export async function listOldParts(
  * ended or has failed. Of each document, it deletes the versions up to the part's that have ended, unless they are the
  * newest that succeeded, too young, or part of a retry in progress.
  *
- * The submissions count them as forgotten, and the totals by failure code count those that they do not count yet. Their
- * texts go with the next pass over texts. Every statement checks again what it deletes, so a retry, a late answer or
- * another run may be faster, and a repeated call changes nothing. Deletes first, so that it works in a full database. Six
+ * The submissions count them as forgotten, and the totals by failure code count those that they do not count yet. Texts
+ * that they still have go with them: once a version is forgotten, nobody could delete those. Every statement checks again what it deletes, so a retry, a late answer or
+ * another run may be faster, and a repeated call changes nothing. Deletes first, so that it works in a full database. Nine
  * statements, which read rows in proportion to the versions.
  */
 export async function forgetOldVersions(
@@ -61,6 +62,7 @@ export async function forgetOldVersions(
     CROSS JOIN json_each(p.documents) i
     CROSS JOIN outcomes o ON o.collection = s.collection AND o.document_id = i.value AND o.submission_id <= s.id`;
   await transact(db, [
+    ...dropTexts(withTexts(versions, isOld(limits))),
     sql`
       DELETE FROM documents WHERE (collection, document_id, submission_id) IN (
         SELECT o.collection, o.document_id, o.submission_id ${versions} WHERE ${isOld(limits)})`,
@@ -77,6 +79,14 @@ export async function forgetOldVersions(
           WHERE s.id = p.submission_id
             AND (o.status IS NULL OR o.status = 'failed' OR o.finalized_at >= ${limits.parts}))`,
   ]);
+}
+
+/** The documents of the outcomes `o` among `versions` whose row of texts is left. For most, it expired before. */
+export function withTexts(versions: SQL, which: SQL): SQL {
+  return sql`
+    SELECT d.contexts_id, d.contexts_at ${versions}
+    CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)}
+    WHERE EXISTS (SELECT 1 FROM contexts l WHERE l.id = d.contexts_id) AND ${which}`;
 }
 
 /** Whether the version of the outcome `o` may be forgotten. */
