@@ -4,7 +4,7 @@ import { advanceRetention } from "../submission/sql/retention-progress.ts";
 import { expireTexts, listTexts } from "./sql/expire-texts.ts";
 
 /** Rows of texts that one step looks at. Of those of about 128 KB, it takes 250. */
-const MAX_ROWS = 4_000;
+const MAX_ROWS = 5_000;
 
 /**
  * The step that expires texts of documents that ended before a time, by id. `failedToo`: the texts of failed documents,
