@@ -2,10 +2,12 @@ import "./quiet.ts";
 import { parseArgs } from "node:util";
 import { print, printError, whenReaderLeaves } from "@sluice/client/terminal";
 import { measureOneLoad } from "./measure-one-load.ts";
+import type { BudgetLine } from "./report/budget-line.ts";
 import { showBudgets } from "./report/budgets.ts";
 
 const USAGE = `pnpm bench             measures everything (about half an hour), writes packages/bench/RESULTS.md
 pnpm bench --quick     counts only what has a budget (about three minutes), writes nothing
+pnpm bench --room      measures only room and retention (about a minute), and replaces that section of RESULTS.md
 pnpm bench --times N   throughput with N times as many documents
 pnpm bench --load N    only a load of N small jobs a minute on a virtual clock: latency, statements, memory for texts
   --minutes M            duration of the load (120)
@@ -28,6 +30,7 @@ function readArguments() {
     return parseArgs({
       options: {
         quick: { type: "boolean", default: false },
+        room: { type: "boolean", default: false },
         times: { type: "string", default: "1" },
         load: { type: "string" },
         backlog: { type: "string" },
@@ -45,6 +48,12 @@ function readArguments() {
   }
 }
 
+/** Prints the budgets. The run fails if one is exceeded. */
+function show(budgets: readonly BudgetLine[]): void {
+  print(`\n${showBudgets(budgets)}`);
+  process.exitCode = budgets.every(({ ok }) => ok) ? 0 : 1;
+}
+
 const given = readArguments();
 const times = Number(given.times);
 if (given.help) {
@@ -55,6 +64,12 @@ if (given.help) {
     printError(`${wrong}\n\n${USAGE}`);
     process.exitCode = 2;
   }
+} else if (given.room && (given.quick || times !== 1)) {
+  printError(`--room measures only room and retention, so it cannot be combined with --quick or --times.\n\n${USAGE}`);
+  process.exitCode = 2;
+} else if (given.room) {
+  const { measureRoomOnly } = await import("./measure-room-only.ts");
+  show(await measureRoomOnly(report));
 } else if (given.quick && times !== 1) {
   printError(`--quick measures no throughput, so it cannot be combined with --times.\n\n${USAGE}`);
   process.exitCode = 2;
@@ -64,7 +79,5 @@ if (given.help) {
 } else {
   // Loaded here, because loading the local runtime takes seconds.
   const { measureEverything } = await import("./measure-everything.ts");
-  const budgets = await measureEverything({ quick: given.quick, times }, report);
-  print(`\n${showBudgets(budgets)}`);
-  process.exitCode = budgets.every(({ ok }) => ok) ? 0 : 1;
+  show(await measureEverything({ quick: given.quick, times }, report));
 }

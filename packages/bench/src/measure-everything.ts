@@ -31,7 +31,8 @@ export async function measureEverything(
     report("memory");
     const memory = await measureMemory();
     const goals = judgeTimes(throughput, memory);
-    writeResults({ date: new Date().toISOString(), machine, budgets, goals, counted, throughput, memory });
+    const date = new Date().toISOString();
+    writeResults({ date, roomDate: date, machine, budgets, goals, counted, throughput, memory });
     report("wrote packages/bench/RESULTS.md");
   }
   return budgets;

@@ -3,6 +3,7 @@ import { LARGE, MIDDLE, SMALL } from "./documents.ts";
 import type { LoadCase } from "./measures/capacity.ts";
 import { CASES, type DeliveryCase } from "./measures/deliveries.ts";
 import type { FreshnessCase } from "./measures/freshness.ts";
+import type { RoomCase } from "./measures/room.ts";
 import type { ThroughputCase } from "./measures/throughput.ts";
 import type { VirtualCase } from "./measures/virtual-threads.ts";
 
@@ -17,6 +18,7 @@ export interface CountedPlan {
   readonly deliveries: readonly DeliveryCase[];
   readonly poison: readonly number[];
   readonly pollerRuns: readonly { readonly open: number; readonly finished: number }[];
+  readonly room: readonly RoomCase[];
   /** Cases on the virtual clock. */
   readonly virtual: readonly VirtualCase[];
 }
@@ -52,6 +54,10 @@ export const quickPlan: CountedPlan = {
     { open: 10, finished: 0 },
     { open: 10, finished: 100_000 },
   ],
+  room: [
+    { way: "bulk", documents: 20_000 },
+    { way: "alone", documents: 40_000 },
+  ],
   virtual: [
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 5 }),
     load({ jobs: "full", jobsPerMinute: TARGET_FULL_JOBS, minutes: 8 }),
@@ -69,6 +75,11 @@ export const fullPlan: CountedPlan = {
   deliveries: CASES,
   poison: [1, 5, 50],
   pollerRuns: [1, 100, 10_000].flatMap((open) => [0, 10_000, 1_000_000].map((finished) => ({ open, finished }))),
+  room: [
+    { way: "bulk", documents: 60_000 },
+    { way: "one by one", documents: 1_000 },
+    { way: "alone", documents: 40_000 },
+  ],
   virtual: [
     // The longest first, so that two threads end together.
     load({ jobsPerMinute: TARGET_SMALL_JOBS, minutes: 120 }),

@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Backlog, Load } from "../src/measures/capacity.ts";
 import type { Freshness } from "../src/measures/freshness.ts";
 import type { Usage } from "../src/measures/operations.ts";
+import type { Room, RoomWay } from "../src/measures/room.ts";
 import { growthExponent, type ThroughputRun } from "../src/measures/throughput.ts";
 import { judge, type Counted } from "../src/report/budgets.ts";
+import { yearOf } from "../src/report/room.ts";
 
 const usage = (way: Usage["way"], more: Partial<Usage> = {}): Usage => ({
   arm: "sluice",
@@ -70,6 +72,12 @@ const stream = (more: Partial<Freshness> = {}): Freshness => ({
   allDone: 640,
   ...more,
 });
+const room = (way: RoomWay, more: Partial<Room["texts"]> = {}): Room => {
+  const texts = { sweeps: 1, statements: 0.003, rowsWritten: 0.02, rowsRead: 5, milliseconds: 0, bytes: 450, ...more };
+  const history = { ...texts, bytes: 400 };
+  return { way, documents: 20_000, bytes: 1_900, texts, history, scores: { ...texts, bytes: 0 }, idleRowsRead: 9 };
+};
+const rooms = [room("bulk"), room("alone", { statements: 0.0025 })];
 const full = load({ jobs: "full", jobsPerMinute: 100 });
 const backlog: Backlog = {
   kind: "backlog",
@@ -90,6 +98,7 @@ const counted: Counted = {
     { ...idle, finished: 100_000 },
   ],
   poison: [{ strategy: "bisection", documents: 1_000, bad: 1, calls: 20, bound: 21.9, minutes: 2, good: 999 }],
+  room: rooms,
   capacity: [load(), full, backlog],
   freshness: [stream()],
 };
@@ -132,6 +141,43 @@ describe("counted budgets", () => {
       }),
     ).toHaveLength(1);
     expect(failing({ poison: counted.poison.map((one) => ({ ...one, calls: 22 })) })).toHaveLength(1);
+  });
+});
+
+describe("budgets of retention", () => {
+  it("are exceeded by one more row per hundred documents", () => {
+    expect(failing({ room: [room("bulk", { rowsWritten: 0.021 }), ...rooms.slice(1)] })).toEqual([
+      "rows written to delete the texts of a document, bulk",
+    ]);
+  });
+
+  it("are exceeded if it deletes less than twice of what may arrive in a day", () => {
+    // 138 statements in each of 288 sweeps: six million documents need at most 0.0066 statements each.
+    const slow = (way: RoomWay, statements: number) =>
+      failing({ room: [...rooms.filter((one) => one.way !== way), room(way, { statements })] });
+    expect(slow("bulk", 0.0033)).toEqual([]);
+    expect(slow("bulk", 0.0034)).toHaveLength(1);
+    expect(slow("alone", 0.0028)).toEqual([]);
+    expect(slow("alone", 0.0029)).toHaveLength(1);
+  });
+
+  it("do not hold if they were not measured", () => {
+    expect(failing({ room: [] })).toHaveLength(3);
+  });
+});
+
+describe("a year of retention", () => {
+  it("stores each night by its age, and pays for each deletion", () => {
+    const year = yearOf(room("bulk"), 1e6, { texts: 7, history: 30, scores: 60 });
+    expect(year.gigabytes).toBeCloseTo((7 * 1_900 + 23 * 450 + 30 * 400) / 1_000);
+    const nights = 365 * 3 - 7 - 30 - 60;
+    expect(year.retentionDollars).toBeCloseTo(nights * (0.02 + 5 * 0.001));
+  });
+
+  it("grows while scores are kept forever", () => {
+    const year = yearOf(room("bulk"), 1e6, { texts: 7, history: 30, scores: Number.POSITIVE_INFINITY });
+    expect(year.gigabytes).toBeCloseTo((7 * 1_900 + 23 * 450 + 335 * 400) / 1_000);
+    expect(year.storageDollars).toBeGreaterThan(year.gigabytes * 0.75 * 6);
   });
 });
 

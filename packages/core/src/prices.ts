@@ -4,6 +4,8 @@ export const PRICES = {
   rowWritten: 1 / 1e6,
   rowRead: 0.001 / 1e6,
   workerRequest: 0.3 / 1e6,
+  /** A gigabyte in D1 for a month. */
+  gigabyteMonth: 0.75,
   bgeM3Token: 0.012 / 1e6,
   /** bge-reranker-base, which the Batch API does not support. */
   rerankerToken: 0.0031 / 1e6,

@@ -119,7 +119,7 @@ const end = {
 /** Calls of every operation in the `sql` folders, by name: one per branch, so that every statement is sent. */
 export const operationCalls: Readonly<Record<string, readonly ((db: Database) => Promise<unknown>)[]>> = {
   deleteDocument: [(db) => deleteDocument(db, document, NOW)],
-  listTexts: [(db) => listTexts(db, 0, 10)],
+  listTexts: [(db) => listTexts(db, 0, NOW, 10)],
   expireTexts: [
     (db) => expireTexts(db, { deleted: [1], rewritten: [2], before: NOW, failedToo: false }, move, NOW),
     (db) => expireTexts(db, { deleted: [1], rewritten: [], before: NOW, failedToo: true }, move, NOW),

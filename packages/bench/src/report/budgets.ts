@@ -4,8 +4,10 @@ import type { Freshness } from "../measures/freshness.ts";
 import type { Lookup, Usage } from "../measures/operations.ts";
 import type { Poison } from "../measures/poison.ts";
 import type { PollerRun } from "../measures/poller-cost.ts";
+import type { Room } from "../measures/room.ts";
 import type { BudgetLine } from "./budget-line.ts";
 import { judgeCapacity, judgeFreshness } from "./capacity.ts";
+import { judgeRoom } from "./room.ts";
 import { figure } from "./table.ts";
 
 export interface Counted {
@@ -14,6 +16,7 @@ export interface Counted {
   readonly deliveries: readonly Delivery[];
   readonly pollerRuns: readonly PollerRun[];
   readonly poison: readonly Poison[];
+  readonly room: readonly Room[];
   readonly capacity: readonly (Load | Backlog)[];
   readonly freshness: readonly Freshness[];
 }
@@ -22,7 +25,8 @@ const BULK_JOB = 1_000;
 const SMALL_JOB = 100;
 
 /** The counted budgets: these fail a run. Times never do. */
-export function judge({ usages, lookups, deliveries, pollerRuns, poison, capacity, freshness }: Counted): BudgetLine[] {
+export function judge(counted: Counted): BudgetLine[] {
+  const { usages, lookups, deliveries, pollerRuns, poison } = counted;
   const [bulk, single] = (["bulk", "one by one"] as const).map((way) => tenPolls(usages, way));
   const perContext = lookups.map(({ rowsRead, contexts }) => rowsRead / contexts);
   const idle = pollerRuns.filter(({ due }) => !due);
@@ -61,8 +65,9 @@ export function judge({ usages, lookups, deliveries, pollerRuns, poison, capacit
         ? [atMost(`calls to find ${bad} bad in ${documents}`, calls, bound)]
         : [],
     ),
-    ...judgeCapacity(capacity),
-    ...judgeFreshness(freshness),
+    ...judgeRoom(counted.room),
+    ...judgeCapacity(counted.capacity),
+    ...judgeFreshness(counted.freshness),
   ];
 }
 

@@ -4,19 +4,23 @@ import type { Usage } from "../measures/operations.ts";
 import { CALLS_PER_RUN } from "../measures/poison.ts";
 import { growthExponent, medianRun, medians, rate, seconds, type ThroughputRun } from "../measures/throughput.ts";
 import { describeCapacity } from "./capacity.ts";
+import { describeRoom } from "./room.ts";
 import { dollarsPerMillion, tokensPerDocument } from "./cost.ts";
 import type { Results } from "./results.ts";
 import { figure, megabytes, table } from "./table.ts";
 
 /** `RESULTS.md`, generated from the measurements only. */
 export function toMarkdown(results: Results): string {
-  const { machine, date } = results;
+  const { machine, date, roomDate } = results;
   return [
     "# Figures",
     `Written by \`pnpm bench\` on ${date.slice(0, 10)}: ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ` +
       `${machine.system}; Node ${machine.node}, wrangler ${machine.wrangler}, workerd ${machine.workerd}; load ${machine.load} before the run. ` +
       "Everything runs in the local runtime, with a stand-in for Workers AI that answers at once. Counts are those of " +
-      "production; times compare designs on one machine, and do not predict Cloudflare's.",
+      "production; times compare designs on one machine, and do not predict Cloudflare's." +
+      (roomDate === date
+        ? ""
+        : ` [Room](#room) was measured later, on ${roomDate.slice(0, 10)}, by \`pnpm bench --room\`.`),
     ARMS,
     "## Budgets",
     table(
@@ -29,6 +33,7 @@ export function toMarkdown(results: Results): string {
       results.goals.map(({ what, budget, measured, ok }) => [what, budget, measured, ok ? "ok" : "**missed**"]),
     ),
     operations(results),
+    describeRoom(results.counted.room),
     throughput(results),
     describeCapacity(results.counted.capacity),
     freshness(results),

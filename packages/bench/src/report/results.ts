@@ -7,6 +7,8 @@ import type { Machine } from "./machine.ts";
 /** Everything that a full run measures: `results.json`. */
 export interface Results {
   readonly date: string;
+  /** When room was measured. */
+  readonly roomDate: string;
   readonly machine: Machine;
   readonly budgets: readonly BudgetLine[];
   /** Times and heaps with their goals: reported, and never failing a run. */

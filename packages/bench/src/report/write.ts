@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ArmName } from "../arms/arm.ts";
 import { medianRun, medians, rate, seconds } from "../measures/throughput.ts";
@@ -10,6 +10,11 @@ import type { Results } from "./results.ts";
 
 const FOLDER = join(import.meta.dirname, "../..");
 const COMPARED_SHAPE = "1.5 KB";
+
+/** The results that were written last. */
+export function readResults(): Results {
+  return JSON.parse(readFileSync(join(FOLDER, "results.json"), "utf8")) as Results;
+}
 
 /** Writes `RESULTS.md`, `results.json` and the charts. */
 export function writeResults(results: Results): void {

@@ -5,7 +5,7 @@ import { forgetOldVersions, listOldParts } from "./sql/forget-versions.ts";
 import type { PartKey } from "./sql/list-parts-of-texts.ts";
 
 /** Parts, and documents of parts, that one step looks at. One part may have more. */
-const MAX_PARTS = 200;
+const MAX_PARTS = 4_000;
 const MAX_DOCUMENTS = 4_000;
 
 /** The step that forgets old versions of documents, and old parts, by submission and part. */

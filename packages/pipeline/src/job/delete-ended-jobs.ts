@@ -2,7 +2,7 @@ import type { RetentionStep } from "../submission/retention-step.ts";
 import { deleteEndedJobs, listJobsAfter } from "./sql/delete-ended-jobs.ts";
 
 /** Jobs that one step looks at. */
-const MAX_JOBS = 500;
+const MAX_JOBS = 5_000;
 
 /** The step that deletes jobs that ended before a time, by id. */
 export function deleteJobsStep(before: number): RetentionStep {

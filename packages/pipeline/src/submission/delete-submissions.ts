@@ -2,7 +2,7 @@ import type { RetentionStep } from "./retention-step.ts";
 import { deleteSubmissions, listSubmissionsAfter } from "./sql/delete-submissions.ts";
 
 /** Submissions that one step looks at. */
-const MAX_SUBMISSIONS = 500;
+const MAX_SUBMISSIONS = 5_000;
 
 /** The step that deletes submissions without documents that ended before a time, by id. */
 export function deleteSubmissionsStep(before: number): RetentionStep {

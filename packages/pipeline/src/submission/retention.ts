@@ -27,7 +27,7 @@ import {
 } from "./sql/retention-progress.ts";
 
 /** Maximum statements of one step. */
-const STEP_STATEMENTS = 12;
+export const STEP_STATEMENTS = 12;
 /** A run starts no step after this. */
 const MAX_RETENTION_MS = 20_000;
 

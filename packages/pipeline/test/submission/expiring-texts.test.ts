@@ -244,7 +244,7 @@ describe("a step that is late", () => {
   it("keeps a row whose document was queued again since", async () => {
     const [submission, job] = await recorded(["a"]);
     await failJob(db, job, submission, ["a"]);
-    const found = await listTexts(db, 0, 10);
+    const found = await listTexts(db, 0, EXPIRY, 10);
     expect(found).toMatchObject({ rows: [{ id: 1, open: 0, failed: 1, retried: 0 }], isEnd: true });
     await env.DB.prepare("DELETE FROM outcomes").run();
     const move = { task: "texts", cursor: "1", isFirst: true, isLast: true } as const;

@@ -26,12 +26,15 @@ const isHere = sql`EXISTS (SELECT 1 FROM documents d
 const isRetried = sql`EXISTS (SELECT 1 FROM retries r WHERE r.submission_id = s.id)`;
 
 /**
- * The next rows of texts by id, with the state of their documents, and whether they are the last. Rows whose parts are
- * not listed are left out. Reads one row per document, and one more per document that failed or has not ended.
+ * The next rows of texts by id, with the state of their documents, up to the first with a part recorded at or after
+ * `before`, and whether they are the last. Rows whose parts are not listed are left out. Looks at as many rows as the
+ * limit allows, but reads only those that fit into a step: lists of parts are behind the texts, so SQLite reads both. Of
+ * these, reads the parts, one row per document, and one more per document that failed or has not ended.
  */
 export async function listTexts(
   db: Database,
   after: number,
+  before: number,
   limit: number,
 ): Promise<{ readonly rows: readonly TextsRow[]; readonly isEnd: boolean }> {
   const state = sql`
@@ -45,17 +48,25 @@ export async function listTexts(
   const rows = await query<{ id: number; state: string; found: number }>(
     db,
     sql`
-    WITH weighed AS MATERIALIZED (
-      SELECT id, parts, octet_length(texts) AS bytes, (
-          SELECT coalesce(sum(p.document_count), 0) FROM json_each(contexts.parts) e
-          CROSS JOIN parts p ON p.submission_id = e.value ->> 0 AND p.part = e.value ->> 1) AS documents
-      FROM contexts WHERE id > ${after} AND parts IS NOT NULL ORDER BY id LIMIT ${limit}),
+    WITH listed AS MATERIALIZED (
+      SELECT id, octet_length(texts) AS bytes FROM contexts
+      WHERE id > ${after} AND parts IS NOT NULL ORDER BY id LIMIT ${limit}),
+    near AS MATERIALIZED (
+      SELECT id, row_number() OVER (ORDER BY id) AS place, sum(bytes) OVER (ORDER BY id) AS bytes FROM listed),
+    fitting AS MATERIALIZED (
+      SELECT id, parts, place, sum(json_array_length(parts)) OVER (ORDER BY id) AS entries
+      FROM near CROSS JOIN contexts USING (id) WHERE place = 1 OR bytes <= ${MAX_BYTES}),
+    weighed AS MATERIALIZED (
+      SELECT id, parts, place, (
+          SELECT json_array(coalesce(sum(p.document_count), 0), coalesce(max(p.recorded_at), 0)) FROM json_each(f.parts) e
+          CROSS JOIN parts p ON p.submission_id = e.value ->> 0 AND p.part = e.value ->> 1) AS size
+      FROM fitting f WHERE place = 1 OR entries <= ${MAX_DOCUMENTS}),
     summed AS MATERIALIZED (
-      SELECT id, parts, row_number() OVER (ORDER BY id) AS place, sum(bytes) OVER (ORDER BY id) AS bytes,
-        sum(documents) OVER (ORDER BY id) AS documents
+      SELECT id, parts, place, sum(size ->> 0) OVER (ORDER BY id) AS documents,
+        max(size ->> 1) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS recorded
       FROM weighed)
-    SELECT t.id, (${state}) AS state, (SELECT count(*) FROM weighed) AS found FROM summed t
-    WHERE place = 1 OR (bytes <= ${MAX_BYTES} AND documents <= ${MAX_DOCUMENTS})
+    SELECT t.id, (${state}) AS state, (SELECT count(*) FROM listed) AS found FROM summed t
+    WHERE place = 1 OR (documents <= ${MAX_DOCUMENTS} AND recorded < ${before})
     ORDER BY t.id`,
   );
   const found = rows[0]?.found ?? 0;
