@@ -124,6 +124,14 @@ describe("retrying a submission", () => {
     });
   });
 
+  it("counts the failed documents that are not stored any more", async () => {
+    const { submission } = await failed(ids(0, 3));
+    await env.DB.prepare("DELETE FROM outcomes WHERE submission_id = ?1 AND document_id = 'd0'").bind(submission).run();
+    const path = `/v1/submissions/${submission}/retry`;
+    expect(await ask(`${path}?code=too_large`, post())).toMatchObject({ queued: 0, expired: 0 });
+    expect(await ask(path, post())).toMatchObject({ queued: 2, lost: 0, expired: 1 });
+  });
+
   it("queues nothing if nothing failed", async () => {
     const { submission } = await scored(ids(0, 2));
     expect(await ask(`/v1/submissions/${submission}/retry`, post())).toMatchObject({

@@ -142,7 +142,8 @@ async function pushPart(
         ),
       timeout: null,
       signal: options.signal,
-      onFailure: (error) => sent.endTry(!isUnconnected(error.cause)),
+      // A full database stores nothing of a push that it refuses.
+      onFailure: (error) => sent.endTry(!isUnconnected(error.cause) && error.code !== "database-full"),
       onRetry(error, wait) {
         part.throwSourceError();
         report({ error, wait });

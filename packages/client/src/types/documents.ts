@@ -248,7 +248,7 @@ export interface RetryAccepted {
   readonly queued: number;
   /** Documents that failed as `message_lost`. They were never recorded and cannot be queued again: push them again. */
   readonly lost: number;
-  /** Failed documents whose texts were deleted because the database was nearly full: push them again. */
+  /** Failed documents that were deleted, or whose texts were because the database was nearly full: push them again. */
   readonly expired?: number | undefined;
 }
 

@@ -82,8 +82,8 @@ test("retry reports failed documents whose texts expired", async ({ bench }) => 
   const { submission } = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
   bench.api.instead.push(() => Response.json({ submission, queued: 0, lost: 0, expired: 2 }));
   expect((await bench.run(["retry", "sub_0001", ...TABLE])).stdout).toBe(
-    "2 failed documents cannot be queued again: the database was nearly full, and their texts were deleted. Push the " +
-      "same file again to score them.\n",
+    "2 failed documents cannot be queued again: retention deleted them or their texts. Push the same file again to " +
+      "score them.\n",
   );
 });
 

@@ -16,6 +16,14 @@ test("why explains what happened to a document and what to do", async ({ bench }
   expect(job.stdout).toContain("Workers AI is temporarily unavailable; Sluice retries; next check now");
 });
 
+test("why says that failed documents were deleted since", async ({ bench }) => {
+  const stored = bench.api.submissions.get("sub_0001") ?? expect.fail("no submission");
+  stored.submission = { ...stored.submission, failures: {} };
+  expect((await bench.run(["why", "sub_0001", ...TABLE])).stdout).toMatch(
+    /\n1 document failed\.\n1 document was deleted since\. Push the same file again to score them\.\n$/,
+  );
+});
+
 test.for([
   ["sub_nope", "submission or document sub_nope in collection default"],
   ["job_nope", "job or document job_nope in collection default"],

@@ -33,8 +33,8 @@ export const retriedSchema = z.strictObject({
     "Documents that failed as `message_lost`: they were never recorded and cannot be queued again. Push them again.",
   ),
   expired: count.describe(
-    "Failed documents that cannot be queued again, because their texts were deleted to make room in a nearly full " +
-      "database. Push them again.",
+    "Failed documents that cannot be queued again, because they were deleted, or their texts were deleted to make " +
+      "room in a nearly full database. With `code`, and during the retry, deleted ones are not counted. Push them again.",
   ),
 });
 export const deletedSchema = z.strictObject({ deleted: count.describe("Versions that were deleted.") });

@@ -17,7 +17,7 @@ export interface RetriedSubmission {
   readonly submission: SubmissionShape;
   readonly queued: number;
   readonly lost: number;
-  /** Failed documents whose texts expired. */
+  /** Failed documents that are not stored any more, or whose texts are not. */
   readonly expired: number;
 }
 
@@ -27,7 +27,7 @@ const MAX_STEPS = 3;
 /**
  * Queues failed documents again under the same version: some thousand at once, and the poller queues the rest. Requested
  * again meanwhile, the same retry continues. Documents that the Queue lost have no row to queue again; `lost` counts them.
- * Nor can those whose texts retention deleted in a full database; `expired` counts them.
+ * Nor can those that retention deleted, or whose texts it deleted in a full database; `expired` counts them.
  */
 export async function retrySubmission(
   context: ApiContext,
@@ -49,6 +49,15 @@ export async function retrySubmission(
   const { queued } = retry === null ? { queued: 0 } : await continueRetry(step, retry, MAX_STEPS);
   const again = await findSubmission(context, input);
   const after = again.ok ? again.value : row;
-  const expired = await countExpiredFailures(context.db, { submission: row.id, code: query.code ?? "" });
-  return ok({ submission: await describeSubmission(context, after), queued, lost: after.lost, expired });
+  const withoutTexts = await countExpiredFailures(context.db, { submission: row.id, code: query.code ?? "" });
+  const submission = await describeSubmission(context, after);
+  // A deleted document's code is not known any more, and during a retry the two counts belong to different moments.
+  const deleted = query.code === undefined && submission.retry === null ? countDeletedFailures(submission) : 0;
+  return ok({ submission, queued, lost: after.lost, expired: withoutTexts + deleted });
+}
+
+/** Failed documents that are counted, but not stored any more. */
+function countDeletedFailures({ counts, failures }: SubmissionShape): number {
+  const stored = Object.values(failures).reduce((sum, count) => sum + count, 0);
+  return Math.max(0, counts.failed - stored);
 }

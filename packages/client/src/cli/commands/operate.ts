@@ -54,8 +54,8 @@ export async function retry(cli: Cli, id: string, flags: RetryFlags): Promise<Ex
   if (lost > 0) out.print(lostWords(lost));
   if (expired > 0) {
     out.print(
-      `${plural(expired, "failed document")} cannot be queued again: the database was nearly full, and their texts were ` +
-        `deleted. ${PUSH_LOST_AGAIN}`,
+      `${plural(expired, "failed document")} cannot be queued again: retention deleted them or their texts. ` +
+        PUSH_LOST_AGAIN,
     );
   }
   return EXIT.ok;

@@ -4,7 +4,7 @@ import { clientOf, CommandError, type Cli } from "../cli.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { pollerTrouble, readStats } from "../poller-trouble.ts";
 import { shellCommand } from "../shell.ts";
-import { ago, count, oneLine, plural } from "../text.ts";
+import { ago, count, oneLine, plural, pluralVerb } from "../text.ts";
 import {
   CANCELED_NEXT,
   DOCUMENT_STATUS,
@@ -12,12 +12,14 @@ import {
   failuresWords,
   lostOf,
   lostWords,
+  PUSH_LOST_AGAIN,
   receivingWords,
   retryWords,
   stalledWords,
   submissionStatusWords,
   submissionWaitingWords,
   waitingWords,
+  WAS,
 } from "../words.ts";
 import { printJob } from "./jobs.ts";
 
@@ -195,8 +197,9 @@ function ofSubmission(submission: Submission, now: number): string[] {
   if (waiting !== null) words.push(`Waiting: ${waiting}.`);
   if (counts.failed === 0) return words;
   const lost = lostOf(submission);
-  const recorded = counts.failed - lost;
-  words.push(`${plural(counts.failed, "document")} failed: ${failuresWords(failures)}.`);
+  const stored = Object.values(failures).reduce((sum, one) => sum + one, 0);
+  const recorded = stored - lost;
+  words.push(`${plural(counts.failed, "document")} failed${stored === 0 ? "" : `: ${failuresWords(failures)}`}.`);
   if (recorded > 0) words.push(`See them:  ${shellCommand(["sluice", "results", "--status", "failed"], [id])}`);
   if (retry !== null) words.push(retryInProgress(retry, now));
   else if (status === "canceled" || status === "canceling")
@@ -204,6 +207,8 @@ function ofSubmission(submission: Submission, now: number): string[] {
   else {
     if (recorded > 0) words.push(`Retry:     ${shellCommand(["sluice", "retry"], [id])}`);
     if (lost > 0) words.push(lostWords(lost));
+    const deleted = counts.failed - stored;
+    if (deleted > 0) words.push(`${pluralVerb(deleted, "document", WAS)} deleted since. ${PUSH_LOST_AGAIN}`);
   }
   return words;
 }
