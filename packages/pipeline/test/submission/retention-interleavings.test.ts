@@ -120,7 +120,7 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed + 1))(
       async () => rollUpTotals(db, now + 1),
       async () => {
         const failedToo = random() < 0.5;
-        const { rows: found } = await listTexts(db, 0, 50);
+        const { rows: found } = await listTexts(db, 0, ANY_AGE, 50);
         const decided = Object.groupBy(found, (row) => decideAboutTexts(row, ANY_AGE, failedToo));
         const [deleted, rewritten] = [decided.delete ?? [], decided.rewrite ?? []].map((list) =>
           list.map(({ id }) => id),
