@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KillAt } from "../kill-matrix/director.ts";
 import type { Machine } from "../kill-matrix/machine.ts";
 import { playSoak } from "./play-soak.ts";
-import { startSmall } from "./room-soak.ts";
+import { startSmall } from "./soak-stack.ts";
 import { seededNumbers } from "./soak-documents.ts";
 
 const LIMIT_MS = 600_000;
 /** How many times as much as fits is pushed. */
-const TIMES = 15;
+const TIMES = 10;
 /** One round in this many has a kill. */
 const KILLED = 3;
 /** The steps of each Worker at its database among which a kill is chosen. A round has at least as many. */

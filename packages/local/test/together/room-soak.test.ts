@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Machine } from "../kill-matrix/machine.ts";
 import { playSoak } from "./play-soak.ts";
-import { startSmall } from "./room-soak.ts";
+import { startSmall } from "./soak-stack.ts";
 
 const ending = new AbortController();
 let machine: Machine;

@@ -1,13 +1,11 @@
 import type { Submission } from "@sluice/client/types";
 import { expect } from "vitest";
-import * as z from "zod";
-import { Machine } from "../kill-matrix/machine.ts";
+import type { Machine } from "../kill-matrix/machine.ts";
 import { Push } from "../kill-matrix/push.ts";
 import type { KillAt } from "../kill-matrix/director.ts";
-import { instantScores, seededNumbers, soakDocument, type SoakDocument } from "./soak-documents.ts";
+import { checkScores, readProgress, textsOf, type Progress, type Versions } from "./soak-checks.ts";
+import { seededNumbers, soakDocument, type SoakDocument } from "./soak-documents.ts";
 
-/** So small that some dozens of pushes fill it. Five percent of it are more than the two pushes at once. */
-export const LIMIT_BYTES = 2_500_000;
 const COLLECTIONS = ["soak-a", "soak-b", "soak-c"] as const;
 const IDS = 30;
 const DOCUMENTS = 6;
@@ -18,30 +16,10 @@ const FAILING = 15;
 /** Pushes between two runs of the poller, if none is refused: few leave time for retention by age, many fill the database. */
 const PUSHES_PER_RUN = [4, 40] as const;
 
-const progressSchema = z.object({
-  submission_id: z.string(),
-  status: z.string(),
-  total: z.number(),
-  queued: z.number(),
-  processing: z.number(),
-  succeeded: z.number(),
-  failed: z.number(),
-  canceled: z.number(),
-  lost: z.number(),
-});
-type Progress = z.output<typeof progressSchema>;
-
 interface SoakPush {
   readonly push: Push;
   readonly documents: readonly SoakDocument[];
   refused: boolean;
-}
-
-/** The versions of a document that were accepted. */
-interface Versions {
-  readonly byId: Map<string, SoakDocument>;
-  /** The newest submission in which it certainly succeeded. */
-  succeeded: string | null;
 }
 
 /**
@@ -158,21 +136,8 @@ export class RoomSoak {
 
   /** Checks the submissions that have ended since. */
   async #follow(): Promise<void> {
-    const progress = await this.#progress([...this.#open.keys()]);
+    const progress = await readProgress(this.#machine, [...this.#open.keys()]);
     for (const one of progress) if (one.status === "completed") this.#end(one);
-  }
-
-  async #progress(submissions: readonly string[]): Promise<Progress[]> {
-    const rows = await this.#machine.sql(
-      `SELECT p.submission_id, status, p.total, queued, processing, p.succeeded, p.failed, p.canceled, s.lost
-       FROM json_each(?1) one
-       CROSS JOIN submissions_progress p ON p.submission_id = one.value CROSS JOIN submissions s ON s.id = one.value`,
-      progressSchema,
-      JSON.stringify(submissions),
-    );
-    for (const { submission_id: id, total, queued, processing, succeeded, failed, canceled } of rows)
-      expect(queued + processing + succeeded + failed + canceled, `sum of ${id}`).toBe(total);
-    return rows;
   }
 
   #end(progress: Progress): void {
@@ -246,71 +211,17 @@ export class RoomSoak {
 
   /** Checks the sums of all submissions that are left, the scores of the newest versions, and that nothing deleted is. */
   async check(): Promise<void> {
-    for (const row of await this.#progress([...this.#ended.keys()]))
+    for (const row of await readProgress(this.#machine, [...this.#ended.keys()]))
       expect(row).toEqual(this.#ended.get(row.submission_id));
-    for (const collection of COLLECTIONS) await this.#checkScores(collection);
-    expect(await this.textsOf(this.#deleted)).toEqual([]);
-  }
-
-  async #checkScores(collection: string): Promise<void> {
-    const rows = await this.#machine.sql(
-      `SELECT document_id, submission_id, json_group_array(json_object('context_id', context_id,
-         'context_index', context_index, 'score', score, 'rank', rank) ORDER BY rank) AS scores
-       FROM scores WHERE collection = ?1 GROUP BY document_id, submission_id`,
-      z.object({ document_id: z.string(), submission_id: z.string(), scores: z.string() }),
-      collection,
-    );
-    const served = new Map(rows.map((row) => [row.document_id, row]));
-    expect(served.size, `documents with one version of ${collection}`).toBe(rows.length);
-    for (const [key, { byId, succeeded }] of this.#documents) {
-      if (!key.startsWith(`${collection}/`)) continue;
-      const row = served.get(key.slice(collection.length + 1));
-      served.delete(key.slice(collection.length + 1));
-      // If messages were lost, it is unknown which documents of a later version succeeded.
-      if (this.lost === 0) expect(row?.submission_id ?? null, `version of ${key}`).toBe(succeeded);
-      else expect((row?.submission_id ?? "") >= (succeeded ?? ""), `version of ${key}`).toBe(true);
-      const document = byId.get(row?.submission_id ?? "");
-      expect(row === undefined ? null : JSON.parse(row.scores), key).toEqual(
-        document === undefined ? null : instantScores(document),
-      );
+    for (const collection of COLLECTIONS) {
+      const versions = [...this.#documents].filter(([key]) => key.startsWith(`${collection}/`));
+      await checkScores(this.#machine, collection, versions, this.lost > 0);
     }
-    expect([...served.keys()], `scores of deleted documents of ${collection}`).toEqual([]);
+    expect(await this.textsOf(this.#deleted)).toEqual([]);
   }
 
   /** The names of the documents of which there are contexts; with `queriesToo`, or queries. */
   async textsOf(documents: readonly SoakDocument[], queriesToo = true): Promise<string[]> {
-    const rows = await this.#machine.sql(
-      `SELECT value AS name FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM contexts WHERE instr(texts, value) > 0)
-         ${queriesToo ? "OR EXISTS (SELECT 1 FROM documents WHERE instr(query, value) > 0)" : ""}
-         OR EXISTS (SELECT 1 FROM staged_parts WHERE instr(body, value) > 0)
-       ORDER BY name`,
-      z.object({ name: z.string() }),
-      JSON.stringify(documents.map(({ name }) => name)),
-    );
-    return rows.map(({ name }) => name);
+    return textsOf(this.#machine, documents, queriesToo);
   }
-}
-
-const DAY_MS = 86_400_000;
-/** Retention by age within the time of a soak, and a limit that is reached many times. */
-export const RETAIN_TEXTS_MS = 0.005 * DAY_MS;
-export const RETAIN_HISTORY_MS = 0.02 * DAY_MS;
-const settings = {
-  localAi: "instant",
-  retention: {
-    RETAIN_TEXTS_DAYS: String(RETAIN_TEXTS_MS / DAY_MS),
-    RETAIN_HISTORY_DAYS: String(RETAIN_HISTORY_MS / DAY_MS),
-  },
-  maxDatabaseBytes: LIMIT_BYTES,
-} as const;
-
-/** Starts a stack with a small database. Its deliveries are as small, so that one fits into the last five percent. */
-export function startSmall(signal: AbortSignal): Promise<Machine> {
-  return Machine.start(signal, settings, (worker, configuration) => {
-    if (worker !== "consumer") return configuration;
-    const { queues, vars } = configuration;
-    const consumers = (queues?.consumers ?? []).map((one) => ({ ...one, max_batch_size: 1, max_concurrency: 1 }));
-    // The Queue measures the wait for room by the machine's clock, so it is a second.
-    return { ...configuration, vars: { ...vars, RUN_INTERVAL_SECONDS: "0.02" }, queues: { ...queues, consumers } };
-  });
 }
