@@ -35,9 +35,10 @@ export class RoomKeeper {
     return this.#measured(this.#context.runInterval + SIZE_INTERVAL_MS / 2);
   }
 
-  /** Follows the first call of a run, which returned the recorded size. */
-  async begin(recorded: DatabaseSize | null): Promise<void> {
-    this.#level = recorded?.level ?? "normal";
+  /** Follows the first call of a run, which recorded the size that was measured last, and returned the level before it. */
+  async begin(recorded: DatabaseSize | null, levelBefore: DatabaseLevel): Promise<void> {
+    this.#level = levelBefore;
+    if (recorded !== null && recorded.level !== levelBefore) this.#reach(recorded.level, recorded);
     const { maxDatabaseBytes: limit } = this.#context;
     // A fresh isolate has recorded nothing with that call. Below `high` nobody needs a fresh size.
     const isOld = recorded !== null && this.#level !== "normal" && recorded.age >= SIZE_INTERVAL_MS;
@@ -70,8 +71,11 @@ export class RoomKeeper {
     const level = levelAfter(measured.bytes, measured.limit, this.#level);
     if (level === this.#level && !always) return;
     await recordDatabaseSize(this.#context.db, measured, this.#context.databaseTime());
-    if (level !== this.#level)
-      this.#context.log({ event: "database_level", from: this.#level, to: level, ...measured });
+    if (level !== this.#level) this.#reach(level, measured);
+  }
+
+  #reach(level: DatabaseLevel, { bytes, limit }: MeasuredSize): void {
+    this.#context.log({ event: "database_level", from: this.#level, to: level, bytes, limit });
     this.#level = level;
   }
 

@@ -137,7 +137,7 @@ export async function workThrough(
     if (started !== null) {
       [state.isRetrying, state.isDeleting] = [started.isRetrying, started.isDeleting];
       if (started.silentSince !== null) logSilence(context, started.silentSince);
-      await first?.room.begin(started.size);
+      await first?.room.begin(started.size, started.levelBefore);
       // For the steps after this work.
       if (started.isDeleting) budget.reserve(DELETIONS_STATEMENTS);
     }

@@ -44,6 +44,18 @@ describe("a run of the poller", () => {
     expect(named("database_level")).toMatchObject([{ from: "normal", to: "high" }]);
   });
 
+  it("logs a new level that its first call records", async () => {
+    const { context, named, clock } = poller();
+    for (let run = 0; run < 2; run += 1) {
+      clock.now += RUN / 2;
+      await runPoller(context);
+    }
+    expect(named("database_level")).toEqual([]);
+    clock.now += RUN / 2;
+    await runPoller({ ...context, maxDatabaseBytes: Math.round((await sizeNow()) / 0.75) });
+    expect(named("database_level")).toMatchObject([{ from: "normal", to: "high" }]);
+  });
+
   it("records a size with its first call, once a minute", async () => {
     const { d1, counts } = countedDatabase(env.DB);
     const { context, clock } = poller(d1, { retain: null });
@@ -55,7 +67,7 @@ describe("a run of the poller", () => {
       clock.now += RUN / 2;
       counts.length = 0;
       await runPoller(context);
-      expect(counts).toHaveLength(8);
+      expect(counts).toHaveLength(9);
       written.push(counts.filter((one) => one.statement.includes("database_size")).reduce((n, c) => n + c.written, 0));
     }
     expect(written).toEqual([1, 0, 1]);

@@ -1,10 +1,16 @@
 import { sql, type SQL } from "drizzle-orm";
-import type { JobId, Lane, ModelName, RequestId } from "@sluice/core";
+import type { DatabaseLevel, JobId, Lane, ModelName, RequestId } from "@sluice/core";
 import type { PollWaits } from "../schedule.ts";
 import type { Time } from "../../platform/clock.ts";
 import { type Database, query, transactAll } from "@sluice/db";
 import { noticeSilence } from "../../platform/sql/change-alerts.ts";
-import { anySize, recordSize, type DatabaseSize, type MeasuredSize } from "../../platform/sql/database-size.ts";
+import {
+  anyLevel,
+  anySize,
+  recordSize,
+  type DatabaseSize,
+  type MeasuredSize,
+} from "../../platform/sql/database-size.ts";
 import { beatOfPoller } from "../../platform/sql/heartbeat.ts";
 import { anyDeletion } from "../../submission/sql/request-deletion.ts";
 import { anyRetry } from "../../submission/sql/request-retry.ts";
@@ -65,6 +71,8 @@ export interface StartedRun {
   readonly jobs: ClaimedJob[];
   /** The recorded size of the database; `null` before the first record. */
   readonly size: DatabaseSize | null;
+  /** The recorded level before this call recorded a size. */
+  readonly levelBefore: DatabaseLevel;
   readonly isRetrying: boolean;
   readonly isDeleting: boolean;
   /** The time of the heartbeat before, if it is so old that this call raised an alert. */
@@ -73,8 +81,8 @@ export interface StartedRun {
 
 /**
  * Claims due jobs at the start of a run. The same call writes the poller's heartbeat, records the size of the database
- * if a recent one is known, releases the jobs of pauses that expired before `pausesEndedBy`, and reads the recorded
- * size, and whether a retry or the deletion of a collection is in progress, which takes one row each.
+ * if a recent one is known, releases the jobs of pauses that expired before `pausesEndedBy`, and reads the size and the
+ * level before it, and whether a retry or the deletion of a collection is in progress, which takes one row each.
  */
 export async function claimAtStart(
   db: Database,
@@ -86,7 +94,7 @@ export async function claimAtStart(
   const results = await transactAll(db, [
     noticeSilence(now),
     beatOfPoller(db, now),
-    ...(measured === null ? [] : [recordSize(measured, now)]),
+    ...(measured === null ? [] : [anyLevel, recordSize(measured, now)]),
     ...releaseEndedPauses(pausesEndedBy, now),
     claim(limits, now),
     anySize(now),
@@ -97,10 +105,12 @@ export async function claimAtStart(
     DatabaseSize[],
     { isRetrying: 0 | 1; isDeleting: 0 | 1 }[],
   ];
+  const [before] = measured === null ? sizes : ((results[2] ?? []) as readonly Pick<DatabaseSize, "level">[]);
   const [silence] = (results[0] ?? []) as readonly { readonly since?: number }[];
   return {
     jobs: claimed.map(claimedJob),
     size: sizes[0] ?? null,
+    levelBefore: before?.level ?? "normal",
     isRetrying: open?.isRetrying === 1,
     isDeleting: open?.isDeleting === 1,
     silentSince: silence?.since ?? null,

@@ -49,6 +49,9 @@ export function anySize(now: Time): SQL {
     SELECT bytes, level, since, ${now} - measured_at AS age, limit_bytes AS "limit" FROM database_size WHERE id = 1`;
 }
 
+/** The recorded level; none before the first record. Reads one row. */
+export const anyLevel = sql`SELECT level FROM database_size WHERE id = 1`;
+
 /** The recorded size; `null` before the first record. Reads one row. */
 export async function readDatabaseSize(db: Database, now: Time): Promise<DatabaseSize | null> {
   const [row] = await query<DatabaseSize>(db, anySize(now));
