@@ -1,15 +1,12 @@
 import type { World } from "../world/world.ts";
 
 /** Checks that every document finds its exact contexts, and that no texts without a document are kept. */
-export function contextsFlaw({ faults, mirror, sqlite }: World): string | null {
+export function contextsFlaw({ mirror, sqlite }: World): string | null {
   const expected = new Map<string, string>();
-  // Texts of forgotten documents go with the next pass.
-  let hasForgotten = false;
   for (const { recorded, deleted, hasTexts, submission, content } of mirror.versions.values()) {
     if (recorded && !deleted && hasTexts)
       expected.set(`${submission} ${content.index}`, JSON.stringify(content.contexts));
   }
-  for (const { forgotten } of mirror.submissions.values()) hasForgotten ||= forgotten > 0;
   const kept = new Map<string, string>();
   const lists = "SELECT c.id, t.key, t.value FROM contexts c CROSS JOIN json_each(c.texts) t WHERE t.type = 'array'";
   for (const { id, key, value } of sqlite.rows(lists)) kept.set(`${String(id)}[${String(key)}]`, String(value));
@@ -28,7 +25,7 @@ export function contextsFlaw({ faults, mirror, sqlite }: World): string | null {
     SELECT document_id, contexts_id FROM documents GROUP BY contexts_id, collection, document_id HAVING count(*) > 1`);
   if (shared !== undefined) return `two versions of ${String(shared["document_id"])} share a row of contexts`;
   const [stray] = kept.keys();
-  if (stray !== undefined && !(faults.forgets && hasForgotten)) return `contexts without a document are kept: ${stray}`;
+  if (stray !== undefined) return `contexts without a document are kept: ${stray}`;
   const [empty] = sqlite.rows(`
     SELECT id FROM contexts WHERE NOT EXISTS (SELECT 1 FROM json_each(texts) WHERE type <> 'null')`);
   return empty === undefined ? null : `a row of contexts without texts is kept: ${String(empty["id"])}`;

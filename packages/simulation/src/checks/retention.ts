@@ -47,10 +47,14 @@ export class Retention {
     this.#texts.get(version.contextsId)?.delete(version);
   }
 
-  /** A row of texts is deleted, or rewritten to the texts of failed documents. */
-  textsFlaw(event: Change[1], id: number): string | null {
+  /**
+   * A row of texts is deleted, or rewritten: to the texts of failed documents, or without those of the versions that this
+   * transaction deletes.
+   */
+  textsFlaw(event: Change[1], id: number, deleted: ReadonlySet<VersionKey>): string | null {
     const dropped = [...(this.#texts.get(id) ?? [])].filter((version) => {
-      return event === "delete" || version.outcome?.status !== "failed";
+      if (event === "delete") return !deleted.has(version.key);
+      return deleted.size === 0 && version.outcome?.status !== "failed";
     });
     for (const version of dropped) {
       const { key, outcome, submission } = version;

@@ -13,7 +13,7 @@ export class Texts {
   take(event: Change[1], change: Change, transaction: Transaction, retention: Retention): string | null {
     const id = Number(change[2]);
     if (event !== "insert") {
-      if (transaction.isRetention) return retention.textsFlaw(event, id);
+      if (transaction.isRetention) return retention.textsFlaw(event, id, transaction.deleted);
       return transaction.deleted.size > 0 ? null : `texts were ${event}d: they are immutable`;
     }
     if (id <= this.#last) return `the number ${id} of a row of texts was used before`;
