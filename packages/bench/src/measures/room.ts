@@ -111,7 +111,14 @@ async function endAll(stack: Stack, { way, documents }: RoomCase): Promise<void>
     };
     await Promise.all(Array.from({ length: PUSHES_AT_ONCE }, pushEach));
   }
-  await sluice.recorded(stack, pushed.length);
+  // A run of the poller that began in an earlier measurement may already fetch results.
+  await tickUntil(async () => {
+    const { results } = await stack.sql<{ recorded: number; waiting: number }>(
+      `SELECT coalesce(sum(recorded), 0) AS recorded,
+        (SELECT count(*) FROM jobs WHERE status IN ('pending', 'dispatching')) AS waiting FROM submissions`,
+    );
+    return results[0]?.recorded === pushed.length && results[0].waiting === 0;
+  });
   await tickUntil(async () => {
     await pollAsEachMinute(stack);
     return sluice.isDone(stack, pushed.length);
