@@ -69,6 +69,14 @@ test("reports what was sent and how to resume when it stops retrying", async ({ 
   );
 });
 
+test("reports that a full database took nothing of a push", async ({ bench }) => {
+  bench.write("docs.ndjson", documents(3));
+  bench.api.instead.push(() => problem(503, "database-full", { submission: null }, { "retry-after": "900" }));
+  const { code, stderr } = await bench.run(["push", "docs.ndjson"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("\nStopped retrying: nothing went out.\n");
+});
+
 test("reports that everything was sent if following fails", async ({ bench }) => {
   bench.write("docs.ndjson", documents(3));
   bench.api.instead.push((request) => {
