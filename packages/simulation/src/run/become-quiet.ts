@@ -44,11 +44,16 @@ const ALERTS_END_AFTER_MS = 26 * 60 * MINUTE;
 /** The poller looks at alerts once in this time. */
 const SWEEP_INTERVAL_MS = 5 * MINUTE;
 
-/** Runs the poller once more, hours later, so that alerts without a cause end. */
+/**
+ * Runs the poller hours later, so that alerts without a cause end. Twice: retention follows the alerts in a run, and may
+ * delete the cause of one.
+ */
 export async function endAlerts({ timeline }: World, stack: Stack, stop: () => boolean): Promise<void> {
   const later = Math.ceil((timeline.now + ALERTS_END_AFTER_MS) / SWEEP_INTERVAL_MS) * SWEEP_INTERVAL_MS;
-  await timeline.runUntil(later, stop);
-  if (stop()) return;
-  stack.poll();
-  await timeline.runUntil(later + MINUTE, stop);
+  for (const sweep of [later, later + SWEEP_INTERVAL_MS]) {
+    await timeline.runUntil(sweep, stop);
+    if (stop()) return;
+    stack.poll();
+  }
+  await timeline.runUntil(later + SWEEP_INTERVAL_MS + MINUTE, stop);
 }
