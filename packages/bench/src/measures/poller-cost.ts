@@ -33,6 +33,9 @@ export async function measurePoller(
   await sluice.recorded(stack, 1);
   const [template] = (await stack.sql<{ requestId: string }>("SELECT request_id AS requestId FROM jobs")).results;
   if (template === undefined) throw new Error("no job was recorded");
+  // Every later run reads the recorded size of the database.
+  for (let n = 0; n < IDLE_RUNS && (await stack.countRows("sluice", "database_size")) === 0; n += 1)
+    await stack.scheduled("eager-poller");
   const runs: PollerRun[] = [];
   let finished = 0;
   for (const wanted of cases.toSorted((a, b) => a.finished - b.finished || a.open - b.open)) {
