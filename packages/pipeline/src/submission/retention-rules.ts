@@ -19,7 +19,7 @@ export interface RetentionVariables {
 }
 
 /** Maximum statements of retention in one run of the poller. */
-export const RETENTION_STATEMENTS = 150;
+export const RETENTION_STATEMENTS = 180;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
