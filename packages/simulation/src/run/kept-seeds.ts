@@ -18,4 +18,5 @@ export const KEPT_SEEDS: readonly KeptSeed[] = [
     seed: 98688326,
     found: "a job kept the weight of a deleted document after a paused submission was separated from it",
   },
+  { seed: 254649683, found: "the newest row of texts went with forgotten versions, and its number was used again" },
 ];
