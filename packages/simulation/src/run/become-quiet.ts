@@ -11,7 +11,7 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
   const { timeline } = world;
   // Running Workers may take a moment to finish.
   await timeline.runUntil(timeline.now + MINUTE, stop);
-  for (let runs = 0; runs < MAX_QUIET_RUNS; runs += 1) {
+  for (let runs = 0; runs < MAX_QUIET_RUNS;) {
     const next = nextRun(world);
     if (next === Infinity) {
       if (timeline.nextTime === Infinity) return;
@@ -29,6 +29,7 @@ export async function becomeQuiet(world: World, stack: Stack, stop: () => boolea
     await timeline.runUntil(next, stop);
     if (stop()) return;
     stack.poll();
+    runs += 1;
     // Run at least its first step, so that the jobs it claims are no longer due.
     await timeline.runUntil(next + 5_000, stop);
     if (stop()) return;
