@@ -187,6 +187,17 @@ describe("history", () => {
     ]);
   });
 
+  it("leaves the number of the newest row of texts to no other row", async () => {
+    const submission = await failed(["only"]);
+    const [last] = await rows("SELECT max(id) AS id FROM contexts");
+    const limits = { versions: LATER, hidden: LATER, parts: 0 };
+    await forgetOldVersions(db, [{ submission, part: 0 }], limits, MOVE, LATER);
+    expect(await count("contexts")).toBe(0);
+    await recorded(["next"], LATER);
+    const [next] = await rows("SELECT max(id) AS id FROM contexts");
+    expect(Number(next?.["id"])).toBeGreaterThan(Number(last?.["id"]));
+  });
+
   it("does not change when a step repeats after an error that hid its commit", async () => {
     const first = await failed(["a"]);
     await succeeded(["a"]);

@@ -35,8 +35,8 @@ export const INTERVENING: readonly Mutation[] = [
     "delete-reuses-number",
     "new texts get the number of a deleted row",
     "dropTexts",
-    "SELECT max(contexts_id) FROM (${still}) newest",
-    "SELECT NULL FROM (${still}) newest",
+    "SELECT max(contexts_id) FROM (${doomed}) newest",
+    "SELECT NULL FROM (${doomed}) newest",
   ),
   mutation(
     "cancel-ignored-at-start",

@@ -3,14 +3,14 @@ import { raiseHighWaterMark } from "../../platform/sql/high-water-marks.ts";
 
 /**
  * Removes the texts of documents from `contexts`: statements of the transaction that deletes the documents or their
- * texts, before it deletes any row of `documents`. `doomed` selects at least their `contexts_id` and `contexts_at`. If it
- * looks at `contexts`, `still` selects the same once their texts are gone.
+ * texts, before it deletes any row of `documents`. `doomed` selects at least their `contexts_id` and `contexts_at`, and
+ * must not look at `contexts`: it selects the same before and after their texts are gone.
  *
  * A row is deleted if no other document has texts in it. Otherwise it is rewritten with null for theirs, so the others
  * keep their positions. What a row holds decides, not what it is known to hold: the parts of a document may be deleted
  * before its texts, and older rows list none. Reads `doomed` and the lists of these rows, and writes each row once.
  */
-export function dropTexts(doomed: SQL, still: SQL = doomed): SQL[] {
+export function dropTexts(doomed: SQL): SQL[] {
   const gone = sql`gone AS MATERIALIZED (SELECT contexts_id, contexts_at FROM (${doomed}))`;
   const isIn = sql`contexts.id IN (SELECT contexts_id FROM gone)`;
   const isGone = sql`(contexts.id, t.key) IN (SELECT contexts_id, contexts_at FROM gone)`;
@@ -28,7 +28,7 @@ export function dropTexts(doomed: SQL, still: SQL = doomed): SQL[] {
     raiseHighWaterMark(
       "contexts_id",
       sql`
-        SELECT max(contexts_id) FROM (${still}) newest
+        SELECT max(contexts_id) FROM (${doomed}) newest
         WHERE NOT EXISTS (SELECT 1 FROM contexts WHERE id >= newest.contexts_id)`,
     ),
   ];

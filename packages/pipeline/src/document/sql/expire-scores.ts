@@ -2,8 +2,9 @@ import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
+import { dropTexts } from "./drop-texts.ts";
 import { moveRetention, type RetentionMove } from "../../submission/sql/retention-progress.ts";
-import { forgetDeleted, dropTextsOf } from "./forget-versions.ts";
+import { forgetDeleted, textsOf } from "./forget-versions.ts";
 import { isDocument, isSameDocument } from "./is-document.ts";
 
 export interface VersionKey {
@@ -54,7 +55,7 @@ export async function expireScores(
       WHERE v.collection = o.collection AND v.document_id = o.document_id AND v.submission_id < o.submission_id
         AND (x.status IS NOT 'succeeded' OR x.finalized_at >= ${before}))`;
   await transact(db, [
-    ...dropTextsOf(versions, isOld),
+    ...dropTexts(textsOf(versions, isOld)),
     sql`
       DELETE FROM documents WHERE (collection, document_id, submission_id) IN (
         SELECT o.collection, o.document_id, o.submission_id ${versions} WHERE ${isOld})`,

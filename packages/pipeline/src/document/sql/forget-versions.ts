@@ -62,7 +62,7 @@ export async function forgetOldVersions(
     CROSS JOIN json_each(p.documents) i
     CROSS JOIN outcomes o ON o.collection = s.collection AND o.document_id = i.value AND o.submission_id <= s.id`;
   await transact(db, [
-    ...dropTextsOf(versions, isOld(limits)),
+    ...dropTexts(textsOf(versions, isOld(limits))),
     sql`
       DELETE FROM documents WHERE (collection, document_id, submission_id) IN (
         SELECT o.collection, o.document_id, o.submission_id ${versions} WHERE ${isOld(limits)})`,
@@ -81,13 +81,12 @@ export async function forgetOldVersions(
   ]);
 }
 
-/** Removes the texts of the documents of the outcomes `o` among `versions`. For most, they expired before. */
-export function dropTextsOf(versions: SQL, which: SQL): SQL[] {
-  const all = sql`
+/** The texts of the documents of the outcomes `o` among `versions`, for `dropTexts`. Most expired before. */
+export function textsOf(versions: SQL, which: SQL): SQL {
+  return sql`
     SELECT d.contexts_id, d.contexts_at ${versions}
     CROSS JOIN documents d ON ${isSameDocument(sql`d`, sql`o`)}
     WHERE ${which}`;
-  return dropTexts(sql`${all} AND EXISTS (SELECT 1 FROM contexts l WHERE l.id = d.contexts_id)`, all);
 }
 
 /** Whether the version of the outcome `o` may be forgotten. */
