@@ -114,7 +114,7 @@ it("metrics show the size of the database, retention and rows", async () => {
   });
 });
 
-it("metrics show the queues, and go on without one that does not report", async () => {
+it("metrics show the queues, and leave out one that does not report", async () => {
   const sendBatch = async () => undefined;
   const report = async () => ({ backlogCount: 5, backlogBytes: 500, oldestMessageTimestamp: new Date(NOW - MINUTE) });
   const broken = async () => Promise.reject(new Error("gone"));

@@ -218,7 +218,7 @@ function messagesQuarantined({ malformed_messages: messages }: Stats, signs: Sig
 }
 
 /** Alerts that are checked here directly: one that is raised may be over by now. */
-const CHECKED = [
+export const CHECKED_ALERTS: readonly string[] = [
   "poller_silent",
   "model_paused",
   "submissions_stalled",
@@ -231,7 +231,7 @@ const CHECKED = [
 /** Alerts of a newer poller that this command does not know. */
 function otherAlerts(signs: Signs): Finding[] {
   return valuesOf(signs, "sluice_alert_age_seconds")
-    .filter(({ labels }) => !CHECKED.includes(labels["alert"] ?? ""))
+    .filter(({ labels }) => !CHECKED_ALERTS.includes(labels["alert"] ?? ""))
     .map(({ labels, value }) => ({
       name: labels["alert"] ?? "alert",
       since: sinceSeconds(value, signs.now),

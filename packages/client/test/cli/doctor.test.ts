@@ -1,3 +1,5 @@
+import { alertKinds } from "@sluice/pipeline/platform/alert-rules.ts";
+import { CHECKED_ALERTS } from "../../src/cli/diagnosis.ts";
 import { expect } from "vitest";
 import { readSamples } from "../../src/cli/open-metrics.ts";
 import type { Stats, Submission } from "../../src/types.ts";
@@ -39,6 +41,10 @@ const named = async (bench: Bench, answers: Answers) => {
   expect([code, report?.healthy]).toEqual(report?.problems.length === 0 ? [0, true] : [1, false]);
   return (report?.problems ?? []).map(({ name, since }) => ({ name, since }));
 };
+
+test("doctor checks every alert of the poller", () => {
+  expect(CHECKED_ALERTS).toEqual(alertKinds);
+});
 
 test("doctor says that a deployment is healthy, with its main figures", async ({ bench }) => {
   const metrics = ["sluice_database_size_bytes 1900000000", "sluice_database_limit_bytes 9500000000"];
@@ -153,7 +159,7 @@ test("doctor says whether a full database resolves itself, to keys that may not 
   expect(lasting.text).toContain("→ Set or lower RETAIN_SCORES_DAYS of the poller, or delete a collection.");
 });
 
-test("doctor goes on without what the key may not read, and says so", async ({ bench }) => {
+test("doctor names what the key may not read, and checks the rest", async ({ bench }) => {
   const { code, text, stderr } = await doctor(bench, { metrics: () => problem(403, "forbidden") });
   expect(stderr).toBe("Skipped metrics: Detail of forbidden.\n");
   expect([code, text]).toEqual([0, expect.stringMatching(/^Healthy/)]);

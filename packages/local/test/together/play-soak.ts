@@ -11,7 +11,7 @@ const LONG_MS = 9 * 24 * 3_600_000;
 const MAX_ROUNDS = 1_000;
 
 /**
- * Pushes so many times what fits into a small database while retention runs. Every accepted document must end and the
+ * Pushes a multiple (`times`) of what fits into a small database while retention runs. Every accepted document must end and the
  * database stay below its limit; then its texts, its history and all that is not a newest version must go in time.
  * `kill` may return a step at which the runtime is killed in the next round.
  */

@@ -54,21 +54,14 @@ export async function recordStaged(
   const jobs: RecordedJob[] = [];
   for (let next = 0; next < references.length; next += STAGED_AT_ONCE) {
     const group = references.slice(next, next + STAGED_AT_ONCE);
+    const messages = group.map(({ message }) => message);
     if (lacksRoom(context, delivery)) {
-      letWait(
-        context,
-        delivery,
-        group.map(({ message }) => message),
-      );
+      letWait(context, delivery, messages);
       continue;
     }
     const fetched = await fetchStaged(context, group).catch((error: unknown) => {
       // These are retried. Earlier decisions about other messages stay.
-      decide(
-        delivery,
-        group.map(({ message }) => message),
-        { kind: "retry" },
-      );
+      decide(delivery, messages, { kind: "retry" });
       const [first] = group.map(({ part: { submission, part } }) => ({ submission, part }));
       context.log({ event: "fetching_broke_off", ...first, parts: group.length, ...describeError(error) });
       return null;

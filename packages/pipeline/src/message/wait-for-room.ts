@@ -6,16 +6,9 @@ const MAX_WAIT_RUNS = 90;
 /**
  * Seconds until a message is delivered again that found the database full at delivery number `delivery`, counted from 1.
  * The wait doubles, so that a message waits about as long as the database has been full. With the `max_retries` of the
- * queues, a message outlasts the four days that each keeps it: `outlastsSeconds`.
+ * queues, a message outlasts the four days that each keeps it.
  */
 export function waitForRoom(delivery: number, runInterval: number): number {
   const runs = Math.min(FIRST_WAIT_RUNS * 2 ** (delivery - 1), MAX_WAIT_RUNS);
   return Math.ceil((runs * runInterval) / 1_000);
-}
-
-/** Seconds from the first delivery of a message to its last in a queue with this many retries, if each waits for room. */
-export function outlastsSeconds(maxRetries: number, runInterval: number): number {
-  let seconds = 0;
-  for (let delivery = 1; delivery <= maxRetries; delivery += 1) seconds += waitForRoom(delivery, runInterval);
-  return seconds;
 }

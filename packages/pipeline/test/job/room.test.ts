@@ -129,7 +129,7 @@ describe("a run of the poller while D1 refuses writes because the database is fu
     expect(await onlyJob(env.DB)).toMatchObject({ status: "dispatched" });
   });
 
-  it("ends after a second try, changes nothing, and the next run goes on", async () => {
+  it("ends after a second try, changes nothing, and the next run continues", async () => {
     await dueJob();
     const state = { isFull: true };
     const { d1, refused } = fullDatabase(env.DB, () => state.isFull);

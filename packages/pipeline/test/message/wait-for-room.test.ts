@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import configuration from "../../../../workers/consumer/wrangler.jsonc?raw";
 import { MemoryLimit } from "../../src/platform/memory.ts";
 import { stagedBody } from "../../src/message/message.ts";
-import { outlastsSeconds, waitForRoom } from "../../src/message/wait-for-room.ts";
+import { waitForRoom } from "../../src/message/wait-for-room.ts";
 import { recordDatabaseSize } from "../../src/platform/sql/database-size.ts";
 import { stagePart } from "../../src/message/sql/stage-parts.ts";
 import { decide, deliver, messageOf, QUEUE } from "../../test-support/deliver.ts";
@@ -21,6 +21,13 @@ let service: BatchService;
 beforeEach(() => {
   service = new BatchService();
 });
+
+/** Seconds from the first delivery of a message to its last in a queue with this many retries, if each waits for room. */
+function outlastsSeconds(maxRetries: number, runInterval: number): number {
+  let seconds = 0;
+  for (let delivery = 1; delivery <= maxRetries; delivery += 1) seconds += waitForRoom(delivery, runInterval);
+  return seconds;
+}
 
 const record = (share: number) =>
   recordDatabaseSize(openDatabase(env.DB, impatient), { bytes: share * LIMIT, limit: LIMIT }, NOW);

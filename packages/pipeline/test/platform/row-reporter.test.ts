@@ -32,7 +32,7 @@ it("adds an isolate's rows to those of its Worker, at most once a minute", async
   expect(await usage()).toEqual([{ worker: "consumer", rows_read: expect.any(Number), rows_written: 4 }]);
 });
 
-it("logs counts that D1 does not take, and goes on", async () => {
+it("logs counts that D1 refuses, and continues", async () => {
   const reporter = new RowReporter("poller", 0);
   takeRows();
   await write("d");

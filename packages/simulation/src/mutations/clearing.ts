@@ -18,7 +18,7 @@ export const CLEARING: readonly Mutation[] = [
   ),
   mutation(
     "deletion-leaves-retries",
-    "a retry goes on in a deleted collection",
+    "a retry continues in a deleted collection",
     "requestDeletion",
     "sql`DELETE FROM retries WHERE ${deleted}`,",
     "",

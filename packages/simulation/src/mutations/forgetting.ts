@@ -45,8 +45,15 @@ export const FORGETTING: readonly Mutation[] = [
     "forget-reuses-texts",
     "new texts get the number of a row that expired",
     "expireTexts",
-    "SELECT iif(${last ?? null} > coalesce(max(id), 0), ${last ?? null}, NULL) FROM contexts",
-    "SELECT NULL",
+    "raiseTextsMark(sql`${deleted.at(-1) ?? null}`),",
+    "",
+  ),
+  mutation(
+    "forget-leaves-texts",
+    "a version is forgotten, but not its texts in a row with others",
+    "forgetOldVersions",
+    "...dropTexts(textsOf(versions, isOld(limits))),",
+    "",
   ),
   mutation(
     "forget-newest-scores",

@@ -35,8 +35,8 @@ export const INTERVENING: readonly Mutation[] = [
     "delete-reuses-number",
     "new texts get the number of a deleted row",
     "dropTexts",
-    "SELECT max(contexts_id) FROM (${doomed}) newest",
-    "SELECT NULL FROM (${doomed}) newest",
+    "raiseTextsMark(sql`SELECT max(contexts_id) FROM (${doomed})`),",
+    "",
   ),
   mutation(
     "cancel-ignored-at-start",

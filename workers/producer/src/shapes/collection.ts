@@ -22,7 +22,7 @@ export const collectionSchema = z.strictObject({
     .strictObject({ total: count, processing: count, succeeded: count, failed: count, canceled: count })
     .describe(
       "Recorded documents by the status of their newest version; documents in the Queue are not among them. Counted, " +
-        `not estimated: of a collection with more than ${MAX_COUNTED_VERSIONS.toLocaleString("en-US")} versions, the documents of the first so many, by id.`,
+        `not estimated: of a collection with more than ${MAX_COUNTED_VERSIONS.toLocaleString("en-US")} versions, only the documents of the first ones, by id.`,
     ),
   counted_all: z.boolean().describe("Whether `counts` has all recorded documents."),
   deletion: deletionSchema.nullable().describe("Its last deletion; null if none was requested."),

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { raiseHighWaterMark } from "../../platform/sql/high-water-marks.ts";
+import { raiseTextsMark } from "../../platform/sql/high-water-marks.ts";
 
 /**
  * Removes the texts of documents from `contexts`: statements of the transaction that deletes the documents or their
@@ -24,12 +24,6 @@ export function dropTexts(doomed: SQL): SQL[] {
         SELECT json_group_array(iif(t.type = 'null' OR ${isGone}, json('null'), json(t.value)) ORDER BY t.key)
         FROM json_each(contexts.texts) t)
       WHERE ${isIn} AND ${anyText(isGone)}`,
-    // Only if the newest row was deleted above, because only its number could be given again.
-    raiseHighWaterMark(
-      "contexts_id",
-      sql`
-        SELECT max(contexts_id) FROM (${doomed}) newest
-        WHERE NOT EXISTS (SELECT 1 FROM contexts WHERE id >= newest.contexts_id)`,
-    ),
+    raiseTextsMark(sql`SELECT max(contexts_id) FROM (${doomed})`),
   ];
 }

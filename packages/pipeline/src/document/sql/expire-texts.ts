@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type Database, query, transact } from "@sluice/db";
-import { raiseHighWaterMark } from "../../platform/sql/high-water-marks.ts";
+import { raiseTextsMark } from "../../platform/sql/high-water-marks.ts";
 import type { TextsRow } from "../../submission/retention-rules.ts";
 import { isListing, moveRetention, type RetentionMove } from "../../submission/sql/retention-progress.ts";
 import { isDocument } from "./is-document.ts";
@@ -110,16 +110,12 @@ export async function expireTexts(
       WHEN o.status IS NULL THEN ${isHere}
       WHEN o.finalized_at >= ${before} THEN 1
       WHEN o.status = 'failed' THEN ${keepsFailed ? isHere : sql`${isRetried} AND ${isHere}`} END)`;
-  const last = deleted.at(-1);
   await transact(db, [
     sql`DELETE FROM contexts AS t WHERE ${of(ids)} AND parts IS NOT NULL AND NOT ${isListing}
       AND NOT ${isNeeded(!failedToo)}`,
     moveRetention(move, now),
     noteExpiries(ids, now),
-    raiseHighWaterMark(
-      "contexts_id",
-      sql`SELECT iif(${last ?? null} > coalesce(max(id), 0), ${last ?? null}, NULL) FROM contexts`,
-    ),
+    raiseTextsMark(sql`${deleted.at(-1) ?? null}`),
     ...(rewritten.length === 0 ? [] : [rewriteToFailed(of(JSON.stringify(rewritten)), before, now)]),
   ]);
 }

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { SubmissionId } from "@sluice/core";
 import { type Database, query, transact } from "@sluice/db";
 import { columns } from "../../platform/sql/columns.ts";
-import { raiseHighWaterMark } from "../../platform/sql/high-water-marks.ts";
+import { raiseTextsMark } from "../../platform/sql/high-water-marks.ts";
 import { moveRetention, type RetentionMove } from "../../submission/sql/retention-progress.ts";
 
 export interface PartKey {
@@ -75,9 +75,6 @@ export async function endListing(db: Database, through: number, move: RetentionM
   await transact(db, [
     sql`DELETE FROM contexts WHERE parts IS NULL AND id <= ${through}`,
     moveRetention(move, now),
-    raiseHighWaterMark(
-      "contexts_id",
-      sql`SELECT iif(${through} > coalesce(max(id), 0), ${through}, NULL) FROM contexts`,
-    ),
+    raiseTextsMark(sql`${through}`),
   ]);
 }

@@ -26,6 +26,18 @@ export function raiseHighWaterMark(mark: Mark, value: SQL): SQL {
     ON CONFLICT (id) DO UPDATE SET ${column} = excluded.${column}`;
 }
 
+/**
+ * Raises the mark of rows of texts to `id`, the greatest that a statement before may have deleted, or null. Only if no row
+ * from there on is left: otherwise new numbers are greater anyway.
+ */
+export function raiseTextsMark(id: SQL): SQL {
+  return raiseHighWaterMark(
+    "contexts_id",
+    sql`
+    SELECT gone FROM (SELECT (${id}) AS gone) WHERE NOT EXISTS (SELECT 1 FROM contexts WHERE id >= gone)`,
+  );
+}
+
 /** The greatest finalized sequence so far, even if its job was deleted. */
 export const lastSequence: SQL = sql`max(
   (SELECT coalesce(max(finalized_sequence), 0) FROM jobs WHERE finalized_sequence IS NOT NULL),
