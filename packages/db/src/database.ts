@@ -28,12 +28,6 @@ export function countStatements(db: Database): number {
   return usages.get(db)?.statements ?? 0;
 }
 
-/** Rows that D1 reported as read and written since the database was opened. */
-export function countRows(db: Database): { readonly read: number; readonly written: number } {
-  const usage = usages.get(db);
-  return { read: usage?.rowsRead ?? 0, written: usage?.rowsWritten ?? 0 };
-}
-
 /**
  * The size of the database in bytes, as D1 reported it with the newest answer; `null` if none has been reported, or none
  * within `maxAgeMs` milliseconds.

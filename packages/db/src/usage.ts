@@ -11,7 +11,10 @@ interface Reported {
   readonly meta?: Pick<D1Result["meta"], "rows_read" | "rows_written" | "size_after">;
 }
 
-/** Rows that D1 reported to this isolate, through any of its databases, since they were last taken. */
+/**
+ * Rows that D1 reported to this isolate, through any of its databases, since they were last taken. The answers to `raw`
+ * and `first` do not report any.
+ */
 let untaken = { read: 0, written: 0 };
 
 /** Returns the rows that D1 reported as read and written since the last call: each row is returned once. */
@@ -25,9 +28,6 @@ export function takeRows(): { readonly read: number; readonly written: number } 
 export class DatabaseUsage {
   /** Statements, including those of each retry. */
   statements = 0;
-  /** As far as D1 reports them: the answers to `raw` and `first` have no rows read and written. */
-  rowsRead = 0;
-  rowsWritten = 0;
   readonly size: KnownSize;
   readonly #now: () => number;
 
@@ -44,8 +44,6 @@ export class DatabaseUsage {
   /** Notes what D1 reported with the results of one call. The last one has the size after all of them. */
   note(results: readonly Reported[]): void {
     for (const { meta } of results) {
-      this.rowsRead += meta?.rows_read ?? 0;
-      this.rowsWritten += meta?.rows_written ?? 0;
       untaken.read += meta?.rows_read ?? 0;
       untaken.written += meta?.rows_written ?? 0;
     }

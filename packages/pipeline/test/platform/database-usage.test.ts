@@ -1,5 +1,5 @@
 import { env } from "cloudflare:test";
-import { countRows, databaseBytes, isDatabaseFull, isTransient, openDatabase, query, transact } from "@sluice/db";
+import { databaseBytes, isDatabaseFull, isTransient, openDatabase, query, takeRows, transact } from "@sluice/db";
 import { sql } from "drizzle-orm";
 import { expect, it } from "vitest";
 import { impatient } from "../../test-support/index.ts";
@@ -33,9 +33,10 @@ it("shares the size between the databases of an isolate, and forgets it with its
 
 it("sums the rows that D1 reports as read and written", async () => {
   const db = openDatabase(env.DB, impatient);
+  takeRows();
   await transact(db, [insert("a"), insert("b")]);
   await query(db, sql`SELECT name FROM alerts`);
-  expect(countRows(db)).toEqual({ read: 2, written: 2 });
+  expect(takeRows()).toEqual({ read: 2, written: 2 });
 });
 
 it("recognizes a full database by D1's message, including inside Drizzle's errors", () => {

@@ -46,8 +46,8 @@ export const NOBODY = "";
  * Writes a submission's row and mints its id in the same statement. The id is made from `now` and `token`, or is the
  * newest submission's id plus one if that is greater (D1's clock was set back, or two in one millisecond), so a later
  * submission always has the greater id, even if the newest one was deleted. `token` is `uuidTail` of random bytes: by it,
- * a repeated try finds a row that an error hid, and writes none. `full`: the database lacks room, and nothing is written. Reads three rows. A repeated
- * try reads the rows opened since the first. Ids ahead of the clock cost no reads.
+ * a repeated try finds a row that an error hid, and writes none. `full`: the database lacks room, and nothing is written.
+ * Reads three rows. A repeated try reads the rows opened since the first. Ids ahead of the clock cost no reads.
  */
 export async function openSubmission(
   db: Database,
